@@ -1,0 +1,26 @@
+/// One step of the schema: a numbered SQL file of this folder, embedded in the program.
+///
+/// A landed file is never edited; a change of the schema is a new file, added at the end of `all` and to the
+/// target's resources in `Package.swift`.
+package struct Migration: Sendable {
+    /// The schema version that this step leads to; the first is 1, and none is left out.
+    package let version: Int
+    /// The file's name without its ending.
+    package let name: String
+    /// The file's text.
+    package let sql: String
+
+    /// Every step, in order.
+    package static let all: [Migration] = [
+        Migration(version: 1, name: "0001_index", bytes: PackageResources._001_index_sql)
+    ]
+
+    /// The schema version of this program.
+    package static let latestVersion = all.count
+
+    private init(version: Int, name: String, bytes: [UInt8]) {
+        self.version = version
+        self.name = name
+        self.sql = String(decoding: bytes, as: UTF8.self)
+    }
+}

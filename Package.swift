@@ -1,0 +1,160 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Continuous integration and `scripts/test` set this; an embedding package never sees it.
+let warningsAreErrors = Context.environment["AVATARS_WARNINGS_AS_ERRORS"] != nil
+
+let swiftSettings: [SwiftSetting] =
+    [
+        .swiftLanguageMode(.v6),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+    ] + (warningsAreErrors ? [.treatAllWarnings(as: .error)] : [])
+
+let package = Package(
+    name: "AvatarStore",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "AvatarStore", targets: ["AvatarStore"]),
+        .library(name: "AvatarContacts", targets: ["AvatarContacts"]),
+        .library(name: "AvatarStoreTesting", targets: ["AvatarStoreTesting"]),
+        .executable(name: "avatars", targets: ["avatars"]),
+    ],
+    traits: [
+        .trait(
+            name: "HTTPOrigin",
+            description: "The store's own origin client on AsyncHTTPClient. Turn it off to bring your own `OriginClient`."
+        ),
+        .default(enabledTraits: ["HTTPOrigin"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.0.0"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
+        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+        // The next minor version may change the connection state machine the address guard leans on.
+        .package(url: "https://github.com/swift-server/async-http-client.git", .upToNextMinor(from: "1.37.0")),
+    ],
+    targets: [
+        .target(
+            name: "AvatarCore",
+            dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
+            swiftSettings: swiftSettings
+        ),
+        .target(
+            name: "AvatarMigrations",
+            path: "Migrations",
+            resources: [.embedInCode("0001_index.sql")],
+            swiftSettings: swiftSettings
+        ),
+        .target(
+            name: "AvatarIndex",
+            dependencies: [
+                "AvatarCore",
+                "AvatarMigrations",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // System calls that Swift's Glibc module does not import.
+        .target(name: "CAvatarSystem"),
+        .target(
+            name: "AvatarFiles",
+            dependencies: [
+                "AvatarCore",
+                "CAvatarSystem",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .target(
+            name: "AvatarOrigin",
+            dependencies: [
+                "AvatarCore",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .target(
+            name: "AvatarStore",
+            dependencies: [
+                "AvatarCore",
+                "AvatarIndex",
+                "AvatarFiles",
+                .target(name: "AvatarOrigin", condition: .when(traits: ["HTTPOrigin"])),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .target(name: "AvatarContacts", dependencies: ["AvatarCore"], swiftSettings: swiftSettings),
+        .target(
+            name: "AvatarStoreTesting",
+            dependencies: [
+                "AvatarStore",
+                "AvatarFiles",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // `avatars demo`: the main job on an origin of its own. Apart from the commands, which hold no logic.
+        .target(
+            name: "AvatarDemo",
+            dependencies: ["AvatarStore", "AvatarContacts", "AvatarStoreTesting"],
+            swiftSettings: swiftSettings
+        ),
+        .executableTarget(
+            name: "avatars",
+            dependencies: [
+                "AvatarStore",
+                "AvatarContacts",
+                "AvatarDemo",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "AvatarCoreTests",
+            dependencies: ["AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
+            resources: [.copy("Fixtures")],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "AvatarIndexTests",
+            dependencies: ["AvatarIndex", .product(name: "GRDB", package: "GRDB.swift")],
+            resources: [.copy("Golden")],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(name: "AvatarFilesTests", dependencies: ["AvatarFiles"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "AvatarOriginTests",
+            dependencies: ["AvatarOrigin", "AvatarStoreTesting"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(name: "AvatarContactsTests", dependencies: ["AvatarContacts"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "AvatarStoreTests",
+            dependencies: ["AvatarStore", "AvatarContacts", "AvatarStoreTesting"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: ["avatars", "AvatarStoreTesting"],
+            path: "Tests/Commands",
+            swiftSettings: swiftSettings
+        ),
+    ]
+)

@@ -1,0 +1,124 @@
+public import AvatarCore
+
+/// A contact list, read as a stream of people.
+///
+/// The list is read 64 KiB at a time: memory use does not depend on its length. Each iteration starts from the
+/// beginning, so a caller can first `validate()` the whole list and then act on its records. A record that cannot be
+/// read is a value of the stream and the records after it follow; what makes the list as a whole unreadable is thrown.
+///
+/// Reading blocks the calling thread for as long as the file system takes.
+public struct ContactList: AsyncSequence, Sendable {
+    /// A person, or the reason why a record cannot be read.
+    public typealias Element = ContactRecord
+
+    /// How the list is written.
+    public let format: Format
+    private let source: ListSource
+
+    /// A list that is held in memory; messages call it `name`.
+    public init(bytes: [UInt8], format: Format, name: String = "the contact list") {
+        self.init(source: ListSource(name: name, bytes: bytes), format: format)
+    }
+
+    /// Opens the list at `path`; the file stays open until the list and its iterators are gone.
+    ///
+    /// What is appended to the file later is not read. A pipe or device is copied to a temporary file first.
+    ///
+    /// - Parameters:
+    ///   - path: The file, as messages name it.
+    ///   - format: How the list is written; `nil` to tell from the name's extension.
+    /// - Throws: `unreadableList` if there is no such file, it is a directory or may not be read, its extension is
+    ///   unknown and `format` is `nil`, or the format is not read yet.
+    public static func open(file path: String, format: Format? = nil) throws(AvatarStoreError) -> ContactList {
+        let file = try ListFile.open(path)
+        guard let format = format ?? Format(path: path) else {
+            throw .unreadableList(path, "the file name does not tell the format; \(Format.choices)")
+        }
+        try format.requireReader(for: path)
+        return ContactList(source: ListSource(name: path, file: try file.rereadable(name: path)), format: format)
+    }
+
+    /// Copies what `descriptor` gives, up to its end, to a temporary file without a name, and opens that as a list.
+    ///
+    /// The descriptor stays the caller's and is not closed. Blocks until the other side has closed a pipe.
+    ///
+    /// - Parameters:
+    ///   - descriptor: An open file descriptor: 0 for standard input.
+    ///   - name: What messages call the list.
+    ///   - format: How the list is written.
+    /// - Throws: `unreadableList` if reading or the copy fails, or the format is not read yet.
+    public static func open(
+        descriptor: Int32,
+        name: String = "standard input",
+        format: Format
+    ) throws(AvatarStoreError) -> ContactList {
+        try format.requireReader(for: name)
+        let file = try ListFile.spooled(from: descriptor, name: name)
+        return ContactList(source: ListSource(name: name, file: file), format: format)
+    }
+
+    private init(source: ListSource, format: Format) {
+        self.source = source
+        self.format = format
+    }
+
+    /// Reads the list once from beginning to end, without looking into its records.
+    ///
+    /// - Returns: The number of records, those that cannot be read included; 0 for an empty array or text list.
+    /// - Throws: `unreadableList` if the list as a whole cannot be read: it is not UTF-8, not what its format says,
+    ///   of the wrong shape, cut short, or goes on after its end. The message names the list, the line and what was
+    ///   expected.
+    public func validate() throws(AvatarStoreError) -> Int {
+        var splitter = makeSplitter()
+        var count = 0
+        while try splitter.next() != nil {
+            count += 1
+        }
+        return count
+    }
+
+    /// An iterator that starts at the first record.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(splitter: makeSplitter())
+    }
+
+    private func makeSplitter() -> any RecordSplitter {
+        format.splitter(of: ListCursor(source: source))
+    }
+
+    /// The records of a list in their order.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private var splitter: (any RecordSplitter)?
+        private let decoder = RecordDecoder()
+
+        fileprivate init(splitter: any RecordSplitter) {
+            self.splitter = splitter
+        }
+
+        /// The next record, or `nil` after the last one.
+        ///
+        /// - Throws: What `validate()` throws, once; `CancellationError` if the task was cancelled.
+        public mutating func next() async throws -> ContactRecord? {
+            try nextRecord()
+        }
+
+        /// The next record, or `nil` after the last one, without leaving the caller's actor.
+        ///
+        /// - Throws: What `validate()` throws, once; `CancellationError` if the task was cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> ContactRecord? {
+            try nextRecord()
+        }
+
+        private mutating func nextRecord() throws -> ContactRecord? {
+            try Task.checkCancellation()
+            do {
+                if let record = try splitter?.next() { return decoder.record(from: record) }
+                splitter = nil
+                return nil
+            } catch {
+                splitter = nil
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+internal import AvatarCore
+internal import Foundation
+
+/// A contact as JSON lists write it. Fields that are not known are ignored.
+struct ContactObject: Decodable {
+    let contact: Contact
+
+    private enum Field: String, CodingKey {
+        case id, name, avatarURL, avatar, photo, picture, image
+        case avatarURLInSnakeCase = "avatar_url"
+    }
+
+    /// Where lists keep the image's URL; the first that is there and not null counts.
+    private static let imageFields: [Field] = [.avatarURL, .avatarURLInSnakeCase, .avatar, .photo, .picture, .image]
+    private static let maximumIDBytes = 1024
+    private static let maximumIDDigits = 38
+
+    init(from decoder: any Decoder) throws {
+        let fields: KeyedDecodingContainer<Field>
+        do {
+            fields = try decoder.container(keyedBy: Field.self)
+        } catch {
+            throw RecordFault(reason: "an object was expected, found \(try JSONValue(from: decoder).kind)")
+        }
+        contact = Contact(
+            id: try Self.id(in: fields),
+            name: try Self.text(.name, in: fields),
+            avatarURL: try Self.avatarURL(in: fields)
+        )
+    }
+
+    private static func id(in fields: KeyedDecodingContainer<Field>) throws -> String {
+        let id: String
+        switch try fields.decodeIfPresent(JSONValue.self, forKey: .id) {
+        case .string(let text)?: id = text
+        case .number(let number)?: id = try text(of: number)
+        case nil: throw RecordFault(reason: "`id` is missing")
+        case let other?: throw RecordFault(reason: "`id`: a string or a number was expected, found \(other.kind)")
+        }
+        guard !id.isEmpty else { throw RecordFault(reason: "`id` is empty") }
+        guard id.utf8.count <= maximumIDBytes else {
+            throw RecordFault(reason: "`id` is longer than \(maximumIDBytes) bytes")
+        }
+        guard !id.utf8.contains(0) else { throw RecordFault(reason: "`id` contains a NUL character") }
+        return id
+    }
+
+    /// The number in decimal digits. `Decimal` rounds what has more than 38 of them, and two people must not become one.
+    private static func text(of number: Decimal) throws -> String {
+        let text = number.description
+        guard text.count(where: \.isNumber) < maximumIDDigits else {
+            throw RecordFault(reason: "`id` is a number with \(maximumIDDigits) digits or more; write it as a string")
+        }
+        return text
+    }
+
+    private static func avatarURL(in fields: KeyedDecodingContainer<Field>) throws -> String? {
+        for field in imageFields {
+            guard let url = try text(field, in: fields) else { continue }
+            return url.allSatisfy(\.isWhitespace) ? nil : url
+        }
+        return nil
+    }
+
+    /// The string in `field`; `nil` if the field is missing or null.
+    private static func text(_ field: Field, in fields: KeyedDecodingContainer<Field>) throws -> String? {
+        switch try fields.decodeIfPresent(JSONValue.self, forKey: field) {
+        case .string(let text)?: return text
+        case nil: return nil
+        case let other?:
+            throw RecordFault(reason: "`\(field.rawValue)`: a string was expected, found \(other.kind)")
+        }
+    }
+}
+
+/// Why a record that is JSON describes no contact.
+struct RecordFault: Error {
+    let reason: String
+}

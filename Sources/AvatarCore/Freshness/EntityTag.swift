@@ -1,0 +1,40 @@
+/// An entity tag as the origin sent it (RFC 9110 section 8.8.3).
+package struct EntityTag: Hashable, Sendable {
+    /// The tag verbatim, with its quotes and `W/`.
+    package let text: String
+
+    /// A tag of any form: one that is not valid is still sent back as it came, but is never strong.
+    package init(_ text: String) {
+        self.text = text
+    }
+
+    /// Whether the origin promises only that the representations mean the same.
+    package var isWeak: Bool { text.utf8.starts(with: "W/".utf8) }
+
+    /// Whether the tag keeps to the grammar: an optional `W/`, then printable characters in double quotes.
+    package var isValid: Bool {
+        let opaque = Array(opaqueTag)
+        let quote = UInt8(ascii: "\"")
+        guard opaque.count >= 2, opaque.first == quote, opaque.last == quote else { return false }
+        return opaque.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != quote }
+    }
+
+    /// Whether equal tags mean equal bytes, so that a download may be resumed with it.
+    package var isStrong: Bool { isValid && !isWeak }
+
+    // MARK: Comparison (section 8.8.3.2)
+
+    /// Whether both are strong and the same.
+    package func stronglyEquals(_ other: EntityTag) -> Bool {
+        isStrong && other.isStrong && opaqueTag.elementsEqual(other.opaqueTag)
+    }
+
+    /// Whether both are the same but for `W/`.
+    package func weaklyEquals(_ other: EntityTag) -> Bool {
+        opaqueTag.elementsEqual(other.opaqueTag)
+    }
+
+    private var opaqueTag: Substring.UTF8View {
+        text.utf8.dropFirst(isWeak ? 2 : 0)
+    }
+}

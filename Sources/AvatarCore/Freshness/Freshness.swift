@@ -1,0 +1,97 @@
+/// What a stored response's header fields come to under a policy (RFC 9111 section 4.2). Times are in seconds.
+package struct Freshness: Hashable, Sendable {
+    /// How long the response is fresh, counted from when the origin made or confirmed it.
+    package var lifetime: Int64
+    /// How old the response was when it arrived (section 4.2.3).
+    package var initialAge: Int64
+    /// When the response arrived.
+    package var responseTime: Timestamp
+    /// The response is fresh before this time, and stale from it on. Never before `responseTime`.
+    package var freshUntil: Timestamp
+    /// Whether the response may be kept at all.
+    package var allowsStore: Bool
+    /// Whether a stale response may not be served before the origin has confirmed it, whatever the need.
+    package var mustRevalidate: Bool
+    /// Whether staleness is nobody's concern but the next check's (`CachingMode.offlineFirst`).
+    package var servesStaleFreely: Bool
+    /// For how long a stale response may be served while it is being revalidated (RFC 5861).
+    package var staleWhileRevalidate: Int64
+    /// For how long a stale response may be served when the origin answers with an error (RFC 5861).
+    package var staleIfError: Int64
+    /// What decided on `freshUntil`.
+    package var reason: Reason
+
+    /// Why a stale response is to be served.
+    package enum StaleCause: Hashable, Sendable {
+        /// The origin cannot be reached, or must not be asked.
+        case disconnected
+        /// The origin answered with an error.
+        case originError
+        /// The origin is being asked.
+        case revalidating
+    }
+
+    /// Whether the response may be served at `now` without asking.
+    package func isFresh(at now: Timestamp) -> Bool {
+        now < freshUntil
+    }
+
+    /// The response's age at `now` (section 4.2.3).
+    package func currentAge(at now: Timestamp) -> Int64 {
+        initialAge + now.seconds(since: responseTime)
+    }
+
+    /// Whether the response may be served at `now` although it is stale (section 4.2.4).
+    package func allowsStale(at now: Timestamp, because cause: StaleCause) -> Bool {
+        guard !servesStaleFreely else { return true }
+        guard !mustRevalidate else { return false }
+        let staleness = currentAge(at: now) - lifetime
+        return switch cause {
+        case .disconnected: true
+        case .originError: staleness < staleIfError
+        case .revalidating: staleness < staleWhileRevalidate
+        }
+    }
+}
+
+extension Freshness {
+    /// What decided how long a response is fresh. More may be added.
+    package struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The stable spelling.
+        package let rawValue: String
+
+        package init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        package static let maxAge = Reason(rawValue: "maxAge")
+        package static let expires = Reason(rawValue: "expires")
+        package static let heuristic = Reason(rawValue: "heuristic")
+        package static let defaultLifetime = Reason(rawValue: "defaultLifetime")
+        package static let unspecified = Reason(rawValue: "unspecified")
+        package static let noCache = Reason(rawValue: "noCache")
+        package static let noStore = Reason(rawValue: "noStore")
+        package static let pragma = Reason(rawValue: "pragma")
+        package static let varyAll = Reason(rawValue: "varyAll")
+        package static let minimum = Reason(rawValue: "minimum")
+        package static let maximum = Reason(rawValue: "maximum")
+
+        /// The reason in words that complete "checked by …".
+        package var description: String {
+            switch self {
+            case .maxAge: "the origin's max-age"
+            case .expires: "the origin's Expires date"
+            case .heuristic: "a part of the time since Last-Modified"
+            case .defaultLifetime: "the default, as the origin says nothing"
+            case .unspecified: "no lifetime, as the origin says nothing"
+            case .noCache: "the origin's no-cache"
+            case .noStore: "the origin's no-store"
+            case .pragma: "the origin's Pragma: no-cache"
+            case .varyAll: "the origin's Vary: *"
+            case .minimum: "the configured minimum"
+            case .maximum: "the configured maximum"
+            default: rawValue
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+extension FreshnessPolicy {
+    /// What the response `metadata` comes to: how long it is fresh, and whether it may be kept and served stale.
+    ///
+    /// Judged as a private cache: `private` may be kept, `s-maxage` and `proxy-revalidate` are for others. The time now
+    /// is not asked for: the result holds until another response comes.
+    package func assess(_ metadata: ResponseMetadata) -> Freshness {
+        let directives = CacheControl(metadata.fields)
+        let (lifetime, reason) = limited(lifetime(of: metadata, directives))
+        let age = metadata.initialAge
+        let remaining = max(0, lifetime - age)
+        let isProlonged = mode == .offlineFirst && minimum > remaining
+        return Freshness(
+            lifetime: lifetime,
+            initialAge: age,
+            responseTime: metadata.responseTime,
+            freshUntil: metadata.responseTime.adding(seconds: isProlonged ? minimum : remaining),
+            allowsStore: allowsStore(metadata, directives),
+            mustRevalidate: mode == .strict && (directives.mustRevalidate || Self.forbidsReuse.contains(reason)),
+            servesStaleFreely: mode == .offlineFirst,
+            staleWhileRevalidate: directives.staleWhileRevalidate ?? 0,
+            staleIfError: directives.staleIfError ?? 0,
+            reason: isProlonged ? .minimum : reason
+        )
+    }
+
+    // MARK: Lifetime (RFC 9111 sections 4.2.1 and 4.2.2)
+
+    /// Not to be used again without the origin's word, fresh or stale.
+    private static let forbidsReuse: Set<Freshness.Reason> = [.noStore, .noCache, .pragma, .varyAll]
+
+    /// Where directives contradict each other, the one that allows least is followed (section 4.2.1).
+    private func lifetime(
+        of metadata: ResponseMetadata,
+        _ directives: CacheControl
+    ) -> (seconds: Int64, reason: Freshness.Reason) {
+        if forbidsStore(metadata, directives) { return (0, .noStore) }
+        if VaryRule(metadata.fields).matchesNothing { return (0, .varyAll) }
+        if directives.noCache { return (0, .noCache) }
+        if metadata.saysPragmaNoCache { return (0, .pragma) }
+        if let maxAge = directives.maxAge { return (maxAge, .maxAge) }
+        if let expires = metadata.expiresAfter { return (expires, .expires) }
+        if let seconds = heuristicLifetime(of: metadata, directives) { return (seconds, .heuristic) }
+        return mode == .strict ? (0, .unspecified) : (defaultLifetime, .defaultLifetime)
+    }
+
+    /// `nil` if there is nothing to guess from, or guessing is not allowed.
+    private func heuristicLifetime(of metadata: ResponseMetadata, _ directives: CacheControl) -> Int64? {
+        guard metadata.isHeuristicallyCacheable || directives.isPublic || mode == .offlineFirst,
+            let unchangedFor = metadata.unchangedFor
+        else { return nil }
+        let seconds = min(Double(unchangedFor) * heuristicFraction, Double(heuristicMaximum))
+        return Int64(exactly: seconds.rounded(.down))
+    }
+
+    private func limited(_ lifetime: (seconds: Int64, reason: Freshness.Reason)) -> (Int64, Freshness.Reason) {
+        guard let maximum, maximum < lifetime.seconds else { return lifetime }
+        return (maximum, .maximum)
+    }
+
+    // MARK: Storing (RFC 9111 section 3)
+
+    private func allowsStore(_ metadata: ResponseMetadata, _ directives: CacheControl) -> Bool {
+        guard !forbidsStore(metadata, directives) || !(respectsNoStore || mode == .strict) else { return false }
+        guard mode == .strict else { return true }
+        // What no request will ever match is not worth keeping.
+        guard !VaryRule(metadata.fields).matchesNothing else { return false }
+        guard !directives.mustUnderstand || metadata.isUnderstood else { return false }
+        return metadata.isHeuristicallyCacheable || directives.isPublic || directives.isPrivate
+            || directives.maxAge != nil || metadata.expiresAfter != nil
+    }
+
+    /// Section 5.2.2.3: who knows the status passes over a `no-store` beside `must-understand`.
+    private func forbidsStore(_ metadata: ResponseMetadata, _ directives: CacheControl) -> Bool {
+        directives.noStore && !(directives.mustUnderstand && metadata.isUnderstood)
+    }
+}

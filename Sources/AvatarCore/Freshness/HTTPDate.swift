@@ -1,0 +1,115 @@
+/// Dates in header fields (RFC 9110 section 5.6.7), without a formatter and without a locale.
+package enum HTTPDate {
+    /// The time that `text` names, in any of the three forms:
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
+    ///
+    /// Upper and lower case are alike, and a zone other than GMT makes the date invalid (RFC 9111 section 4.2). The
+    /// day of the week has to be one, but is not compared with the date.
+    /// - Parameter now: decides the century of a year with two digits: one that would be more than 50 years ahead is
+    ///   the most recent year in the past that ends in the same digits.
+    /// - Returns: `nil` for what is no date.
+    package static func parse(_ text: String, now: Timestamp) -> Timestamp? {
+        let words = text.lowercased().split(whereSeparator: { $0 == " " || $0 == "\t" })
+        switch words.count {
+        case 6: return fixdate(words)
+        case 4: return obsoleteDate(words, now: now)
+        case 5: return asctimeDate(words)
+        default: return nil
+        }
+    }
+
+    /// The form that is sent: `Sun, 06 Nov 1994 08:49:37 GMT`, rounded down to the second.
+    ///
+    /// The form has four digits for the year: times before the year 0 or after 9999 become the nearest that it has.
+    package static func format(_ time: Timestamp) -> String {
+        let seconds = min(max(time.milliseconds.dividedRoundingDown(by: 1000), -62_167_219_200), 253_402_300_799)
+        let days = seconds.dividedRoundingDown(by: 86_400)
+        let date = CivilDate(daysSinceEpoch: days)
+        let second = seconds - days * 86_400
+        // 1970-01-01 was a Thursday.
+        let weekday = weekdays[Int((days + 4) - (days + 4).dividedRoundingDown(by: 7) * 7)]
+        let clock = [second / 3600, second / 60 % 60, second % 60].map { padded($0, 2) }.joined(separator: ":")
+        let day = "\(padded(date.day, 2)) \(months[Int(date.month) - 1].capitalizedWord) \(padded(date.year, 4))"
+        return "\(weekday.prefix(3).capitalizedWord), \(day) \(clock) GMT"
+    }
+
+    // MARK: The three forms
+
+    private static func fixdate(_ words: [Substring]) -> Timestamp? {
+        guard words[0].last == ",", isWeekday(words[0].dropLast()), words[5] == "gmt",
+            let year = number(words[3], digits: 4...4)
+        else { return nil }
+        return time(year: year, month: words[2], day: words[1], clock: words[4])
+    }
+
+    /// RFC 850. Some origins write the year in full.
+    private static func obsoleteDate(_ words: [Substring], now: Timestamp) -> Timestamp? {
+        let parts = words[1].split(separator: "-", omittingEmptySubsequences: false)
+        guard words[0].last == ",", isWeekday(words[0].dropLast()), words[3] == "gmt", parts.count == 3 else {
+            return nil
+        }
+        if let year = number(parts[2], digits: 4...4) {
+            return time(year: year, month: parts[1], day: parts[0], clock: words[2])
+        }
+        guard let shortYear = number(parts[2], digits: 2...2) else { return nil }
+        let century = CivilDate(daysSinceEpoch: now.milliseconds.dividedRoundingDown(by: 86_400_000)).year / 100 * 100
+        let candidates = [century + 100, century, century - 100].compactMap {
+            time(year: $0 + shortYear, month: parts[1], day: parts[0], clock: words[2])
+        }
+        return candidates.first { $0 <= fiftyYears(after: now) }
+    }
+
+    private static func asctimeDate(_ words: [Substring]) -> Timestamp? {
+        guard isWeekday(words[0]), let year = number(words[4], digits: 4...4) else { return nil }
+        return time(year: year, month: words[1], day: words[2], clock: words[3])
+    }
+
+    // MARK: Parts
+
+    private static let weekdays = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
+    private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+
+    private static func isWeekday(_ word: Substring) -> Bool {
+        weekdays.contains { $0 == word || $0.prefix(3) == word }
+    }
+
+    private static func time(year: Int64, month: Substring, day: Substring, clock: Substring) -> Timestamp? {
+        guard let month = months.firstIndex(of: String(month)), let day = number(day, digits: 1...2),
+            let date = CivilDate(year: year, month: Int64(month) + 1, day: day), let second = secondOfDay(clock)
+        else { return nil }
+        return Timestamp(milliseconds: (date.daysSinceEpoch * 86_400 + second) * 1000)
+    }
+
+    private static func secondOfDay(_ clock: Substring) -> Int64? {
+        let parts = clock.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3, let hour = number(parts[0], digits: 2...2),
+            let minute = number(parts[1], digits: 2...2),
+            let second = number(parts[2], digits: 2...2), hour < 24, minute < 60, second <= 60
+        else { return nil }
+        // A leap second is the first second of the next minute to a clock that has none.
+        return hour * 3600 + minute * 60 + second
+    }
+
+    private static func number(_ text: Substring, digits: ClosedRange<Int>) -> Int64? {
+        digits.contains(text.utf8.count) ? DeltaSeconds.parse(text) : nil
+    }
+
+    private static func fiftyYears(after now: Timestamp) -> Timestamp {
+        now.adding(seconds: 50 * 31_556_952)
+    }
+
+    private static func padded(_ number: Int64, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}
+
+extension Int64 {
+    fileprivate func dividedRoundingDown(by divisor: Int64) -> Int64 {
+        self / divisor - (self % divisor < 0 ? 1 : 0)
+    }
+}
+
+extension StringProtocol {
+    fileprivate var capitalizedWord: String { prefix(1).uppercased() + dropFirst() }
+}

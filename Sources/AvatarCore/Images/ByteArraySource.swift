@@ -1,0 +1,15 @@
+/// Bytes that are in memory already.
+package struct ByteArraySource: ByteSource {
+    private let bytes: [UInt8]
+
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    package var byteCount: Int { bytes.count }
+
+    package func bytes(at offset: Int, count: Int) -> [UInt8] {
+        guard offset >= 0, offset < bytes.count, count > 0 else { return [] }
+        return Array(bytes[offset..<(offset + min(count, bytes.count - offset))])
+    }
+}

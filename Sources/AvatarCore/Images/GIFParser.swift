@@ -1,0 +1,60 @@
+/// GIF 87a and 89a: a screen, then blocks up to a trailer. The data of a block comes in sub-blocks of up to 255 bytes,
+/// the last of them empty.
+struct GIFParser: ImageParser {
+    private enum Block {
+        static let extensionIntroducer: Int64 = 0x21
+        static let image: Int64 = 0x2C
+        static let trailer: Int64 = 0x3B
+        /// Some encoders end a block's data twice; decoders pass over the second end.
+        static let strayEnd: Int64 = 0
+    }
+
+    private var reader: ByteReader
+    private var canvas = PixelSize.zero
+    private var hasImage = false
+
+    init(_ reader: ByteReader) {
+        self.reader = reader
+        self.reader.byteOrder = .littleEndian
+    }
+
+    mutating func pixelSize() throws -> PixelSize {
+        canvas = try PixelSize(width: reader.uint16(at: 6), height: reader.uint16(at: 8))
+        var offset = 13 + colorTableByteCount(flags: try reader.uint8(at: 10))
+        loop: while true {
+            switch try reader.uint8(at: offset) {
+            case Block.extensionIntroducer: offset = try endOfSubBlocks(from: offset + 2)
+            case Block.image: offset = try endOfImage(at: offset)
+            case Block.strayEnd: offset += 1
+            case Block.trailer: break loop
+            default: throw reader.notImage("it has an unknown block")
+            }
+        }
+        guard hasImage else { throw reader.notImage("it ends without a picture") }
+        return canvas
+    }
+
+    /// A picture that reaches beyond the screen enlarges it, as viewers do.
+    private mutating func endOfImage(at offset: Int64) throws -> Int64 {
+        hasImage = true
+        let right = try reader.uint16(at: offset + 1) + reader.uint16(at: offset + 5)
+        let bottom = try reader.uint16(at: offset + 3) + reader.uint16(at: offset + 7)
+        canvas = PixelSize(width: max(canvas.width, right), height: max(canvas.height, bottom))
+        let colorTable = colorTableByteCount(flags: try reader.uint8(at: offset + 9))
+        // One byte, the code size of the compression, is before the data.
+        return try endOfSubBlocks(from: offset + 10 + colorTable + 1)
+    }
+
+    private mutating func endOfSubBlocks(from start: Int64) throws -> Int64 {
+        var offset = start
+        while true {
+            let count = try reader.uint8(at: offset)
+            offset += 1 + count
+            if count == 0 { return offset }
+        }
+    }
+
+    private func colorTableByteCount(flags: Int64) -> Int64 {
+        flags & 0x80 == 0 ? 0 : 3 << ((flags & 0x07) + 1)
+    }
+}

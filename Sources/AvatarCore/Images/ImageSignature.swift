@@ -1,0 +1,50 @@
+/// Tells the format of an image by its first bytes. SVG, which is text, is told by `SVGParser` instead.
+enum ImageSignature {
+    enum Verdict: Hashable {
+        case format(ImageFormat)
+        /// The bytes end where one more could still make a signature of them.
+        case undecided
+        case unknown
+    }
+
+    /// As many first bytes as any decision needs.
+    static let longestPrefix = 512
+
+    /// What `prefix` begins, the first bytes of an image, up to `longestPrefix` of them.
+    static func verdict(on prefix: [UInt8]) -> Verdict {
+        var verdict = Verdict.unknown
+        for signature in table where zip(prefix, signature.bytes).allSatisfy({ $1 == nil || $0 == $1 }) {
+            if prefix.count >= signature.bytes.count { return .format(signature.format) }
+            verdict = .undecided
+        }
+        return verdict == .unknown ? MediaBrands.verdict(on: prefix) : verdict
+    }
+
+    private struct Signature {
+        let format: ImageFormat
+        /// `nil` for a byte that may be any.
+        let bytes: [UInt8?]
+    }
+
+    private static let table: [Signature] =
+        [
+            Signature(format: .png, bytes: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]),
+            Signature(format: .jpeg, bytes: [0xFF, 0xD8, 0xFF]),
+            Signature(format: .gif, bytes: Array("GIF87a".utf8)),
+            Signature(format: .gif, bytes: Array("GIF89a".utf8)),
+            Signature(format: .webp, bytes: Array("RIFF".utf8) + [nil, nil, nil, nil] + Array("WEBP".utf8)),
+            Signature(format: .ico, bytes: [0, 0, 1, 0]),
+            Signature(format: .tiff, bytes: [0x49, 0x49, 42, 0]),
+            Signature(format: .tiff, bytes: [0x4D, 0x4D, 0, 42]),
+            Signature(format: .tiff, bytes: [0x49, 0x49, 43, 0, 8, 0, 0, 0]),
+            Signature(format: .tiff, bytes: [0x4D, 0x4D, 0, 43, 0, 8, 0, 0]),
+            Signature(format: .jpeg2000, bytes: [0, 0, 0, 12, 0x6A, 0x50, 0x20, 0x20, 0x0D, 0x0A, 0x87, 0x0A]),
+            Signature(format: .jpeg2000, bytes: [0xFF, 0x4F, 0xFF, 0x51]),
+        ] + BMPParser.headerSizes.map(bitmap)
+
+    /// "BM" alone begins many a text, so that the size of the second header belongs to the signature.
+    private static func bitmap(headerSize: UInt8) -> Signature {
+        let skipped = [UInt8?](repeating: nil, count: 12)
+        return Signature(format: .bmp, bytes: Array("BM".utf8) + skipped + [headerSize, 0, 0, 0])
+    }
+}

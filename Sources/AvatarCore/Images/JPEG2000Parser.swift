@@ -1,0 +1,22 @@
+/// JPEG 2000 (ITU-T T.800): a codestream, bare or in a box of a JP2 file.
+struct JPEG2000Parser: ImageParser {
+    private var reader: ByteReader
+
+    init(_ reader: ByteReader) {
+        self.reader = reader
+    }
+
+    mutating func pixelSize() throws -> PixelSize {
+        let all = 0..<reader.byteCount
+        guard try !reader.has([0xFF, 0x4F], at: 0) else { return try codestreamSize(in: all) }
+        guard let codestream = try reader.boxes(in: all).first(where: { $0.name == "jp2c" }) else {
+            throw reader.truncated("it has no codestream")
+        }
+        return try codestreamSize(in: codestream.content)
+    }
+
+    private mutating func codestreamSize(in range: Range<Int64>) throws -> PixelSize {
+        var codestream = JPEG2000Codestream(range: range)
+        return try codestream.pixelSize(in: &reader)
+    }
+}

@@ -1,0 +1,49 @@
+/// A box of the ISO base media file format (ISO 14496-12, 4.2), on which HEIF, AVIF and JPEG 2000 files are built:
+/// its length, its name, and content that may be boxes again.
+struct MediaBox {
+    let name: FourCharacterCode
+    /// Where the bytes behind the length and the name are.
+    let content: Range<Int64>
+}
+
+extension ByteReader {
+    /// More than any image has side by side; it bounds the memory that a hostile file can ask for.
+    private static let maximumBoxes = 4096
+
+    /// The boxes that fill `range`, in their order.
+    ///
+    /// Each one must fit into the range. What remains behind the last one and is no box is a box that was cut short.
+    mutating func boxes(in range: Range<Int64>) throws -> [MediaBox] {
+        var boxes: [MediaBox] = []
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            guard boxes.count < Self.maximumBoxes else { throw notImage("it has more than \(Self.maximumBoxes) boxes") }
+            let box = try box(at: offset, end: range.upperBound)
+            boxes.append(box)
+            offset = box.content.upperBound
+        }
+        return boxes
+    }
+
+    /// The content of the version and the flags that many boxes begin with left out.
+    mutating func fullBoxContent(of box: MediaBox) throws -> Range<Int64> {
+        guard box.content.count >= 4 else { throw notImage("a box is too short for its version") }
+        return (box.content.lowerBound + 4)..<box.content.upperBound
+    }
+
+    private mutating func box(at offset: Int64, end: Int64) throws -> MediaBox {
+        guard end - offset >= 8 else { throw truncated("its last bytes are no whole box") }
+        var length = try uint32(at: offset)
+        var headerByteCount: Int64 = 8
+        if length == 1 {
+            guard end - offset >= 16 else { throw truncated("its last bytes are no whole box") }
+            length = try integer(at: offset + 8, byteCount: 8)
+            headerByteCount = 16
+        } else if length == 0 {
+            length = end - offset
+        }
+        guard length >= headerByteCount else { throw notImage("a box is shorter than its own header") }
+        guard length <= end - offset else { throw truncated("a box reaches beyond the end") }
+        return try MediaBox(name: name(at: offset + 4), content: (offset + headerByteCount)..<(offset + length))
+    }
+}

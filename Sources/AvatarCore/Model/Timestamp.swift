@@ -1,0 +1,41 @@
+public import Foundation
+
+/// A point in time as the index keeps it: whole milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
+public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Milliseconds since the Unix epoch.
+    public var milliseconds: Int64
+
+    /// A point in time `milliseconds` after the Unix epoch.
+    public init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    /// The millisecond that holds `date`, clamped to what fits 64 bits.
+    public init(_ date: Date) {
+        let value = (date.timeIntervalSince1970 * 1000).rounded(.down)
+        milliseconds = Int64(exactly: value) ?? (value < 0 ? .min : .max)
+    }
+
+    /// The same point in time for Foundation.
+    public var date: Date {
+        Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+    }
+
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+
+    /// `seconds` later; sums beyond 64 bits stay at the largest or smallest value.
+    package func adding(seconds: Int64) -> Timestamp {
+        let (product, tooLarge) = seconds.multipliedReportingOverflow(by: 1000)
+        guard !tooLarge else { return Timestamp(milliseconds: seconds < 0 ? .min : .max) }
+        let (sum, overflow) = milliseconds.addingReportingOverflow(product)
+        return Timestamp(milliseconds: overflow ? (seconds < 0 ? .min : .max) : sum)
+    }
+
+    /// Whole seconds from `earlier` to this point, rounded towards zero; negative if `earlier` is later.
+    package func seconds(since earlier: Timestamp) -> Int64 {
+        let (difference, overflow) = milliseconds.subtractingReportingOverflow(earlier.milliseconds)
+        return overflow ? (milliseconds < 0 ? .min : .max) : difference / 1000
+    }
+}

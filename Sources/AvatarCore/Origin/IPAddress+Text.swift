@@ -1,0 +1,97 @@
+extension IPAddress: LosslessStringConvertible {
+    /// Reads `192.0.2.1`, `2001:db8::1` or `::ffff:192.0.2.1` (RFC 4291 section 2.2).
+    ///
+    /// `nil` for anything else: zones, brackets, and IPv4 with fewer parts, leading zeros or hexadecimal digits, which
+    /// programs read differently.
+    package init?(_ description: String) {
+        if description.utf8.contains(UInt8(ascii: ":")) {
+            guard let bits = Self.bits(ofIPv6: description[...]) else { return nil }
+            self.init(family: .v6, bits: bits)
+        } else {
+            guard let bits = Self.bits(ofIPv4: description[...]) else { return nil }
+            self.init(family: .v4, bits: UInt128(bits))
+        }
+    }
+
+    /// The spelling everybody agrees on: dotted decimal, or RFC 5952 for IPv6.
+    package var description: String {
+        switch family {
+        case .v4: stride(from: 24, through: 0, by: -8).map { String(bits >> UInt128($0) & 0xFF) }.joined(separator: ".")
+        case .v6:
+            Self.text(
+                ofGroups: stride(from: 112, through: 0, by: -16).map { UInt16(truncatingIfNeeded: bits >> UInt128($0)) }
+            )
+        }
+    }
+
+    // MARK: Reading
+
+    private static func bits(ofIPv4 text: Substring) -> UInt32? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 4 else { return nil }
+        var bits: UInt32 = 0
+        for part in parts {
+            guard let byte = UInt8(part), String(byte) == part else { return nil }
+            bits = bits << 8 | UInt32(byte)
+        }
+        return bits
+    }
+
+    private static func bits(ofIPv6 text: Substring) -> UInt128? {
+        guard let gap = text.firstRange(of: "::") else {
+            return groups(of: text).flatMap { $0.count == 8 ? bits(ofGroups: $0) : nil }
+        }
+        guard let head = groups(of: text[..<gap.lowerBound], endsAddress: false),
+            let tail = groups(of: text[gap.upperBound...]), head.count + tail.count < 8
+        else { return nil }
+        return bits(ofGroups: head + Array(repeating: 0, count: 8 - head.count - tail.count) + tail)
+    }
+
+    /// The groups between colons; the last may be an IPv4 address, which makes two, if `text` ends the address.
+    private static func groups(of text: Substring, endsAddress: Bool = true) -> [UInt16]? {
+        guard !text.isEmpty else { return [] }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        var groups: [UInt16] = []
+        for (index, part) in parts.enumerated() {
+            if endsAddress, index == parts.count - 1, let bits = bits(ofIPv4: part) {
+                groups += [UInt16(bits >> 16), UInt16(truncatingIfNeeded: bits)]
+            } else {
+                guard part.count <= 4, part.allSatisfy(\.isHexDigit), let group = UInt16(part, radix: 16) else {
+                    return nil
+                }
+                groups.append(group)
+            }
+        }
+        return groups
+    }
+
+    private static func bits(ofGroups groups: [UInt16]) -> UInt128 {
+        groups.reduce(0) { $0 << 16 | UInt128($1) }
+    }
+
+    // MARK: Writing
+
+    /// Lower case, and the first longest run of two or more zero groups left out (RFC 5952 section 4).
+    private static func text(ofGroups groups: [UInt16]) -> String {
+        let gap = longestZeroRun(in: groups)
+        guard gap.count >= 2 else { return joined(groups[...]) }
+        return joined(groups[..<gap.lowerBound]) + "::" + joined(groups[gap.upperBound...])
+    }
+
+    private static func joined(_ groups: ArraySlice<UInt16>) -> String {
+        groups.map { String($0, radix: 16) }.joined(separator: ":")
+    }
+
+    private static func longestZeroRun(in groups: [UInt16]) -> Range<Int> {
+        var longest = 0..<0
+        var start = 0
+        for (index, group) in groups.enumerated() {
+            if group != 0 {
+                start = index + 1
+            } else if index + 1 - start > longest.count {
+                longest = start..<index + 1
+            }
+        }
+        return longest
+    }
+}

@@ -1,0 +1,96 @@
+public import HTTPTypes
+
+/// Sends requests to origins. The store brings its own on AsyncHTTPClient; a host may pass another.
+///
+/// A client that a host passes answers itself for what it contacts and follows (the store's own guards addresses and
+/// redirects); the store still bounds bytes, pixels and time, and takes only images.
+public protocol OriginClient: Sendable {
+    /// Sends `request`, follows redirects, and hands the final answer to `receive`.
+    ///
+    /// The connection may be used again or closed when `receive` returns; when it throws, or the task is cancelled,
+    /// the rest of the body is not read.
+    ///
+    /// - Throws: `OriginError` for what went wrong before an answer came; what `receive` throws passes through.
+    func send<Result: Sendable>(
+        _ request: OriginRequest,
+        receive: (OriginResponse) async throws -> Result
+    ) async throws -> Result
+
+    /// Who answers for the addresses that are contacted: `"on"`, `"off"` or, by default, `"external"`.
+    var guardDescription: String { get }
+}
+
+extension OriginClient {
+    public var guardDescription: String { "external" }
+}
+
+/// A GET request for one image.
+public struct OriginRequest: Sendable {
+    /// The whole URL: http or https, normalised, without user info.
+    public var url: String
+    /// Conditions and what the host added. The client adds its own, such as User-Agent and Accept.
+    public var fields: HTTPFields
+
+    /// A request for `url` with `fields`.
+    public init(url: String, fields: HTTPFields = HTTPFields()) {
+        self.url = url
+        self.fields = fields
+    }
+}
+
+/// The answer of an origin: the head, and the body as it arrives.
+///
+/// Stays in the task that sent the request: the body is bound to its connection.
+public struct OriginResponse {
+    /// The status code.
+    public var status: Int
+    /// The header fields.
+    public var fields: HTTPFields
+    /// How many requests it took, redirects and repeated attempts included; at least 1.
+    public var requestCount: Int
+    /// The body.
+    public var body: OriginBody
+
+    /// An answer.
+    public init(status: Int, fields: HTTPFields, requestCount: Int = 1, body: OriginBody) {
+        self.status = status
+        self.fields = fields
+        self.requestCount = requestCount
+        self.body = body
+    }
+}
+
+/// A body as it arrives. To be read once.
+public struct OriginBody {
+    private let nextChunk: () async throws -> [UInt8]?
+
+    /// A body whose pieces `next` gives, `nil` at the end. `next` waits until a piece has arrived, and the origin's
+    /// side waits until `next` is called, so that memory stays bounded.
+    public init(next: @escaping () async throws -> [UInt8]?) {
+        nextChunk = next
+    }
+
+    /// The next piece; `nil` at the end.
+    public func next() async throws -> [UInt8]? {
+        try await nextChunk()
+    }
+}
+
+/// Why no answer, or only part of one, came.
+public struct OriginError: Error, Sendable, CustomStringConvertible {
+    /// The kind that is kept with the entry.
+    public var kind: FailureKind
+    /// A sentence for a person; names the host, never the query.
+    public var message: String
+    /// How many requests were sent all the same.
+    public var requestCount: Int
+
+    /// A failure of `kind`.
+    public init(_ kind: FailureKind, _ message: String, requestCount: Int = 0) {
+        self.kind = kind
+        self.message = message
+        self.requestCount = requestCount
+    }
+
+    public var description: String { message }
+}

@@ -1,0 +1,117 @@
+package import AvatarCore
+import CAvatarSystem
+
+#if canImport(Glibc)
+package import Glibc
+#else
+package import Darwin
+#endif
+
+/// An open directory that the store works in. Closed with its last reference.
+package final class Directory: Sendable {
+    package let path: String
+    package let descriptor: Int32
+
+    /// Opens `path`, which must be a directory and no symbolic link.
+    package init(opening path: String) throws(SystemCallError) {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemCallError("open", path) }
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Opens `path` as a place for a store's data, and makes it and its parents if they are not there.
+    ///
+    /// - Throws: `unusableRoot` for a symbolic link, a file, or a network file system; `readOnly` or `diskFull` if it
+    ///   cannot be made.
+    package static func makeRoot(_ path: String, mode: mode_t) throws(AvatarStoreError) -> Directory {
+        do throws(SystemCallError) {
+            try makeWithParents(path, mode: mode)
+        } catch {
+            throw error.number == ENOTDIR || error.number == EEXIST ? notADirectory(path) : error.storeError
+        }
+        return try openRoot(path)
+    }
+
+    /// Opens `path` as a place for a store's data.
+    package static func openRoot(_ path: String) throws(AvatarStoreError) -> Directory {
+        var information = stat()
+        guard lstat(path, &information) == 0 else { throw SystemCallError("open", path).storeError }
+        let kind = information.st_mode & S_IFMT
+        guard kind != S_IFLNK else {
+            throw AvatarStoreError(.unusableRoot, "\(path) is a symbolic link; a store needs a directory of its own.")
+        }
+        guard kind == S_IFDIR else { throw notADirectory(path) }
+        let directory: Directory
+        do throws(SystemCallError) {
+            directory = try Directory(opening: path)
+        } catch {
+            throw error.storeError
+        }
+        guard avatar_is_on_network_file_system(directory.descriptor) != 1 else {
+            throw AvatarStoreError(
+                .unusableRoot,
+                "\(path) lies on a network file system; locks and durability cannot be relied on there."
+            )
+        }
+        return directory
+    }
+
+    private static func notADirectory(_ path: String) -> AvatarStoreError {
+        AvatarStoreError(.unusableRoot, "\(path) is not a directory, or one of its parents is a file.")
+    }
+
+    private static func makeWithParents(_ path: String, mode: mode_t) throws(SystemCallError) {
+        var information = stat()
+        if lstat(path, &information) == 0 { return }
+        if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+            try makeWithParents(String(path[..<slash]), mode: mode)
+        }
+        guard mkdir(path, mode) == 0 || errno == EEXIST else { throw SystemCallError("mkdir", path) }
+    }
+
+    /// The names in the directory, `.` and `..` apart.
+    package func names() throws(SystemCallError) -> [String] {
+        // A descriptor of its own: reading moves the position, which copies of a descriptor share.
+        let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard copy >= 0, let stream = fdopendir(copy) else { throw SystemCallError("open", path) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// The bytes that the file system of the directory has left for this user.
+    package func freeBytes() throws(AvatarStoreError) -> Int {
+        var information = statvfs()
+        guard fstatvfs(descriptor, &information) == 0 else { throw SystemCallError("statvfs", path).storeError }
+        let (bytes, overflow) = Int(information.f_bavail).multipliedReportingOverflow(by: Int(information.f_frsize))
+        return overflow ? .max : bytes
+    }
+
+    /// Removes the folder `name` and the files in it; what is gone already is fine.
+    package func removeFolder(_ name: String) throws(SystemCallError) {
+        let folder: Directory
+        do throws(SystemCallError) {
+            folder = try Directory(opening: path + "/" + name)
+        } catch {
+            if error.isMissing { return }
+            throw error
+        }
+        for file in try folder.names() where unlinkat(folder.descriptor, file, 0) != 0 && errno != ENOENT {
+            throw SystemCallError("unlink", folder.path + "/" + file)
+        }
+        guard unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+            throw SystemCallError("rmdir", folder.path)
+        }
+    }
+}

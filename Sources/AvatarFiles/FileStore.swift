@@ -1,0 +1,158 @@
+package import AvatarCore
+import Synchronization
+
+#if canImport(Glibc)
+package import Glibc
+#else
+package import Darwin
+#endif
+
+/// The files of one storage class: the root they are published in and the staging folder they are made in.
+///
+/// A published name is never used again and its content never changes, so whoever opens a path reads the whole old
+/// image or finds none. The order of the steps, and what is recorded in between, is the caller's (`StoreWriter`).
+package final class FileStore: Sendable {
+    package let storageClass: StorageClass
+    package let root: Directory
+    private let staging: Directory
+    private let folder: Directory
+    private let fileSystem: any FileSystem
+    private let fileMode: mode_t
+    private let directoryMode: mode_t
+    private let counter = Atomic<UInt64>(0)
+
+    /// The files of `storageClass` in `root`, staged in a folder of `holder`'s in `staging`.
+    package init(
+        _ storageClass: StorageClass,
+        root: Directory,
+        staging: Directory,
+        holder: Holder,
+        fileMode: mode_t,
+        fileSystem: any FileSystem
+    ) throws(AvatarStoreError) {
+        self.storageClass = storageClass
+        self.root = root
+        self.staging = staging
+        self.fileSystem = fileSystem
+        self.fileMode = fileMode
+        directoryMode = Self.directoryMode(for: fileMode)
+        do throws(SystemCallError) {
+            _ = try fileSystem.makeDirectory(holder.name, in: staging.descriptor, mode: 0o700)
+            folder = try Directory(opening: staging.path + "/" + holder.name)
+        } catch {
+            throw error.storeError
+        }
+    }
+
+    /// Who may read a file may also look into its folder.
+    package static func directoryMode(for fileMode: mode_t) -> mode_t {
+        fileMode | ((fileMode & 0o444) >> 2)
+    }
+
+    /// Begins a file.
+    package func stage() throws(AvatarStoreError) -> StagedFile {
+        let number = counter.add(1, ordering: .relaxed).newValue
+        return try StagedFile(
+            name: "\(storageClass.rawValue)-\(number)",
+            in: folder,
+            storageClass: storageClass,
+            mode: fileMode,
+            fileSystem: fileSystem
+        )
+    }
+
+    /// Removes a staged image that will not be published.
+    package func discard(_ image: StagedImage) {
+        // The folder goes away with its holder, so a file that cannot be removed now is removed then.
+        unlinkat(folder.descriptor, image.name, 0)
+    }
+
+    /// The bytes of a staged image.
+    package func read(_ image: StagedImage) throws(AvatarStoreError) -> [UInt8] {
+        let record = FileRecord(
+            id: 0,
+            storageClass: storageClass,
+            path: image.name,
+            sizeBytes: image.sizeBytes,
+            mediaType: image.image.format.mediaType,
+            width: image.image.width,
+            height: image.image.height
+        )
+        guard let bytes = try StoredFiles(root: folder).read(record) else {
+            throw AvatarStoreError(.storage, "A staged image of \(image.sizeBytes) bytes vanished.", failure: .storage)
+        }
+        return bytes
+    }
+
+    /// Makes the bytes of a staged image durable, before it is published.
+    package func synchronize(_ image: StagedImage) throws(AvatarStoreError) {
+        try synchronize(image.name, in: folder)
+    }
+
+    /// Makes a published file durable, with the folder that names it.
+    package func synchronize(published path: String) throws(AvatarStoreError) {
+        try synchronize(path, in: root)
+        try synchronize(FilePath.folder(of: path), in: root)
+    }
+
+    /// Moves a staged image to `path`, where it stays for good.
+    ///
+    /// - Parameter isDurable: the folder of `path` is durable on return too. The bytes must have been before.
+    package func publish(_ image: StagedImage, as path: String, isDurable: Bool) throws(AvatarStoreError) {
+        do throws(SystemCallError) {
+            try rename(image.name, to: path, isDurable: isDurable)
+        } catch {
+            throw error.storeError
+        }
+        if isDurable { try synchronize(FilePath.folder(of: path), in: root) }
+    }
+
+    /// Unlinks the file at `path`; one that is gone already is fine.
+    package func unlink(_ path: String) throws(AvatarStoreError) {
+        do throws(SystemCallError) {
+            try fileSystem.unlink(path, in: root.descriptor)
+        } catch {
+            if !error.isMissing { throw error.storeError }
+        }
+    }
+
+    private func rename(_ name: String, to path: String, isDurable: Bool) throws(SystemCallError) {
+        do throws(SystemCallError) {
+            try fileSystem.rename(name, in: folder.descriptor, to: path, in: root.descriptor)
+        } catch {
+            guard error.isMissing else { throw error }
+            // The two-digit folder is made when it is first needed, and again if somebody emptied the root.
+            let isNew = try fileSystem.makeDirectory(
+                FilePath.folder(of: path),
+                in: root.descriptor,
+                mode: directoryMode
+            )
+            if isNew && isDurable { try fileSystem.synchronize(root.descriptor, named: root.path) }
+            try fileSystem.rename(name, in: folder.descriptor, to: path, in: root.descriptor)
+        }
+    }
+
+    private func synchronize(_ path: String, in directory: Directory) throws(AvatarStoreError) {
+        do throws(SystemCallError) {
+            let file = try fileSystem.open(path, in: directory.descriptor, flags: O_RDONLY, mode: 0)
+            defer { close(file) }
+            try fileSystem.synchronize(file, named: directory.path + "/" + path)
+        } catch {
+            throw error.storeError
+        }
+    }
+}
+
+/// Names of published files.
+package enum FilePath {
+    /// A new name: two hex digits as folder, six more of the digest, 64 random bits, and an ending that fits the type.
+    package static func make(sha256: [UInt8], format: ImageFormat) -> String {
+        let digest = Hexadecimal.text(sha256.prefix(4))
+        return "\(digest.prefix(2))/\(digest.dropFirst(2))-\(Hexadecimal.random64()).\(format.fileExtension)"
+    }
+
+    /// The folder part of a published file's name.
+    static func folder(of path: String) -> String {
+        String(path.prefix { $0 != "/" })
+    }
+}

@@ -1,0 +1,99 @@
+#if canImport(Glibc)
+package import Glibc
+#else
+package import Darwin
+#endif
+
+/// The file calls that publish and delete: the seam at which tests let one of them fail.
+///
+/// Paths are relative to an open directory, so that a root that is renamed or replaced meanwhile is still the one that
+/// was checked when the store was opened.
+package protocol FileSystem: Sendable {
+    /// `openat` with `O_CLOEXEC`.
+    func open(_ path: String, in directory: Int32, flags: Int32, mode: mode_t) throws(SystemCallError) -> Int32
+    /// Writes all of `bytes`.
+    func write(_ bytes: UnsafeRawBufferPointer, to file: Int32, named path: String) throws(SystemCallError)
+    /// Makes a file or directory durable: `fsync`, on Apple platforms `F_FULLFSYNC`.
+    func synchronize(_ file: Int32, named path: String) throws(SystemCallError)
+    /// `renameat`.
+    func rename(
+        _ source: String,
+        in sourceDirectory: Int32,
+        to target: String,
+        in targetDirectory: Int32
+    ) throws(SystemCallError)
+    /// `unlinkat`.
+    func unlink(_ path: String, in directory: Int32) throws(SystemCallError)
+    /// `mkdirat`; false if it is there already.
+    func makeDirectory(_ path: String, in directory: Int32, mode: mode_t) throws(SystemCallError) -> Bool
+}
+
+/// The calls of the operating system.
+package struct LocalFileSystem: FileSystem {
+    package init() {}
+
+    package func open(
+        _ path: String,
+        in directory: Int32,
+        flags: Int32,
+        mode: mode_t
+    ) throws(SystemCallError) -> Int32 {
+        let file = openat(directory, path, flags | O_CLOEXEC, mode)
+        guard file >= 0 else { throw SystemCallError("open", path) }
+        return file
+    }
+
+    package func write(
+        _ bytes: UnsafeRawBufferPointer,
+        to file: Int32,
+        named path: String
+    ) throws(SystemCallError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let slice = UnsafeRawBufferPointer(rebasing: rest)
+            #if canImport(Glibc)
+            let count = Glibc.write(file, slice.baseAddress, slice.count)
+            #else
+            let count = Darwin.write(file, slice.baseAddress, slice.count)
+            #endif
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw SystemCallError("write", path)
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    package func synchronize(_ file: Int32, named path: String) throws(SystemCallError) {
+        #if canImport(Darwin)
+        guard fcntl(file, F_FULLFSYNC) == 0 || fsync(file) == 0 else { throw SystemCallError("fsync", path) }
+        #else
+        guard fsync(file) == 0 else { throw SystemCallError("fsync", path) }
+        #endif
+    }
+
+    package func rename(
+        _ source: String,
+        in sourceDirectory: Int32,
+        to target: String,
+        in targetDirectory: Int32
+    ) throws(SystemCallError) {
+        guard renameat(sourceDirectory, source, targetDirectory, target) == 0 else {
+            throw SystemCallError("rename", target)
+        }
+    }
+
+    package func unlink(_ path: String, in directory: Int32) throws(SystemCallError) {
+        guard unlinkat(directory, path, 0) == 0 else { throw SystemCallError("unlink", path) }
+    }
+
+    package func makeDirectory(
+        _ path: String,
+        in directory: Int32,
+        mode: mode_t
+    ) throws(SystemCallError) -> Bool {
+        if mkdirat(directory, path, mode) == 0 { return true }
+        guard errno == EEXIST else { throw SystemCallError("mkdir", path) }
+        return false
+    }
+}

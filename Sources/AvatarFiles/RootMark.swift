@@ -1,0 +1,86 @@
+package import AvatarCore
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// Says which store a root belongs to: a small file in the staging folder beside it, named after the root.
+///
+/// Not in the root itself, which holds images only: every file there has its row, and their bytes are the budget's.
+package struct RootMark {
+    private let root: Directory
+    private let staging: Directory
+
+    package init(of root: Directory, in staging: Directory) {
+        self.root = root
+        self.staging = staging
+    }
+
+    /// Takes the root for the store `id`, or finds that it is taken.
+    ///
+    /// - Throws: `unusableRoot` if the root belongs to another store.
+    package func claim(_ id: String) throws(AvatarStoreError) {
+        do throws(SystemCallError) {
+            if try makeMark(id) { return }
+            let owner = try readMark()
+            // An empty mark is one whose maker was stopped before it was written.
+            if owner.isEmpty { return try overwriteMark(id) }
+            guard owner == id else {
+                throw SystemCallError("claim", root.path, number: EEXIST)
+            }
+        } catch {
+            guard error.call == "claim" else { throw error.storeError }
+            throw AvatarStoreError(
+                .unusableRoot,
+                "\(root.path) belongs to another store. Give each store roots of its own, or restore its index."
+            )
+        }
+    }
+
+    private var name: String {
+        let last = root.path.split(separator: "/").last.map(String.init) ?? "root"
+        return last + ".store-id"
+    }
+
+    /// False if there is a mark already.
+    private func makeMark(_ id: String) throws(SystemCallError) -> Bool {
+        let file = openat(staging.descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if file < 0 && errno == EEXIST { return false }
+        guard file >= 0 else { throw SystemCallError("open", staging.path + "/" + name) }
+        defer { close(file) }
+        try write(id, to: file)
+        return true
+    }
+
+    private func overwriteMark(_ id: String) throws(SystemCallError) {
+        let file = openat(staging.descriptor, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard file >= 0 else { throw SystemCallError("open", staging.path + "/" + name) }
+        defer { close(file) }
+        try write(id, to: file)
+    }
+
+    private func write(_ id: String, to file: Int32) throws(SystemCallError) {
+        var text = id
+        let failure = text.withUTF8 { bytes -> SystemCallError? in
+            do throws(SystemCallError) {
+                try LocalFileSystem().write(UnsafeRawBufferPointer(bytes), to: file, named: name)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func readMark() throws(SystemCallError) -> String {
+        let file = openat(staging.descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard file >= 0 else { throw SystemCallError("open", staging.path + "/" + name) }
+        defer { close(file) }
+        let bytes = [UInt8](unsafeUninitializedCapacity: 256) { buffer, count in
+            count = max(0, pread(file, buffer.baseAddress, 256, 0))
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,102 @@
+package import AvatarCore
+import Crypto
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// A file in the making, in the staging folder: bytes go to it as they arrive, and into its digest.
+///
+/// Used by one task at a time. If it goes away without `finish`, so does the file.
+package final class StagedFile {
+    /// The number of bytes written so far.
+    package private(set) var byteCount = 0
+
+    private let name: String
+    private let folder: Directory
+    private let storageClass: StorageClass
+    private let fileSystem: any FileSystem
+    private let descriptor: Int32
+    private var digest = SHA256()
+    private var isFinished = false
+
+    init(
+        name: String,
+        in folder: Directory,
+        storageClass: StorageClass,
+        mode: mode_t,
+        fileSystem: any FileSystem
+    ) throws(AvatarStoreError) {
+        do throws(SystemCallError) {
+            descriptor = try fileSystem.open(
+                name,
+                in: folder.descriptor,
+                flags: O_RDWR | O_CREAT | O_EXCL,
+                mode: mode
+            )
+        } catch {
+            throw error.storeError
+        }
+        self.name = name
+        self.folder = folder
+        self.storageClass = storageClass
+        self.fileSystem = fileSystem
+    }
+
+    deinit {
+        close(descriptor)
+        // The folder goes away with its holder, so a file that cannot be removed now is removed then.
+        if !isFinished { unlinkat(folder.descriptor, name, 0) }
+    }
+
+    /// Adds `bytes` at the end.
+    package func write(_ bytes: [UInt8]) throws(AvatarStoreError) {
+        do throws(SystemCallError) {
+            try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
+                let buffer = UnsafeRawBufferPointer(elements)
+                try fileSystem.write(buffer, to: descriptor, named: folder.path + "/" + name)
+                digest.update(bufferPointer: buffer)
+            }
+        } catch {
+            throw error.storeError
+        }
+        byteCount += bytes.count
+    }
+
+    /// Ends the file, which now belongs to the value that is returned.
+    package func finish(as image: ImageDescription) -> StagedImage {
+        isFinished = true
+        return StagedImage(
+            name: name,
+            storageClass: storageClass,
+            sizeBytes: byteCount,
+            sha256: Array(digest.finalize()),
+            image: image
+        )
+    }
+}
+
+extension StagedFile: ByteSource {
+    package func bytes(at offset: Int, count: Int) throws -> [UInt8] {
+        var failure: SystemCallError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            let read = pread(descriptor, buffer.baseAddress, count, off_t(offset))
+            if read < 0 { failure = SystemCallError("read", folder.path + "/" + name) }
+            initialized = max(0, read)
+        }
+        if let failure { throw failure.storeError }
+        return bytes
+    }
+}
+
+/// A complete image in the staging folder, not yet published.
+package struct StagedImage: Hashable, Sendable {
+    /// In the staging folder of its holder.
+    package let name: String
+    package let storageClass: StorageClass
+    package let sizeBytes: Int
+    package let sha256: [UInt8]
+    package let image: ImageDescription
+}

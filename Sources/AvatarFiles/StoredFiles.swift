@@ -1,0 +1,84 @@
+package import AvatarCore
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// Reads published files of one root. Needs no holder, so a store that is open for reading only has it too.
+package struct StoredFiles: Sendable {
+    package let root: Directory
+
+    package init(root: Directory) {
+        self.root = root
+    }
+
+    /// The bytes of `file` in a fresh buffer; `nil` if it is gone or has another length than the index says.
+    package func read(_ file: FileRecord) throws(AvatarStoreError) -> [UInt8]? {
+        guard let descriptor = try open(file) else { return nil }
+        defer { close(descriptor) }
+        var failure: SystemCallError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: file.sizeBytes) { buffer, initialized in
+            while initialized < file.sizeBytes {
+                let count = Self.read(descriptor, into: buffer, from: initialized)
+                if count < 0 && errno == EINTR { continue }
+                if count < 0 { failure = SystemCallError("read", file.path) }
+                if count <= 0 { return }
+                initialized += count
+            }
+        }
+        if let failure { throw failure.storeError }
+        return bytes.count == file.sizeBytes ? bytes : nil
+    }
+
+    /// Lends an open descriptor of `file`; `nil` if it is gone or has another length than the index says.
+    package func withDescriptor<Result>(
+        of file: FileRecord,
+        _ body: (Int32) throws -> Result
+    ) throws -> Result? {
+        guard let descriptor = try open(file) else { return nil }
+        defer { close(descriptor) }
+        return try body(descriptor)
+    }
+
+    private func open(_ file: FileRecord) throws(AvatarStoreError) -> Int32? {
+        let descriptor = openat(root.descriptor, file.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let error = SystemCallError("open", root.path + "/" + file.path)
+            if error.isMissing || error.number == ELOOP { return nil }
+            throw error.storeError
+        }
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, Int(information.st_size) == file.sizeBytes else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
+    }
+
+    /// Whether `file` is there, a plain file of the length that the index says.
+    package func contains(_ file: FileRecord) -> Bool {
+        var information = stat()
+        return fstatat(root.descriptor, file.path, &information, AT_SYMLINK_NOFOLLOW) == 0
+            && information.st_mode & S_IFMT == S_IFREG && Int(information.st_size) == file.sizeBytes
+    }
+
+    /// The absolute path of `file`.
+    package func path(of file: FileRecord) -> String {
+        root.path + "/" + file.path
+    }
+
+    private static func read(
+        _ descriptor: Int32,
+        into buffer: UnsafeMutableBufferPointer<UInt8>,
+        from offset: Int
+    ) -> Int {
+        let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[offset...])
+        #if canImport(Glibc)
+        return Glibc.read(descriptor, rest.baseAddress, rest.count)
+        #else
+        return Darwin.read(descriptor, rest.baseAddress, rest.count)
+        #endif
+    }
+}

@@ -1,0 +1,162 @@
+import AvatarCore
+import AvatarMigrations
+import Foundation
+import GRDB
+
+/// The metadata database: the only module that holds SQL.
+///
+/// Reads are plain calls on prepared statements of read connections (`Reading/`); changes run in transactions on one
+/// write connection (`Writing/`). Both see each other's commits, and those of other processes.
+package final class AvatarIndex: Sendable {
+    /// How long a call waits for another process's lock before it fails as `busy`.
+    package static let busyTimeoutSeconds = 10
+
+    let path: String
+    let readers: ReadConnections
+    /// `nil` in an index that was opened for reading only.
+    private let writer: DatabaseQueue?
+
+    /// Opens the index at `path` for reading and writing; makes it, or brings its schema up to date.
+    ///
+    /// A foreign database and a newer schema are refused before a byte of the file is changed.
+    ///
+    /// - Parameter fileMode: the permission bits of a new index; it holds URLs and contact ids.
+    package static func open(path: String, fileMode: UInt32) throws -> AvatarIndex {
+        try refuseForeignFile(at: path)
+        try makeFile(at: path, mode: fileMode)
+        do {
+            let writer = try DatabaseQueue(path: path, configuration: writerConfiguration())
+            try SchemaMigrator.migrate(writer)
+            return try AvatarIndex(path: path, writer: writer, isImmutable: false)
+        } catch {
+            throw SQLiteError.translate(error, doing: "opening it")
+        }
+    }
+
+    /// Opens the index at `path` for reading: nothing is made, repaired or migrated.
+    ///
+    /// - Parameter isImmutable: the disk cannot be written; the file is read without locks.
+    package static func openReadOnly(path: String, isImmutable: Bool) throws -> AvatarIndex {
+        let index = try AvatarIndex(path: path, writer: nil, isImmutable: isImmutable)
+        let status = try index.readers.read { try SchemaStatus(of: $0) }
+        try status.requireOurs()
+        guard status.version == Migration.latestVersion else {
+            throw AvatarStoreError(
+                .olderIndex,
+                "The index has schema version \(status.version), this program works with \(Migration.latestVersion). "
+                    + "Run `avatars migrate` to upgrade it."
+            )
+        }
+        return index
+    }
+
+    private init(path: String, writer: DatabaseQueue?, isImmutable: Bool) throws {
+        self.path = path
+        self.writer = writer
+        readers = try ReadConnections(
+            path: path,
+            isImmutable: isImmutable,
+            count: 2 * ProcessInfo.processInfo.activeProcessorCount,
+            busyTimeoutMilliseconds: Int32(1000 * Self.busyTimeoutSeconds)
+        )
+    }
+
+    /// Closes all connections. Pending WAL content is moved into the file if no other process is at work.
+    package func close() throws {
+        readers.close()
+        guard let writer else { return }
+        do {
+            try writer.close()
+        } catch {
+            throw SQLiteError.translate(error, doing: "closing it")
+        }
+    }
+
+    /// Whether changes are possible.
+    package var isReadOnly: Bool { writer == nil }
+
+    /// How much a finished transaction must survive.
+    package enum Durability: Sendable {
+        /// The end of the process. A power loss may take the last ones.
+        case process
+        /// A power loss too.
+        case power
+    }
+
+    /// Runs `body` in one write transaction: all of it happens, or nothing. Synchronous; waits for other writers.
+    package func write<Result>(
+        _ durability: Durability = .process,
+        _ body: (IndexTransaction) throws -> Result
+    ) throws -> Result {
+        guard let writer else {
+            throw AvatarStoreError(.readOnly, "The store was opened for reading only.")
+        }
+        do {
+            return try writer.writeWithoutTransaction { database in
+                // The level cannot change inside a transaction.
+                if durability == .power { try database.execute(sql: "PRAGMA synchronous = FULL") }
+                defer { if durability == .power { Self.restoreSynchronous(database) } }
+                var result: Result?
+                try database.inTransaction(.immediate) {
+                    try SchemaMigrator.requireUnchangedVersion(database)
+                    result = try body(IndexTransaction(database: database))
+                    return .commit
+                }
+                guard let result else { throw AvatarStoreError(.storage, "A transaction of the index gave no result.") }
+                return result
+            }
+        } catch {
+            throw SQLiteError.translate(error, doing: "writing to it")
+        }
+    }
+
+    /// Moves the WAL's content into the file and empties the WAL, as far as other processes' readers allow.
+    ///
+    /// - Returns: whether the WAL is empty now.
+    @discardableResult
+    package func truncateWAL() throws -> Bool {
+        guard let writer else { return false }
+        do {
+            return try writer.writeWithoutTransaction { database in
+                try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)").map { $0[0] == 0 } ?? false
+            }
+        } catch {
+            throw SQLiteError.translate(error, doing: "emptying the WAL")
+        }
+    }
+
+    private static func restoreSynchronous(_ database: Database) {
+        // Should this fail, later transactions are more durable than asked for, which is correct and only slower.
+        try? database.execute(sql: "PRAGMA synchronous = NORMAL")
+    }
+
+    /// SQLite would make the file with wider permissions; its companions get those of the file.
+    private static func makeFile(at path: String, mode: UInt32) throws {
+        let file = Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
+        // Whatever else is wrong with the path, SQLite says it better when it opens the file.
+        if file >= 0 { Foundation.close(file) }
+    }
+
+    private static func refuseForeignFile(at path: String) throws {
+        var information = stat()
+        guard stat(path, &information) == 0, information.st_size > 0 else { return }
+        let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
+        try SchemaStatus(of: connection).requireOurs()
+    }
+
+    private static func writerConfiguration() -> GRDB.Configuration {
+        var configuration = GRDB.Configuration()
+        configuration.label = "avatar-index"
+        configuration.busyMode = .timeout(TimeInterval(busyTimeoutSeconds))
+        configuration.foreignKeysEnabled = true
+        configuration.prepareDatabase { database in
+            // `auto_vacuum` takes effect only in a file without tables, so it comes before the journal mode.
+            try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+            try database.execute(sql: "PRAGMA journal_mode = WAL")
+            try database.execute(sql: "PRAGMA synchronous = NORMAL")
+            try database.execute(sql: "PRAGMA secure_delete = ON")
+            try database.execute(sql: "PRAGMA journal_size_limit = 8388608")
+        }
+        return configuration
+    }
+}

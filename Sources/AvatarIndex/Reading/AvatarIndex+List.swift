@@ -1,0 +1,159 @@
+package import AvatarCore
+
+extension AvatarIndex {
+    /// One page of the entries that `query` asks for, read in one short transaction.
+    package func list(_ query: AvatarListQuery) throws -> AvatarListPage {
+        guard query.limit > 0 else {
+            throw AvatarStoreError(.invalidConfiguration, "A page of a listing holds at least one entry.")
+        }
+        let position = try query.after.map { try ListPosition($0, order: query.order) }
+        let rows = try readers.read { connection in
+            try connection.snapshot {
+                try connection.rows(listSQL(query), listValues(query, position)) { row in
+                    (item: AvatarListItem(row), id: row.integer(10), sortValue: row.integer(11))
+                }.map { listed in
+                    var item = listed.item
+                    item.owners = try Self.owners(of: listed.id, on: connection)
+                    return (item: item, sortValue: listed.sortValue)
+                }
+            }
+        }
+        guard rows.count == query.limit, let last = rows.last else {
+            return AvatarListPage(items: rows.map(\.item), next: nil)
+        }
+        let next = ListPosition(value: last.sortValue, key: last.item.key).encoded(order: query.order)
+        return AvatarListPage(items: rows.map(\.item), next: next)
+    }
+
+    /// The line that a listing has for `key`.
+    package func overview(of key: AvatarKey) throws -> AvatarListItem? {
+        try readers.read { connection in
+            try connection.snapshot {
+                let row = try connection.firstRow(
+                    """
+                    SELECT overview.key, overview.source_url, overview.local_file, overview.storage_class,
+                        overview.size_bytes, overview.etag, overview.last_access, overview.fresh_until,
+                        overview.checked_at, overview.state, avatar.id
+                    FROM avatar JOIN avatar_overview AS overview ON overview.key = avatar.key
+                    WHERE avatar.key = ?
+                    """,
+                    [.text(key.rawValue)]
+                ) { (item: AvatarListItem($0), id: $0.integer(10)) }
+                guard var item = row?.item, let id = row?.id else { return nil }
+                item.owners = try Self.owners(of: id, on: connection)
+                return item
+            }
+        }
+    }
+
+    private static func owners(of id: Int64, on connection: ReadConnection) throws -> [String] {
+        try connection.rows("SELECT contact FROM owner WHERE avatar_id = ? ORDER BY contact", [.integer(id)]) {
+            $0.text(0)
+        }
+    }
+
+    private func listSQL(_ query: AvatarListQuery) -> String {
+        var conditions: [String] = []
+        if query.storageClass != nil { conditions.append("avatar.storage_class = ?1") }
+        if query.state != nil { conditions.append("overview.state = ?2") }
+        if query.host != nil { conditions.append("host.name LIKE ?3 ESCAPE '\\'") }
+        if query.owner != nil {
+            conditions.append("avatar.id IN (SELECT avatar_id FROM owner WHERE contact = ?4)")
+        }
+        if query.after != nil {
+            conditions.append(query.order == .key ? "avatar.key > ?6" : "(\(query.order.sql), avatar.key) > (?5, ?6)")
+        }
+        return """
+            SELECT overview.key, overview.source_url, overview.local_file, overview.storage_class,
+                overview.size_bytes, overview.etag, overview.last_access, overview.fresh_until, overview.checked_at,
+                overview.state, avatar.id, \(query.order.sql)
+            FROM avatar
+            JOIN avatar_overview AS overview ON overview.key = avatar.key
+            LEFT JOIN file AS listed_file ON listed_file.id = avatar.file_id
+            LEFT JOIN host ON host.id = avatar.host_id
+            \(conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND "))
+            ORDER BY \(query.order == .key ? "" : query.order.sql + ", ")avatar.key
+            LIMIT ?7
+            """
+    }
+
+    private func listValues(_ query: AvatarListQuery, _ position: ListPosition?) -> [Statement.Value] {
+        [
+            query.storageClass.map { .integer($0.code) } ?? .null,
+            .init(query.state),
+            .init(query.host.map { Self.likePattern($0.lowercased()) + ":%" }),
+            .init(query.owner),
+            position.map { .integer($0.value) } ?? .null,
+            .init(position?.key),
+            .integer(Int64(query.limit)),
+        ]
+    }
+
+    private static func likePattern(_ text: String) -> String {
+        var pattern = ""
+        for character in text {
+            if "%_\\".contains(character) { pattern.append("\\") }
+            pattern.append(character)
+        }
+        return pattern
+    }
+}
+
+/// Where a page of a listing ended.
+private struct ListPosition {
+    var value: Int64
+    var key: String
+
+    init(value: Int64, key: String) {
+        self.value = value
+        self.key = key
+    }
+
+    init(_ text: String, order: AvatarListQuery.Order) throws {
+        guard order != .key else {
+            self.init(value: 0, key: text)
+            return
+        }
+        guard let space = text.firstIndex(of: " "), let value = Int64(text[..<space]) else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "\"\(text.prefix(40))\" is not where a page ordered by \(order.rawValue) ended."
+            )
+        }
+        self.init(value: value, key: String(text[text.index(after: space)...]))
+    }
+
+    func encoded(order: AvatarListQuery.Order) -> String {
+        order == .key ? key : "\(value) \(key)"
+    }
+}
+
+extension AvatarListQuery.Order {
+    /// The expression that is sorted by; entries without the value come first.
+    fileprivate var sql: String {
+        switch self {
+        case .key: "0"
+        case .size: "coalesce(listed_file.size_bytes, -1)"
+        case .lastAccess: "coalesce(listed_file.last_access_us, -1)"
+        case .nextCheck: "coalesce(avatar.next_check_ms, -1)"
+        }
+    }
+}
+
+extension AvatarListItem {
+    fileprivate init(_ row: borrowing Statement.Row) {
+        self.init(
+            key: row.text(0),
+            sourceURL: row.optionalText(1),
+            localFile: row.optionalText(2),
+            storageClass: row.text(3),
+            sizeBytes: row.optionalInteger(4).map(Int.init),
+            etag: row.optionalText(5),
+            lastAccess: row.optionalText(6),
+            freshUntil: row.optionalText(7),
+            checkedAt: row.optionalText(8),
+            state: row.text(9),
+            owners: []
+        )
+    }
+}

@@ -1,0 +1,127 @@
+package import AvatarCore
+import AvatarMigrations
+
+/// What the index can count.
+package struct IndexStatistics: Sendable {
+    package var entries = 0
+    package var caches = ClassTotal(files: 0, bytes: 0, pendingFiles: 0, pendingBytes: 0)
+    package var documents = ClassTotal(files: 0, bytes: 0, pendingFiles: 0, pendingBytes: 0)
+    package var states: [String: Int] = [:]
+    package var hosts = 0
+    package var oldestAccessMicroseconds: Int64?
+    package var newestAccessMicroseconds: Int64?
+    package var schemaVersion = 0
+}
+
+extension AvatarIndex {
+    /// Counts of everything. Walks the entries once for their states; everything else is a row each.
+    package func statistics() throws -> IndexStatistics {
+        try readers.read { connection in
+            try connection.snapshot {
+                var statistics = IndexStatistics()
+                for (state, count) in try connection.rows(
+                    "SELECT state, count(*) FROM avatar_overview GROUP BY state",
+                    [],
+                    { ($0.text(0), Int($0.integer(1))) }
+                ) {
+                    statistics.states[state] = count
+                    statistics.entries += count
+                }
+                statistics.caches = try Self.total(of: .caches, on: connection)
+                statistics.documents = try Self.total(of: .documents, on: connection)
+                statistics.hosts = try connection.firstRow("SELECT count(*) FROM host") { Int($0.integer(0)) } ?? 0
+                let oldest = try Self.accessBounds("min", on: connection)
+                let newest = try Self.accessBounds("max", on: connection)
+                statistics.oldestAccessMicroseconds = oldest.min()
+                statistics.newestAccessMicroseconds = newest.max()
+                statistics.schemaVersion = try SchemaStatus(of: connection).version
+                return statistics
+            }
+        }
+    }
+
+    /// The sums of `storageClass`.
+    package func total(of storageClass: StorageClass) throws -> ClassTotal {
+        try readers.read { try Self.total(of: storageClass, on: $0) }
+    }
+
+    /// The value of the setting `name`, if it was ever set.
+    package func setting(_ name: String) throws -> Int64? {
+        try readers.read { connection in
+            try connection.firstRow("SELECT value FROM setting WHERE name = ?", [.text(name)]) { $0.integer(0) }
+        }
+    }
+
+    /// Walks the files of `caches` in the order in which they would be evicted, until `visit` returns false.
+    package func forEachEvictionCandidate(_ visit: (EvictionCandidate) throws -> Bool) throws {
+        try readers.read { connection in
+            try connection.statement(Self.candidatesSQL).forEachRow([.integer(0), .integer(.max)]) { row in
+                try visit(EvictionCandidate(fileID: row.integer(0), sizeBytes: Int(row.integer(1))))
+            }
+        }
+    }
+
+    /// The order of eviction. Relies on the index `file_by_last_access`.
+    static let candidatesSQL = """
+        SELECT id, size_bytes FROM file WHERE storage_class = ? AND last_access_us < ? ORDER BY last_access_us, id
+        """
+
+    /// How many files of `caches` were used before `microseconds`: how many go first when room is needed.
+    package func filesUsedBefore(_ microseconds: Int64) throws -> Int {
+        try readers.read { connection in
+            try connection.firstRow(
+                "SELECT count(*) FROM file WHERE storage_class = 0 AND last_access_us < ?",
+                [.integer(microseconds)]
+            ) { Int($0.integer(0)) } ?? 0
+        }
+    }
+
+    /// The entries that use the file.
+    package func keys(usingFile id: Int64) throws -> [AvatarKey] {
+        try readers.read { connection in
+            try connection.rows("SELECT key FROM avatar WHERE file_id = ? ORDER BY key", [.integer(id)]) {
+                AvatarKey(stored: $0.text(0))
+            }
+        }
+    }
+
+    private static func total(of storageClass: StorageClass, on connection: ReadConnection) throws -> ClassTotal {
+        let total = try connection.firstRow(
+            "SELECT files, bytes, pending_files, pending_bytes FROM total WHERE storage_class = ?",
+            [.integer(storageClass.code)]
+        ) { row in
+            ClassTotal(
+                files: Int(row.integer(0)),
+                bytes: Int(row.integer(1)),
+                pendingFiles: Int(row.integer(2)),
+                pendingBytes: Int(row.integer(3))
+            )
+        }
+        guard let total else { throw AvatarStoreError(.damagedIndex, "The index has lost its totals.") }
+        return total
+    }
+
+    /// The bound in each class: two look-ups in the index `file_by_last_access`.
+    private static func accessBounds(_ bound: String, on connection: ReadConnection) throws -> [Int64] {
+        try [StorageClass.caches, .documents].compactMap { storageClass in
+            try connection.firstRow(
+                "SELECT \(bound)(last_access_us) FROM file WHERE storage_class = ?",
+                [.integer(storageClass.code)]
+            ) { $0.optionalInteger(0) } ?? nil
+        }
+    }
+}
+
+extension AvatarIndex {
+    /// The steps that the index at `path` has behind it and before it; nothing is changed.
+    package static func migrationStatus(path: String) throws -> (version: Int, applied: [String], pending: [String]) {
+        let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
+        let status = try SchemaStatus(of: connection)
+        try status.requireOurs()
+        return (
+            status.version,
+            Migration.all.filter { $0.version <= status.version }.map(\.name),
+            Migration.all.filter { $0.version > status.version }.map(\.name)
+        )
+    }
+}

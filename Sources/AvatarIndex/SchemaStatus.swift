@@ -1,0 +1,38 @@
+import AvatarCore
+import AvatarMigrations
+
+/// Whose database a file is, and how far its schema has come.
+struct SchemaStatus: Sendable {
+    /// "AVAT" in ASCII, in the file's header (https://www.sqlite.org/pragma.html#pragma_application_id).
+    static let applicationID: Int64 = 0x4156_4154
+
+    let applicationID: Int64
+    let version: Int
+    /// Whether the file has any table; one without is new and nobody's.
+    let isEmpty: Bool
+
+    init(of connection: ReadConnection) throws {
+        applicationID = try connection.firstRow("PRAGMA application_id") { $0.integer(0) } ?? 0
+        version = try connection.firstRow("PRAGMA user_version") { Int($0.integer(0)) } ?? 0
+        isEmpty = try connection.firstRow("SELECT count(*) FROM sqlite_schema") { $0.integer(0) == 0 } ?? true
+    }
+
+    /// - Throws: `foreignIndex` or `newerIndex`.
+    func requireOurs() throws {
+        if isEmpty && applicationID == 0 && version == 0 { return }
+        guard applicationID == Self.applicationID else {
+            throw AvatarStoreError(
+                .foreignIndex,
+                "The database belongs to another program (its application id is \(applicationID), "
+                    + "an avatar index has \(Self.applicationID)). It was left as it is."
+            )
+        }
+        guard version <= Migration.latestVersion else {
+            throw AvatarStoreError(
+                .newerIndex,
+                "The index has schema version \(version), this program knows versions up to "
+                    + "\(Migration.latestVersion). It was left as it is; use a newer version of the program."
+            )
+        }
+    }
+}

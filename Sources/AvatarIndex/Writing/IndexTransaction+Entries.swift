@@ -1,0 +1,108 @@
+package import AvatarCore
+import GRDB
+
+/// What a transaction needs to know of an entry before it changes it.
+package struct EntryState: Sendable {
+    package let id: Int64
+    package let storageClass: StorageClass
+    package let fileID: Int64?
+    package let failureCount: Int
+}
+
+extension IndexTransaction {
+    /// The entry for `key` as this transaction sees it.
+    package func state(of key: AvatarKey) throws -> EntryState? {
+        try fetchRow("SELECT id, storage_class, file_id, failure_count FROM avatar WHERE key = ?", [key.rawValue]).map {
+            EntryState(id: $0[0], storageClass: StorageClass(code: $0[1]), fileID: $0[2], failureCount: $0[3])
+        }
+    }
+
+    /// Makes an entry without a file and gives its row id.
+    ///
+    /// - Parameter sourceURL: what is fetched; `nil` for an own image.
+    /// - Parameter host: name and port of the URL.
+    package func insertEntry(
+        _ key: AvatarKey,
+        sourceURL: String?,
+        host: String?,
+        storageClass: StorageClass
+    ) throws -> Int64 {
+        try execute(
+            "INSERT INTO avatar (key, source_url, host_id, storage_class) VALUES (?, ?, ?, ?)",
+            [
+                key.rawValue, sourceURL == key.rawValue ? nil : sourceURL, try host.map(hostID),
+                storageClass.code,
+            ]
+        )
+        return database.lastInsertedRowID
+    }
+
+    /// Says where the entry's image is fetched from now on.
+    package func setSource(_ sourceURL: String, host: String, of id: Int64, key: AvatarKey) throws {
+        try execute(
+            "UPDATE avatar SET source_url = ?, host_id = ? WHERE id = ?",
+            [sourceURL == key.rawValue ? nil : sourceURL, try hostID(host), id]
+        )
+    }
+
+    /// Gives the entry the file, which it may share with others.
+    package func setFile(_ fileID: Int64, storageClass: StorageClass, of id: Int64) throws {
+        try execute(
+            "UPDATE avatar SET file_id = ?, storage_class = ?, absence = NULL WHERE id = ?",
+            [fileID, storageClass.code, id]
+        )
+    }
+
+    /// Replaces what the index keeps of the origin's answers.
+    package func setValidation(_ validation: ValidationRecord, of id: Int64) throws {
+        try execute(
+            """
+            UPDATE avatar SET etag = ?, last_modified = ?, response_fields = ?, response_ms = ?, response_delay_ms = ?,
+                fetched_ms = ?, checked_ms = ?, fresh_until_ms = ?, next_check_ms = ?, failure = ?, failure_count = ?
+            WHERE id = ?
+            """,
+            [
+                validation.etag, validation.lastModified, validation.responseFields,
+                validation.response?.milliseconds, validation.responseDelayMilliseconds,
+                validation.fetched?.milliseconds, validation.checked?.milliseconds,
+                validation.freshUntil?.milliseconds, validation.nextCheck?.milliseconds,
+                validation.failure?.rawValue, validation.failureCount, id,
+            ]
+        )
+    }
+
+    /// Keeps a failure with the entry; what is stored stays as it is.
+    package func setFailure(
+        _ failure: FailureKind,
+        count: Int,
+        checked: Timestamp,
+        nextCheck: Timestamp,
+        of id: Int64
+    ) throws {
+        try execute(
+            "UPDATE avatar SET failure = ?, failure_count = ?, checked_ms = ?, next_check_ms = ? WHERE id = ?",
+            [failure.rawValue, count, checked.milliseconds, nextCheck.milliseconds, id]
+        )
+    }
+
+    /// Removes the entry and its owners, and gives its file if no other entry uses it.
+    package func removeEntry(id: Int64, fileID: Int64?, holder: String) throws -> PendingFile? {
+        try execute("DELETE FROM avatar WHERE id = ?", [id])
+        guard let fileID else { return nil }
+        return try retireFileIfUnused(id: fileID, holder: holder)
+    }
+
+    /// No request goes to `host` before `time`.
+    package func block(host: String, until time: Timestamp) throws {
+        try execute(
+            "UPDATE host SET blocked_until_ms = ? WHERE id = ? AND blocked_until_ms < ?",
+            [time.milliseconds, try hostID(host), time.milliseconds]
+        )
+    }
+
+    private func hostID(_ name: String) throws -> Int64 {
+        if let row = try fetchRow("SELECT id FROM host WHERE name = ?", [name]) { return row[0] }
+        try execute("INSERT INTO host (name) VALUES (?)", [name])
+        return database.lastInsertedRowID
+    }
+}

@@ -1,0 +1,186 @@
+package import AvatarCore
+import Foundation
+import GRDB
+
+/// A file that may exist without being published.
+package struct PendingFile: Hashable, Sendable {
+    package var storageClass: StorageClass
+    /// Relative to the root of the class.
+    package var path: String
+    package var sizeBytes: Int
+    package var holder: String
+
+    package init(storageClass: StorageClass, path: String, sizeBytes: Int, holder: String) {
+        self.storageClass = storageClass
+        self.path = path
+        self.sizeBytes = sizeBytes
+        self.holder = holder
+    }
+}
+
+/// The sums of one class, pending files apart.
+package struct ClassTotal: Hashable, Sendable {
+    package var files: Int
+    package var bytes: Int
+    package var pendingFiles: Int
+    package var pendingBytes: Int
+
+    /// What counts against the budget: every byte that may be on disk.
+    package var accountedBytes: Int { bytes + pendingBytes }
+
+    package init(files: Int, bytes: Int, pendingFiles: Int, pendingBytes: Int) {
+        self.files = files
+        self.bytes = bytes
+        self.pendingFiles = pendingFiles
+        self.pendingBytes = pendingBytes
+    }
+}
+
+/// A candidate for eviction.
+package struct EvictionCandidate: Hashable, Sendable {
+    package let fileID: Int64
+    package let sizeBytes: Int
+}
+
+extension IndexTransaction {
+    /// The sums of `storageClass`: one row, whatever the number of files.
+    package func total(of storageClass: StorageClass) throws -> ClassTotal {
+        let row = try fetchRow(
+            "SELECT files, bytes, pending_files, pending_bytes FROM total WHERE storage_class = ?",
+            [storageClass.code]
+        )
+        guard let row else { throw AvatarStoreError(.damagedIndex, "The index has lost its totals.") }
+        return ClassTotal(files: row[0], bytes: row[1], pendingFiles: row[2], pendingBytes: row[3])
+    }
+
+    /// Names `file` as one that may exist from now on.
+    package func addPending(_ file: PendingFile) throws {
+        try execute(
+            "INSERT INTO pending_file (storage_class, path, size_bytes, holder) VALUES (?, ?, ?, ?)",
+            [file.storageClass.code, file.path, file.sizeBytes, file.holder]
+        )
+    }
+
+    /// Says that `file` is published, or gone from the disk.
+    package func dropPending(_ file: PendingFile) throws {
+        try execute(
+            "DELETE FROM pending_file WHERE storage_class = ? AND path = ?",
+            [file.storageClass.code, file.path]
+        )
+    }
+
+    /// What `holder` has pending.
+    package func pendingFiles(of holder: String) throws -> [PendingFile] {
+        try fetchRows("SELECT storage_class, path, size_bytes FROM pending_file WHERE holder = ?", [holder]).map {
+            PendingFile(storageClass: StorageClass(code: $0[0]), path: $0[1], sizeBytes: $0[2], holder: holder)
+        }
+    }
+
+    /// The holders that have files pending.
+    package func pendingHolders() throws -> [String] {
+        try fetchRows("SELECT DISTINCT holder FROM pending_file").map { $0[0] }
+    }
+
+    /// The published file of `storageClass` with these bytes.
+    package func file(withDigest sha256: [UInt8], in storageClass: StorageClass) throws -> FileRecord? {
+        let row = try fetchRow(
+            """
+            SELECT id, storage_class, path, size_bytes, media_type, width, height
+            FROM file WHERE storage_class = ? AND sha256 = ?
+            """,
+            [storageClass.code, Data(sha256)]
+        )
+        return row.map(FileRecord.init)
+    }
+
+    /// Publishes `file`, whose `id` is not used, and gives its row id.
+    package func insertFile(_ file: FileRecord, sha256: [UInt8], lastAccessMicroseconds: Int64) throws -> Int64 {
+        try execute(
+            """
+            INSERT INTO file (storage_class, sha256, path, size_bytes, media_type, width, height, last_access_us)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                file.storageClass.code, Data(sha256), file.path, file.sizeBytes, file.mediaType, file.width,
+                file.height, lastAccessMicroseconds,
+            ]
+        )
+        return database.lastInsertedRowID
+    }
+
+    /// Records that the file was used at `microseconds`; the later time wins.
+    package func touch(fileID: Int64, microseconds: Int64) throws {
+        try execute(
+            "UPDATE file SET last_access_us = ? WHERE id = ? AND last_access_us < ?",
+            [microseconds, fileID, microseconds]
+        )
+    }
+
+    /// When the file was last used, in microseconds.
+    package func lastAccess(ofFile id: Int64) throws -> Int64? {
+        try fetchRow("SELECT last_access_us FROM file WHERE id = ?", [id]).map { $0[0] }
+    }
+
+    /// Takes the file out of the index and names it as pending for `holder`, who unlinks it after the commit.
+    ///
+    /// Entries that used it stay, without file and validators, for the reason `absence`. `nil`: no entry uses it.
+    package func retireFile(id: Int64, absence: Absence?, holder: String) throws -> PendingFile? {
+        let row = try fetchRow("SELECT storage_class, path, size_bytes FROM file WHERE id = ?", [id])
+        guard let row else { return nil }
+        if let absence {
+            try execute(
+                """
+                UPDATE avatar SET file_id = NULL, absence = ?, etag = NULL, last_modified = NULL WHERE file_id = ?
+                """,
+                [absence.rawValue, id]
+            )
+        }
+        try execute("DELETE FROM file WHERE id = ?", [id])
+        let pending = PendingFile(
+            storageClass: StorageClass(code: row[0]),
+            path: row[1],
+            sizeBytes: row[2],
+            holder: holder
+        )
+        try addPending(pending)
+        return pending
+    }
+
+    /// Retires the file if no entry uses it any more.
+    package func retireFileIfUnused(id: Int64, holder: String) throws -> PendingFile? {
+        let isUsed = try fetchRow("SELECT 1 FROM avatar WHERE file_id = ? LIMIT 1", [id]) != nil
+        return isUsed ? nil : try retireFile(id: id, absence: nil, holder: holder)
+    }
+
+    /// Walks the files of `caches` from the least recently used on, until `visit` returns false.
+    ///
+    /// Relies on the index `file_by_last_access`; equal times are ordered by row id.
+    package func forEachEvictionCandidate(
+        accessedBefore microseconds: Int64,
+        _ visit: (EvictionCandidate) throws -> Bool
+    ) throws {
+        let statement = try database.cachedStatement(sql: AvatarIndex.candidatesSQL)
+        let rows = try Row.fetchCursor(statement, arguments: [StorageClass.caches.code, microseconds])
+        // The row is read before the cursor moves on or goes away.
+        try withExtendedLifetime(rows) {
+            while let row = try rows.next() {
+                guard try visit(EvictionCandidate(fileID: row[0], sizeBytes: row[1])) else { return }
+            }
+        }
+    }
+
+}
+
+extension FileRecord {
+    fileprivate init(_ row: Row) {
+        self.init(
+            id: row[0],
+            storageClass: StorageClass(code: row[1]),
+            path: row[2],
+            sizeBytes: row[3],
+            mediaType: row[4],
+            width: row[5],
+            height: row[6]
+        )
+    }
+}

@@ -1,0 +1,50 @@
+import AvatarCore
+import GRDB
+
+extension IndexTransaction {
+    /// Says that `contact` uses the image of entry `avatarID`. Writes nothing if the index says so already.
+    package func link(_ contact: String, to avatarID: Int64) throws {
+        let isLinked = try fetchRow("SELECT 1 FROM owner WHERE contact = ? AND avatar_id = ?", [contact, avatarID]) != nil
+        guard !isLinked else { return }
+        try execute("INSERT INTO owner (contact, avatar_id) VALUES (?, ?)", [contact, avatarID])
+    }
+
+    /// Takes from `contact` every image that was fetched from an origin, except that of entry `avatarID`.
+    ///
+    /// Called once the new image is there: until then the contact keeps the old one.
+    package func unlinkOtherFetchedImages(of contact: String, keeping avatarID: Int64) throws {
+        let others = try fetchRows(
+            """
+            SELECT owner.avatar_id FROM owner JOIN avatar ON avatar.id = owner.avatar_id
+            WHERE owner.contact = ? AND owner.avatar_id <> ? AND avatar.host_id IS NOT NULL
+            """,
+            [contact, avatarID]
+        )
+        for row in others {
+            let other: Int64 = row[0]
+            try execute("DELETE FROM owner WHERE contact = ? AND avatar_id = ?", [contact, other])
+        }
+    }
+
+    /// Takes the image of entry `avatarID` from `contact`; true if it was theirs.
+    package func unlink(_ contact: String, from avatarID: Int64) throws -> Bool {
+        try execute("DELETE FROM owner WHERE contact = ? AND avatar_id = ?", [contact, avatarID])
+        return database.changesCount > 0
+    }
+
+    /// Whether any contact uses the image of entry `avatarID`.
+    package func hasOwner(_ avatarID: Int64) throws -> Bool {
+        try fetchRow("SELECT 1 FROM owner WHERE avatar_id = ? LIMIT 1", [avatarID]) != nil
+    }
+
+    /// The entries, with their files, that `contact` uses.
+    package func images(of contact: String) throws -> [(id: Int64, fileID: Int64?)] {
+        try fetchRows(
+            """
+            SELECT avatar.id, avatar.file_id FROM owner JOIN avatar ON avatar.id = owner.avatar_id
+            WHERE owner.contact = ?
+            """,
+            [contact]
+        ).map { ($0[0], $0[1]) }
+    }
+}

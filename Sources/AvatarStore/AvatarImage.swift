@@ -1,0 +1,41 @@
+public import AvatarCore
+public import Foundation
+
+/// An image as a read returns it.
+public struct AvatarImage: Sendable {
+    /// Where a read got an image from.
+    public enum Source: String, Sendable {
+        /// The store; no request was sent, or none was answered.
+        case store
+        /// The store, after the origin confirmed that it did not change.
+        case revalidated
+        /// The origin, now.
+        case origin
+    }
+
+    /// The key it is stored under.
+    public var key: AvatarKey
+    /// The bytes, as the origin sent them.
+    public var bytes: [UInt8]
+    /// The media type that the bytes prove, such as `image/png`.
+    public var mediaType: String
+    /// In pixels; 0 for a drawing that states none.
+    public var width: Int
+    /// In pixels; 0 for a drawing that states none.
+    public var height: Int
+    /// The absolute path of the file; `nil` for an image that was not stored.
+    public var localFile: String?
+    /// The class of the file; `nil` for an image that was not stored.
+    public var storageClass: StorageClass?
+    /// Whether its freshness lifetime is over.
+    public var isStale: Bool
+    /// Where it comes from.
+    public var source: Source
+    /// Why the origin could not be asked although it should have been.
+    public var failure: FailureKind?
+    /// The sentence that goes with `failure`.
+    public var failureMessage: String?
+
+    /// The bytes for Foundation.
+    public var data: Data { Data(bytes) }
+}

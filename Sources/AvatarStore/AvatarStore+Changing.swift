@@ -1,0 +1,162 @@
+public import AvatarCore
+import AvatarFiles
+import AvatarIndex
+
+/// What a removal took away.
+public struct RemovalReceipt: Hashable, Sendable {
+    /// Entries.
+    public var rows = 0
+    /// Files that no other entry used.
+    public var files = 0
+    /// The bytes of those files.
+    public var bytes = 0
+    /// Keys that were not there.
+    public var unknown: [AvatarKey] = []
+}
+
+extension AvatarStore {
+    /// Stores an image of the caller's own under the key `name:NAME`; the same name replaces.
+    ///
+    /// On return it is in the index and on disk; a document is on stable storage.
+    /// - Parameter name: 1 to 1,024 bytes without NUL. Never a path: no name leads anywhere on disk.
+    /// - Throws: `imageRefused` for bytes that are no image, or too many, or too many pixels; `invalidKey`;
+    ///   `overBudget`; an error of the index or disk.
+    @discardableResult
+    public func save(
+        _ bytes: [UInt8],
+        named name: String,
+        in storageClass: StorageClass = .documents
+    ) async throws -> AvatarKey {
+        let key = try AvatarKey(name: name)
+        let writable = try requireWritable()
+        let limits = try limits(mode: nil, ceiling: nil)
+        let image = try stage(bytes, storageClass, limits, writable.places)
+        let change = Change(key: key, sourceURL: nil, host: nil, content: .image(image, validation: nil))
+        if case .overBudget(let error) = try await writable.writer.commitNow(change, RoomRules(limits)) { throw error }
+        return key
+    }
+
+    /// Removes the entry for `key`, and its file if no other entry uses it.
+    @discardableResult
+    public func remove(_ key: AvatarKey) async throws -> RemovalReceipt {
+        try await remove([key])
+    }
+
+    /// Removes the entries for `keys`, and the files that no other entry uses. Keys that are not there are named in the
+    /// receipt. On return all of it is gone from index and disk.
+    public func remove(_ keys: [AvatarKey]) async throws -> RemovalReceipt {
+        try await requireWritable().writer.remove(keys)
+    }
+
+    /// What `remove(_:)` would take away. Possible in a store that is open for reading only.
+    public func removalPreview(_ keys: [AvatarKey]) throws -> RemovalReceipt {
+        var receipt = RemovalReceipt()
+        let removed = Set(keys)
+        var files: Set<Int64> = []
+        for key in keys {
+            guard let entry = try index.entry(for: key) else {
+                receipt.unknown.append(key)
+                continue
+            }
+            receipt.rows += 1
+            guard let file = entry.file, !files.contains(file.id),
+                try index.keys(usingFile: file.id).allSatisfy(removed.contains)
+            else { continue }
+            files.insert(file.id)
+            receipt.files += 1
+            receipt.bytes += file.sizeBytes
+        }
+        return receipt
+    }
+
+    /// Unlinks `contact` from all of its images, and removes the images that nobody else uses.
+    public func remove(contact: String) async throws -> RemovalReceipt {
+        try await requireWritable().writer.remove(contact: contact)
+    }
+
+    /// Moves the image of `key` to `storageClass` in one step: it is in one of the two classes at every moment.
+    ///
+    /// - Returns: whether it was in the other class.
+    /// - Throws: `noSuchEntry` if there is none, or it has no file; `overBudget` on the way to `caches`.
+    public func move(_ key: AvatarKey, to storageClass: StorageClass) async throws -> Bool {
+        let writable = try requireWritable()
+        let limits = try limits(mode: nil, ceiling: nil)
+        guard let entry = try index.entry(for: key), let file = entry.file else {
+            throw AvatarStoreError(.noSuchEntry, "There is no stored image \(key) to move.")
+        }
+        guard file.storageClass != storageClass else { return false }
+        guard let bytes = try roots.files(of: file.storageClass).read(file) else {
+            throw AvatarStoreError(.noSuchEntry, "The file of \(key) is gone; fetch it again.")
+        }
+        let image = try stage(bytes, storageClass, limits, writable.places)
+        let change = Change(key: key, sourceURL: nil, host: nil, content: .image(image, validation: nil))
+        if case .overBudget(let error) = try await writable.writer.commitNow(change, RoomRules(limits)) { throw error }
+        return true
+    }
+
+    /// Evicts, least recently used first, until the files in `caches` are down to `target` bytes.
+    ///
+    /// - Parameter target: default: the low watermark.
+    /// - Returns: how many files went, and their bytes.
+    @discardableResult
+    public func trim(to target: Int? = nil) async throws -> (files: Int, bytes: Int) {
+        try await requireWritable().writer.trim(to: target ?? defaultTrimTarget())
+    }
+
+    /// What `trim(to:)` would evict. Possible in a store that is open for reading only.
+    public func trimPreview(to target: Int? = nil) throws -> (files: Int, bytes: Int) {
+        var plan = EvictionPlan(
+            bytes: try index.total(of: .caches).accountedBytes,
+            trimmingTo: try target ?? defaultTrimTarget()
+        )
+        try index.forEachEvictionCandidate { plan.offer(fileID: $0.fileID, sizeBytes: $0.sizeBytes) }
+        return (plan.victims.count, plan.freed)
+    }
+
+    /// The value in force for `setting`; `nil` if it has none.
+    public func value(of setting: Setting) throws -> Int64? {
+        guard setting == .lowWatermark else { return try index.value(of: setting) }
+        return Int64(try defaultTrimTarget())
+    }
+
+    /// Keeps `value` for `setting`, for all processes. A lower budget is in force, and the files trimmed to its low
+    /// watermark, when this returns.
+    public func set(_ setting: Setting, to value: Int64) async throws {
+        try await requireWritable().writer.set(setting, to: value)
+    }
+
+    /// Moves the index's write-ahead log into the index and empties it, so that nothing of what was removed is left in
+    /// it. Deleted rows themselves are overwritten with zeros when they are deleted.
+    ///
+    /// - Returns: false if another process was reading an older state for longer than the wait limit.
+    public func emptyLog() async throws -> Bool {
+        try await requireWritable().writer.emptyLog()
+    }
+
+    private func defaultTrimTarget() throws -> Int {
+        try index.lowWatermark(budget: Int(try index.value(of: .budget) ?? 0))
+    }
+
+    private func stage(
+        _ bytes: [UInt8],
+        _ storageClass: StorageClass,
+        _ limits: Limits,
+        _ places: StorePlaces
+    ) throws -> StagedImage {
+        guard bytes.count <= limits.maximumImageBytes else {
+            throw AvatarStoreError(
+                .imageRefused,
+                "The image has \(bytes.count) bytes; the limit for one image is \(limits.maximumImageBytes).",
+                failure: .tooLarge
+            )
+        }
+        let file = try places.files(of: storageClass).stage()
+        try file.write(bytes)
+        let inspector = ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: configuration.allowsSVG)
+        do {
+            return file.finish(as: try inspector.inspect(file))
+        } catch let rejection as ImageRejection {
+            throw AvatarStoreError(.imageRefused, rejection.message, failure: rejection.kind)
+        }
+    }
+}

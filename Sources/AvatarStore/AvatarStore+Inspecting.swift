@@ -1,0 +1,95 @@
+public import AvatarCore
+import AvatarFiles
+import AvatarIndex
+import Foundation
+
+extension AvatarStore {
+    /// One page of the entries that `query` asks for.
+    ///
+    /// - Throws: `invalidConfiguration` if `query.after` is not what a page gave; an error of the index.
+    public func list(_ query: AvatarListQuery = AvatarListQuery()) throws -> AvatarListPage {
+        try index.list(query)
+    }
+
+    /// All keys that `query` asks for, read page by page.
+    public func keys(_ query: AvatarListQuery) throws -> [AvatarKey] {
+        var query = query
+        var keys: [AvatarKey] = []
+        while true {
+            let page = try list(query)
+            keys += page.items.map { AvatarKey(stored: $0.key) }
+            guard let next = page.next else { return keys }
+            query.after = next
+        }
+    }
+
+    /// Counts and bytes. Walks the entries once for their states.
+    public func statistics() throws -> StoreStatistics {
+        let counted = try index.statistics()
+        let layout = configuration.layout
+        let staging = Set([layout.staging(of: .caches), layout.staging(of: .documents)]).map(DiskUsage.init(folder:))
+        let wal = DiskUsage(file: layout.indexPath + "-wal")
+        let index = [layout.indexPath, layout.indexPath + "-shm"].map(DiskUsage.init(file:))
+        let roots = [layout.cachesRoot, layout.documentsRoot].map(DiskUsage.init(folder:))
+        let budget = Int(try self.index.value(of: .budget) ?? 0)
+        return StoreStatistics(
+            entries: counted.entries,
+            files: counted.caches.files + counted.documents.files,
+            cachesBytes: counted.caches.bytes,
+            documentsBytes: counted.documents.bytes,
+            stagingBytes: staging.reduce(0) { $0 + $1.bytes },
+            pendingBytes: counted.caches.pendingBytes + counted.documents.pendingBytes,
+            budgetBytes: budget,
+            lowWatermarkBytes: try self.index.lowWatermark(budget: budget),
+            walBytes: wal.bytes,
+            allocatedBytes: (staging + index + roots + [wal]).reduce(0) { $0 + $1.allocatedBytes },
+            states: counted.states,
+            hosts: counted.hosts,
+            oldestAccess: counted.oldestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
+            newestAccess: counted.newestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
+            schemaVersion: counted.schemaVersion,
+            guardDescription: guardDescription
+        )
+    }
+
+    /// The entry for `key` in full; `nil` if there is none.
+    public func details(for key: AvatarKey) throws -> AvatarDetails? {
+        guard let entry = try index.entry(for: key), let overview = try index.overview(of: key) else { return nil }
+        let validation = entry.validation
+        let sharing = try entry.file.map { try index.keys(usingFile: $0.id).filter { $0 != key } } ?? []
+        return AvatarDetails(
+            overview: overview,
+            localFile: entry.file.map { roots.files(of: $0.storageClass).path(of: $0) },
+            isFilePresent: entry.file.map(roots.contains) ?? false,
+            sha256: entry.sha256.map(Hexadecimal.text),
+            mediaType: entry.file?.mediaType,
+            width: entry.file?.width,
+            height: entry.file?.height,
+            lastModified: validation.lastModified,
+            responseFields: validation.responseFields,
+            fetched: validation.fetched,
+            nextCheck: validation.nextCheck,
+            failure: validation.failure,
+            failureCount: validation.failureCount,
+            sharedWith: sharing,
+            reasons: try reasons(entry)
+        )
+    }
+
+    private func reasons(_ entry: AvatarEntry) throws -> [String] {
+        let explanation = EntryExplanation(entry: entry, now: clock.now(), isThere: entry.file.map(roots.contains) ?? false)
+        let limits = try limits(mode: nil, ceiling: nil)
+        var reasons = explanation.freshness(limits.freshness)
+        if let file = entry.file, file.storageClass == .caches, let lastAccess = entry.lastAccessMicroseconds {
+            let earlier = try index.filesUsedBefore(lastAccess)
+            reasons.append(
+                earlier == 0
+                    ? "It is the first to be evicted when room is needed."
+                    : "\(earlier) files were used less recently and would be evicted before it."
+            )
+        } else if entry.file != nil {
+            reasons.append("It is a document: it is never evicted.")
+        }
+        return reasons
+    }
+}

@@ -1,0 +1,82 @@
+public import AvatarCore
+import AvatarIndex
+
+extension AvatarStore {
+    /// Brings the store in line with a contact list: fetches what is missing, revalidates what is due, and links each
+    /// contact to its image.
+    ///
+    /// - Parameter records: the list. It is read from the beginning, and once more if something has to be evicted.
+    /// - Parameter total: how many records there are, for the progress.
+    /// - Returns: what was done, also if the task was cancelled meanwhile: what had arrived is stored.
+    /// - Throws: `syncIsRunning`; `invalidConfiguration`; an error of the list, the index or the disk.
+    public func sync<Records>(
+        _ records: Records,
+        options: SyncOptions = SyncOptions(),
+        total: Int? = nil,
+        progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
+    ) async throws -> SyncReport where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
+        try await sync(.list(records), options, total, progress)
+    }
+
+    /// Brings the store in line with `contacts`, as `sync(_:options:total:progress:)`.
+    public func sync(
+        contacts: [Contact],
+        options: SyncOptions = SyncOptions(),
+        progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
+    ) async throws -> SyncReport {
+        try await sync(.contacts(contacts), options, contacts.count, progress)
+    }
+
+    /// Revalidates what is due.
+    public func sync(
+        options: SyncOptions = SyncOptions(),
+        progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
+    ) async throws -> SyncReport {
+        try await sync(source(options), options, nil, progress)
+    }
+
+    /// What a sync of the list would do, without a request and without a change. Possible in a store that is open for
+    /// reading only.
+    public func syncPreview<Records>(
+        _ records: Records,
+        options: SyncOptions = SyncOptions()
+    ) async throws -> SyncPreview where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
+        try await preview(.list(records), options)
+    }
+
+    /// What a sync without a list would do.
+    public func syncPreview(options: SyncOptions = SyncOptions()) async throws -> SyncPreview {
+        try await preview(source(options), options)
+    }
+
+    private func source(_ options: SyncOptions) -> SyncSource {
+        let asksForAll = options.includesFresh || options.policy == .reload
+        return asksForAll ? SyncSource.everything(in: index) : .due(in: index, at: clock.now())
+    }
+
+    private func preview(_ source: SyncSource, _ options: SyncOptions) async throws -> SyncPreview {
+        try options.validate()
+        var counter = try SyncPreviewCounter(self, options)
+        return try await counter.run(source)
+    }
+
+    private func sync(
+        _ source: SyncSource,
+        _ options: SyncOptions,
+        _ total: Int?,
+        _ progress: @escaping @Sendable (SyncProgress) -> Void
+    ) async throws -> SyncReport {
+        try options.validate()
+        let writer = try requireWritable().writer
+        try await writer.beginSync()
+        do {
+            let run = try SyncRun(self, source, options, total: total, progress: progress)
+            let report = try await run.run()
+            try await writer.endSync(startedAt: run.started)
+            return report
+        } catch {
+            try await writer.endSync(startedAt: clock.now())
+            throw error
+        }
+    }
+}

@@ -1,0 +1,137 @@
+@_exported public import AvatarCore
+package import AvatarFiles
+import AvatarIndex
+import Foundation
+
+#if HTTPOrigin
+@_exported public import AvatarOrigin
+#endif
+
+/// An offline store of avatars: URLs in, local files out, an index in SQLite between them.
+///
+/// Any number of tasks and processes may use one store at once. Reading what is stored is a plain call that waits for
+/// nobody. Close the store when done; a store that is not closed loses no image, only the last access times.
+public final class AvatarStore: Sendable {
+    /// How the store was opened.
+    public let configuration: Configuration
+
+    let index: AvatarIndex
+    let roots: StoredRoots
+    let accesses: AccessRecorder
+    let flights = FlightTable<FetchOutcome>()
+    /// `nil` in a store that was opened for reading only.
+    private let writable: Writable?
+    private let origin: OriginHolder
+
+    struct Writable: Sendable {
+        let places: StorePlaces
+        let writer: StoreWriter
+    }
+
+    /// Opens the store at `directory`, an absolute path, with the defaults; makes it if it is not there.
+    public static func open(directory: String) async throws -> AvatarStore {
+        try await open(Configuration(directory: directory))
+    }
+
+    /// Opens a store, and makes it if it is not there; finishes what processes that were killed left behind.
+    ///
+    /// - Throws: `unusableRoot`, `foreignIndex`, `newerIndex`, `damagedIndex`, `readOnly`, `diskFull` or
+    ///   `invalidConfiguration`; opened for reading only also `noStore` and `olderIndex`. Nothing that is stored changes.
+    public static func open(_ configuration: Configuration) async throws -> AvatarStore {
+        try await open(configuration, fileSystem: LocalFileSystem())
+    }
+
+    package static func open(
+        _ configuration: Configuration,
+        fileSystem: any FileSystem
+    ) async throws -> AvatarStore {
+        try configuration.validate()
+        switch configuration.access {
+        case .readOnly:
+            return try AvatarStore(readOnly: configuration)
+        case .readWrite:
+            let store = try AvatarStore(configuration, fileSystem)
+            try await store.writable?.writer.finishDeadHolders()
+            return store
+        }
+    }
+
+    private init(_ configuration: Configuration, _ fileSystem: any FileSystem) throws {
+        let layout = configuration.layout
+        let places = try StorePlaces(layout, fileMode: configuration.fileMode, fileSystem: fileSystem)
+        let index = try AvatarIndex.open(path: layout.indexPath, fileMode: configuration.fileMode)
+        let storeID = try index.write { try $0.storeID(orNew: Hexadecimal.random64() + Hexadecimal.random64()) }
+        try places.claim(storeID)
+        let accesses = AccessRecorder(clock: configuration.clock)
+        let writer = StoreWriter(index: index, places: places, accesses: accesses)
+        accesses.onFull { [weak writer, logger = configuration.logger] in
+            Task { await writer?.flushAccesses(reportingTo: logger) }
+        }
+        self.configuration = configuration
+        self.index = index
+        self.accesses = accesses
+        roots = places.stored
+        writable = Writable(places: places, writer: writer)
+        origin = OriginHolder(configuration)
+    }
+
+    private init(readOnly configuration: Configuration) throws {
+        let layout = configuration.layout
+        guard FileManager.default.fileExists(atPath: layout.indexPath) else {
+            throw AvatarStoreError(.noStore, "There is no store at \(layout.indexPath).")
+        }
+        self.configuration = configuration
+        roots = try StoredRoots(layout)
+        index = try ReadOnlyIndex.open(layout)
+        accesses = AccessRecorder(clock: configuration.clock)
+        writable = nil
+        origin = OriginHolder(configuration)
+    }
+
+    /// Writes what is gathered in memory, closes connections to origins and the index. A closed store is not used again.
+    public func close() async throws {
+        try await origin.shutdown()
+        if let writable { try await writable.writer.close() }
+        try index.close()
+    }
+
+    /// Whether the store was opened for reading only.
+    public var isReadOnly: Bool { writable == nil }
+
+    // MARK: For the engines
+
+    var clock: any WallClock { configuration.clock }
+
+    /// The writer and its places.
+    func requireWritable() throws(AvatarStoreError) -> Writable {
+        guard let writable else { throw AvatarStoreError(.readOnly, "The store was opened for reading only.") }
+        return writable
+    }
+
+    /// Who answers for the addresses that are contacted.
+    var guardDescription: String { origin.guardDescription }
+
+    func limits(_ options: FetchOptions) throws -> Limits {
+        try limits(mode: options.mode, ceiling: options.budgetCeiling)
+    }
+
+    func limits(mode: CachingMode?, ceiling: Int?) throws -> Limits {
+        try index.limits(
+            mode: mode ?? configuration.mode,
+            respectsNoStore: configuration.respectsNoStore,
+            ceiling: ceiling
+        )
+    }
+
+    /// A fetcher that goes by `limits`.
+    func fetcher(_ limits: Limits, timeout: Duration?) throws -> Fetcher {
+        Fetcher(
+            origin: try origin.client(),
+            places: try requireWritable().places,
+            clock: clock,
+            timeout: timeout ?? configuration.timeout,
+            allowsSVG: configuration.allowsSVG,
+            limits: limits
+        )
+    }
+}

@@ -1,0 +1,45 @@
+public import AvatarCore
+
+/// How one read gets its image.
+public struct FetchOptions: Sendable {
+    /// Which of store and origin is asked.
+    public enum Policy: String, Sendable, CaseIterable {
+        /// What is stored, fresh or not; the origin only if nothing is.
+        case cacheFirst = "cache-first"
+        /// RFC 9111: what is fresh from the store, else a conditional request; stale if the origin fails.
+        case revalidate
+        /// The origin, unconditionally; what is stored if it fails.
+        case reload
+        /// Never the origin.
+        case offline
+    }
+
+    /// Where a fetched image is stored.
+    public enum Storage: String, Sendable, CaseIterable {
+        /// In the class `caches`; an image that is a document stays one.
+        case caches
+        /// In the class `documents`; an image that is in `caches` is moved.
+        case documents
+        /// Nowhere; what is stored is not read either.
+        case transient
+
+        var storageClass: StorageClass { self == .documents ? .documents : .caches }
+    }
+
+    /// Default: `cacheFirst`.
+    public var policy = Policy.cacheFirst
+    /// Default: `caches`.
+    public var storage = Storage.caches
+    /// Freshness for this read; default: the store's.
+    public var mode: CachingMode?
+    /// The time for the image in all; default: the store's.
+    public var timeout: Duration?
+    /// A lower budget for this read, in bytes; not kept.
+    public var budgetCeiling: Int?
+
+    /// The defaults.
+    public init(policy: Policy = .cacheFirst, storage: Storage = .caches) {
+        self.policy = policy
+        self.storage = storage
+    }
+}

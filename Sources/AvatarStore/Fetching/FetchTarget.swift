@@ -1,0 +1,72 @@
+import AvatarCore
+import AvatarFiles
+
+/// One image to ask an origin for.
+struct FetchTarget: Sendable {
+    let key: AvatarKey
+    /// The whole URL, normalised.
+    let sourceURL: String
+    /// Its host's name and port.
+    let host: String
+    /// Where the image is to be stored.
+    var storageClass: StorageClass
+    /// What is stored.
+    var entry: AvatarEntry?
+    /// Whether the image is asked for in full although it could be revalidated.
+    var isUnconditional = false
+    /// The contacts that use it.
+    var owners: [String] = []
+
+    /// The image of `key` at `source`.
+    ///
+    /// - Throws: `unsupportedURL` if `source` is no URL that may be fetched; `noSuchEntry` for an own image.
+    init(key: AvatarKey, source: String?, entry: AvatarEntry?, storageClass: StorageClass) throws(AvatarStoreError) {
+        guard let source = source ?? entry?.sourceURL ?? (key.isURL ? key.rawValue : nil) else {
+            throw AvatarStoreError(.noSuchEntry, "There is no image \(key), and no URL to fetch it from.")
+        }
+        let url = try AvatarKey(url: source)
+        guard let host = url.host else {
+            throw AvatarStoreError(.unsupportedURL, "\(url) names no host.", failure: .unsupportedURL)
+        }
+        self.key = key
+        self.sourceURL = url.rawValue
+        self.host = host.description
+        self.entry = entry
+        // What is kept as a document stays one.
+        self.storageClass = entry?.storageClass == .documents ? .documents : storageClass
+    }
+
+    /// Whether an image is bound to come that needs new room in the caches.
+    var bringsCacheFile: Bool { storageClass == .caches && entry?.file == nil }
+
+    func change(_ content: Change.Content) -> Change {
+        Change(key: key, sourceURL: sourceURL, host: host, owners: owners, content: content)
+    }
+}
+
+/// What came of asking.
+struct FetchResult: Sendable {
+    var content: Content
+    /// Every HTTP request, redirects too.
+    var requestCount = 0
+    /// The bytes of all bodies, as far as they were read.
+    var bytesReceived = 0
+
+    enum Content: Sendable {
+        /// An image, complete and in the staging folder; `mayBeStored` is what its Cache-Control allows.
+        case image(StagedImage, ResponseMetadata, mayBeStored: Bool)
+        /// What is stored is still right; the metadata are the stored ones, brought up to date.
+        case notModified(ResponseMetadata)
+        case failed(FetchFailure)
+    }
+}
+
+/// Why an image could not be had.
+struct FetchFailure: Error, Sendable {
+    var kind: FailureKind
+    var message: String
+    /// Until when the origin wants no further request.
+    var retryAfter: Timestamp?
+    /// The error of the store's own disk, if that is what failed.
+    var storeError: AvatarStoreError?
+}

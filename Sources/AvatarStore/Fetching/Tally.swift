@@ -1,0 +1,23 @@
+import Synchronization
+
+/// Counts the requests and bytes of one fetch, also of one that fails halfway.
+final class Tally: Sendable {
+    private let requests = Atomic<Int>(0)
+    private let bytes = Atomic<Int>(0)
+
+    func add(requests count: Int) {
+        requests.add(count, ordering: .relaxed)
+    }
+
+    func add(bytes count: Int) {
+        bytes.add(count, ordering: .relaxed)
+    }
+
+    func result(_ content: FetchResult.Content) -> FetchResult {
+        FetchResult(
+            content: content,
+            requestCount: requests.load(ordering: .relaxed),
+            bytesReceived: bytes.load(ordering: .relaxed)
+        )
+    }
+}

@@ -1,0 +1,50 @@
+import AvatarCore
+
+/// Says in sentences why an entry is in its state.
+struct EntryExplanation {
+    let entry: AvatarEntry
+    let now: Timestamp
+    /// Whether the file was seen with its indexed length.
+    let isThere: Bool
+
+    func freshness(_ policy: FreshnessPolicy) -> [String] {
+        if entry.sourceURL == nil { return ["It is an own image: it has no origin and is always fresh."] }
+        var sentences: [String] = []
+        if let absence = absence { sentences.append(absence) }
+        if let failure = entry.validation.failure { sentences.append(failing(failure)) }
+        guard entry.file != nil, let until = entry.validation.freshUntil else { return sentences }
+        let judged = policy.assess(ResponseMetadata(entry.validation))
+        if until > now {
+            sentences.append("It is fresh for another \(Self.span(until.seconds(since: now))): \(judged.reason).")
+        } else {
+            sentences.append("It has been stale for \(Self.span(now.seconds(since: until))): \(judged.reason).")
+        }
+        return sentences
+    }
+
+    private var absence: String? {
+        switch entry.absence {
+        case .evicted: "Its file was evicted to keep the budget; a read or a list that names it fetches it again."
+        case .missing: "Its file was not where it belongs; it is fetched again when it is due or asked for."
+        case nil: entry.file != nil && !isThere ? "Its file is gone; the next read or sync fetches it again." : nil
+        }
+    }
+
+    private func failing(_ failure: FailureKind) -> String {
+        let count = entry.validation.failureCount
+        let times = count == 1 ? "once" : "\(count) times in a row"
+        guard let next = entry.validation.nextCheck, next > now else {
+            return "The last check failed (\(failure), \(times)); the next one is due."
+        }
+        return "The last check failed (\(failure), \(times)); the next one is due in \(Self.span(next.seconds(since: now)))."
+    }
+
+    private static func span(_ seconds: Int64) -> String {
+        switch seconds {
+        case ..<120: "\(max(0, seconds)) s"
+        case ..<7200: "\(seconds / 60) min"
+        case ..<172_800: "\(seconds / 3600) h"
+        default: "\(seconds / 86_400) days"
+        }
+    }
+}

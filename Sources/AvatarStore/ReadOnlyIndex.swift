@@ -1,0 +1,29 @@
+import AvatarCore
+import AvatarIndex
+import Foundation
+
+/// Opens an index of which nothing may be changed, also on a disk that cannot be written.
+enum ReadOnlyIndex {
+    static func open(_ layout: StoreLayout) throws -> AvatarIndex {
+        do {
+            return try AvatarIndex.openReadOnly(path: layout.indexPath, isImmutable: false)
+        } catch let error as AvatarStoreError where error.code == .storage || error.code == .readOnly {
+            // A WAL needs shared memory, which cannot be made on a disk that cannot be written.
+            guard !FileManager.default.isWritableFile(atPath: layout.indexDirectory) else { throw error }
+            try requireEmptyWAL(layout)
+            return try AvatarIndex.openReadOnly(path: layout.indexPath, isImmutable: true)
+        }
+    }
+
+    private static func requireEmptyWAL(_ layout: StoreLayout) throws {
+        let wal = layout.indexPath + "-wal"
+        guard FileManager.default.fileExists(atPath: wal) else { return }
+        guard try FileManager.default.attributesOfItem(atPath: wal)[.size] as? Int == 0 else {
+            throw AvatarStoreError(
+                .readOnly,
+                "\(layout.indexDirectory) cannot be written, and the index has changes pending in its WAL. Open the "
+                    + "store once where it can be written, for example with `avatars migrate`, then try again."
+            )
+        }
+    }
+}

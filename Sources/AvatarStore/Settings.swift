@@ -1,0 +1,127 @@
+import AvatarCore
+import AvatarIndex
+
+/// A setting that is kept in the store, for all processes that use it.
+public struct Setting: Hashable, Sendable {
+    /// The name, as the command line spells it.
+    public let name: String
+    /// The value while nobody has set another; `nil`: none.
+    public let defaultValue: Int64?
+    /// The values that make sense.
+    public let range: ClosedRange<Int64>
+    /// What the value counts.
+    public let unit: Unit
+
+    /// What a value counts.
+    public enum Unit: String, Sendable {
+        /// Bytes.
+        case bytes
+        /// Pixels.
+        case pixels
+        /// Seconds.
+        case seconds
+        /// 0 or 1.
+        case boolean
+        /// A number of things.
+        case count
+    }
+
+    private init(_ name: String, _ defaultValue: Int64?, in range: ClosedRange<Int64>, _ unit: Unit) {
+        self.name = name
+        self.defaultValue = defaultValue
+        self.range = range
+        self.unit = unit
+    }
+
+    private static let anySize: ClosedRange<Int64> = 0...(1 << 50)
+    private static let anyTime: ClosedRange<Int64> = 0...(100 * 366 * 86_400)
+
+    /// The most bytes of files in the class `caches`, at every moment. 256 MiB.
+    public static let budget = Setting("budget", 256 << 20, in: anySize, .bytes)
+    /// Where an eviction stops. 90 % of the budget.
+    public static let lowWatermark = Setting("low-watermark", nil, in: anySize, .bytes)
+    /// The most bytes of one image. 20 MiB.
+    public static let maximumImageBytes = Setting("max-image-bytes", 20 << 20, in: 1...(1 << 40), .bytes)
+    /// The most pixels of one image. 50 million.
+    public static let maximumPixels = Setting("max-pixels", 50_000_000, in: 1...(1 << 40), .pixels)
+    /// The free space on disk below which nothing new is stored. 0.
+    public static let minimumFree = Setting("min-free", 0, in: anySize, .bytes)
+    /// The shortest time an answer counts as fresh. 0.
+    public static let minimumFreshness = Setting("minimum-freshness", 0, in: anyTime, .seconds)
+    /// The longest time an answer counts as fresh. No limit.
+    public static let maximumFreshness = Setting("maximum-freshness", nil, in: anyTime, .seconds)
+    /// How long an answer counts as fresh that says nothing of it. 24 hours.
+    public static let defaultFreshness = Setting("default-freshness", 86_400, in: anyTime, .seconds)
+    /// After which time an image is fetched in full although the origin keeps saying that it did not change. 30 days.
+    public static let maximumAgeWithoutFetch = Setting("max-age-without-fetch", 30 * 86_400, in: anyTime, .seconds)
+    /// Whether an image stays that no contact uses any more. 1.
+    public static let keepUnowned = Setting("keep-unowned", 1, in: 0...1, .boolean)
+    /// How often an origin must say that an image is gone before it is removed; 0: never. 0.
+    public static let goneConfirmations = Setting("gone-confirmations", 0, in: 0...1000, .count)
+
+    /// All settings.
+    public static let all: [Setting] = [
+        budget, lowWatermark, maximumImageBytes, maximumPixels, minimumFree, minimumFreshness, maximumFreshness,
+        defaultFreshness, maximumAgeWithoutFetch, keepUnowned, goneConfirmations,
+    ]
+
+    /// The setting called `name`.
+    public init?(named name: String) {
+        guard let setting = Self.all.first(where: { $0.name == name }) else { return nil }
+        self = setting
+    }
+
+    func validate(_ value: Int64) throws(AvatarStoreError) {
+        guard range.contains(value) else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "\(name) can be \(range.lowerBound) to \(range.upperBound) \(unit.rawValue), not \(value)."
+            )
+        }
+    }
+}
+
+/// The limits that one piece of work goes by, read from the store's settings when it begins.
+struct Limits: Sendable {
+    var budget: Int
+    var lowWatermark: Int
+    var maximumImageBytes: Int
+    var maximumPixels: Int
+    var minimumFree: Int
+    var freshness: FreshnessPolicy
+}
+
+extension AvatarIndex {
+    /// The value in force for `setting`; `nil` if it was never set and has no default.
+    func value(of setting: Setting) throws -> Int64? {
+        try self.setting(setting.name) ?? setting.defaultValue
+    }
+
+    /// The limits in force now.
+    ///
+    /// - Parameter ceiling: a lower budget for this piece of work.
+    func limits(mode: CachingMode, respectsNoStore: Bool, ceiling: Int? = nil) throws -> Limits {
+        let budget = min(Int(try value(of: .budget) ?? 0), ceiling ?? .max)
+        var freshness = FreshnessPolicy()
+        freshness.mode = mode
+        freshness.respectsNoStore = respectsNoStore
+        freshness.minimum = try value(of: .minimumFreshness) ?? 0
+        freshness.maximum = try value(of: .maximumFreshness)
+        freshness.defaultLifetime = try value(of: .defaultFreshness) ?? 0
+        freshness.maximumAgeWithoutFetch = try value(of: .maximumAgeWithoutFetch) ?? .max
+        return Limits(
+            budget: budget,
+            lowWatermark: try lowWatermark(budget: budget),
+            maximumImageBytes: Int(try value(of: .maximumImageBytes) ?? 0),
+            maximumPixels: Int(try value(of: .maximumPixels) ?? 0),
+            minimumFree: Int(try value(of: .minimumFree) ?? 0),
+            freshness: freshness
+        )
+    }
+
+    /// Where evicting stops under `budget`: as set, and never above the budget.
+    func lowWatermark(budget: Int) throws -> Int {
+        if let set = try setting(Setting.lowWatermark.name) { return min(Int(set), budget) }
+        return budget / 10 * 9 + budget % 10 * 9 / 10
+    }
+}

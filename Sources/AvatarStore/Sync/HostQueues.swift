@@ -1,0 +1,99 @@
+/// Targets that wait for a connection, in a queue a host.
+///
+/// Hosts take turns, and none gets more than its share at once, so a slow host holds up nobody but itself.
+struct HostQueues<Target> {
+    private struct Queue {
+        var waiting: [Target] = []
+        var next = 0
+        var active = 0
+
+        var isEmpty: Bool { next == waiting.count }
+
+        mutating func take() -> Target {
+            defer {
+                next += 1
+                if isEmpty {
+                    waiting.removeAll(keepingCapacity: true)
+                    next = 0
+                }
+            }
+            return waiting[next]
+        }
+    }
+
+    private let perHost: Int
+    private var queues: [String: Queue] = [:]
+    /// Hosts that have something waiting and may begin more, in the order of their turns.
+    private var turns: [String] = []
+    private var firstTurn = 0
+
+    /// Targets that wait.
+    private(set) var waitingCount = 0
+    /// Targets that were taken and are not finished.
+    private(set) var activeCount = 0
+
+    init(perHost: Int) {
+        self.perHost = perHost
+    }
+
+    mutating func add(_ target: Target, host: String) {
+        let hadTurn = hasTurn(host)
+        queues[host, default: Queue()].waiting.append(target)
+        waitingCount += 1
+        if !hadTurn && hasTurn(host) { turns.append(host) }
+    }
+
+    /// What `next` would give.
+    var first: Target? {
+        guard firstTurn < turns.count, let queue = queues[turns[firstTurn]], !queue.isEmpty else { return nil }
+        return queue.waiting[queue.next]
+    }
+
+    /// The next target that may begin; `nil` if none may.
+    mutating func next() -> Target? {
+        guard firstTurn < turns.count else { return nil }
+        let host = turns[firstTurn]
+        firstTurn += 1
+        if firstTurn > 1024 && firstTurn * 2 > turns.count {
+            turns.removeFirst(firstTurn)
+            firstTurn = 0
+        }
+        guard let target = queues[host]?.take() else { return nil }
+        queues[host]?.active += 1
+        waitingCount -= 1
+        activeCount += 1
+        if hasTurn(host) { turns.append(host) }
+        return target
+    }
+
+    /// Says that a target of `host` is finished.
+    mutating func finish(host: String) {
+        let hadTurn = hasTurn(host)
+        queues[host]?.active -= 1
+        activeCount -= 1
+        if let queue = queues[host], queue.isEmpty, queue.active == 0 {
+            queues[host] = nil
+        } else if !hadTurn && hasTurn(host) {
+            turns.append(host)
+        }
+    }
+
+    /// Takes out everything that waits.
+    mutating func removeAll() -> [Target] {
+        let targets = queues.values.flatMap { Array($0.waiting[$0.next...]) }
+        for host in queues.keys {
+            queues[host]?.waiting = []
+            queues[host]?.next = 0
+        }
+        turns = []
+        firstTurn = 0
+        waitingCount = 0
+        return targets
+    }
+
+    /// A host has one turn in line while something of it waits and may begin.
+    private func hasTurn(_ host: String) -> Bool {
+        guard let queue = queues[host] else { return false }
+        return !queue.isEmpty && queue.active < perHost
+    }
+}

@@ -1,0 +1,52 @@
+import AvatarCore
+
+/// What a sync does about one image.
+enum SyncDecision: Equatable, Sendable {
+    /// It is fresh, or good enough for the policy.
+    case keep
+    /// It is left alone for now.
+    case skip
+    /// The origin is asked; `brings`: an image is bound to come that is not stored.
+    case ask(brings: Bool)
+}
+
+/// Decides from what is stored, without asking anybody.
+struct SyncPolicy: Sendable {
+    let policy: FetchOptions.Policy
+    let includesFresh: Bool
+    let now: Timestamp
+    /// Judges freshness anew from the stored header fields; `nil`: what was judged when they came holds.
+    let freshness: FreshnessPolicy?
+
+    init(_ options: SyncOptions, _ limits: Limits, now: Timestamp) {
+        policy = options.policy
+        includesFresh = options.includesFresh
+        self.now = now
+        freshness = options.mode == nil ? nil : limits.freshness
+    }
+
+    /// - Parameter hasFile: whether the entry's file was seen, with its indexed length.
+    /// - Parameter isBlocked: whether the host wants no request now.
+    func decide(_ entry: AvatarEntry?, hasFile: Bool, isBlocked: Bool) -> SyncDecision {
+        guard let entry, hasFile else {
+            return isLeftAlone(entry, isBlocked) ? .skip : .ask(brings: true)
+        }
+        if policy == .cacheFirst { return .keep }
+        if policy != .reload && !includesFresh && isFresh(entry) { return .keep }
+        return isLeftAlone(entry, isBlocked) ? .skip : .ask(brings: false)
+    }
+
+    private func isLeftAlone(_ entry: AvatarEntry?, _ isBlocked: Bool) -> Bool {
+        if policy == .offline || isBlocked { return true }
+        // A reload asks although the entry is backing off.
+        guard policy != .reload, let entry, entry.validation.failure != nil else { return false }
+        return entry.validation.nextCheck.map { $0 > now } ?? false
+    }
+
+    private func isFresh(_ entry: AvatarEntry) -> Bool {
+        // An entry that could not be checked is due when its backoff is over.
+        guard entry.validation.failure == nil || entry.validation.freshUntil.map({ $0 > now }) == true else { return false }
+        if let freshness { return freshness.assess(ResponseMetadata(entry.validation)).isFresh(at: now) }
+        return entry.validation.freshUntil.map { $0 > now } ?? false
+    }
+}

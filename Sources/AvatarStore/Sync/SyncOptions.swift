@@ -1,0 +1,110 @@
+public import AvatarCore
+
+/// How a sync works.
+public struct SyncOptions: Sendable {
+    /// Which of store and origin is asked. Default: `revalidate`, what is fresh is left alone.
+    public var policy = FetchOptions.Policy.revalidate
+    /// Where images are stored. `transient` is not possible. Default: `caches`.
+    public var storage = FetchOptions.Storage.caches
+    /// Freshness for this sync; default: the store's.
+    public var mode: CachingMode?
+    /// Whether what is still fresh is asked for too. Default: no.
+    public var includesFresh = false
+    /// At most so many images are asked for; the rest are skipped. Default: no limit.
+    public var limit: Int?
+    /// Images asked for at once, in all. Default: 64.
+    public var connections = 64
+    /// Images asked for at once, of one host (name and port). Default: 8.
+    public var connectionsPerHost = 8
+    /// The time for one image in all; default: the store's.
+    public var timeout: Duration?
+    /// A lower budget for this sync, in bytes; not kept.
+    public var budgetCeiling: Int?
+    /// Images committed together. Default: 256.
+    public var batchSize = 256
+
+    /// The defaults.
+    public init() {}
+
+    func validate() throws(AvatarStoreError) {
+        guard storage != .transient else {
+            throw AvatarStoreError(.invalidConfiguration, "A sync stores images; the class transient is none to store in.")
+        }
+        guard connections > 0, connectionsPerHost > 0, batchSize > 0 else {
+            throw AvatarStoreError(.invalidConfiguration, "A sync needs at least one connection and one image a batch.")
+        }
+        guard (limit ?? 0) >= 0, (budgetCeiling ?? 0) >= 0 else {
+            throw AvatarStoreError(.invalidConfiguration, "A limit or budget is not negative.")
+        }
+    }
+}
+
+/// How far a sync has come.
+public struct SyncProgress: Sendable {
+    /// Contacts, or due entries, that are settled one way or the other.
+    public var done: Int
+    /// How many there are, if the caller said.
+    public var total: Int?
+    /// What came so far.
+    public var report: SyncReport
+}
+
+/// What a sync did.
+public struct SyncReport: Sendable {
+    /// One image that could not be had, one record that cannot be read, or the network that was not there.
+    public struct Failure: Sendable, Hashable {
+        /// The key, a redacted URL where there is no key, or `nil`.
+        public var key: String?
+        /// Why.
+        public var kind: FailureKind
+        /// A sentence for a person.
+        public var message: String
+    }
+
+    /// The most failures that are kept in full; all are counted.
+    public static let largestFailureCount = 1000
+
+    /// Contacts read from the list.
+    public var contacts = 0
+    /// Contacts without a picture.
+    public var withoutImage = 0
+    /// Records that cannot be read.
+    public var unreadable = 0
+    /// Photos that came inside contacts and were stored.
+    public var saved = 0
+    /// Different images named by the list, or due. The sum of the six that follow.
+    public var wanted: Int { fresh + fetched + notModified + failed + skipped + overBudget }
+    /// Images that were still fresh.
+    public var fresh = 0
+    /// Images of which a body came.
+    public var fetched = 0
+    /// Images that the origin confirmed.
+    public var notModified = 0
+    /// Images whose bytes differ from those stored before; among the fetched ones.
+    public var changed = 0
+    /// Images that could not be had.
+    public var failed = 0
+    /// Images left alone: backing off, host blocked, offline, over the limit, or the sync was cancelled.
+    public var skipped = 0
+    /// Images for which there was no room.
+    public var overBudget = 0
+    /// Files evicted to make room.
+    public var evicted = 0
+    /// HTTP requests, redirects and repeated attempts too.
+    public var requests = 0
+    /// Bytes of bodies.
+    public var bytesReceived = 0
+    /// How long it took.
+    public var seconds = 0.0
+    /// What failed, up to `largestFailureCount`.
+    public var failures: [Failure] = []
+    /// Whether the sync was cancelled before its end. What had arrived is stored.
+    public var wasCancelled = false
+
+    /// Nothing was done.
+    public init() {}
+
+    mutating func add(_ failure: Failure) {
+        if failures.count < Self.largestFailureCount { failures.append(failure) }
+    }
+}

@@ -1,0 +1,106 @@
+import AvatarCore
+import AvatarIndex
+
+/// What a sync would do.
+public struct SyncPreview: Sendable {
+    /// Contacts read from the list.
+    public var contacts = 0
+    /// Contacts without a picture.
+    public var withoutImage = 0
+    /// Records that cannot be read.
+    public var unreadable = 0
+    /// Images that would be left as they are.
+    public var fresh = 0
+    /// Images that would be fetched for the first time, or again because their file is gone.
+    public var toFetch = 0
+    /// Images whose origin would be asked whether they changed.
+    public var toRevalidate = 0
+    /// Images that would be left alone: backing off, host blocked, over the limit.
+    public var skipped = 0
+    /// Images that cannot be fetched at all.
+    public var failed = 0
+    /// Why, up to `SyncReport.largestFailureCount`.
+    public var failures: [SyncReport.Failure] = []
+}
+
+/// Walks a source and counts; asks nobody and changes nothing.
+struct SyncPreviewCounter {
+    private let store: AvatarStore
+    private let options: SyncOptions
+    private let policy: SyncPolicy
+    private let blocked: [String: Timestamp]
+    private var preview = SyncPreview()
+    private var seen: Set<KeyFingerprint> = []
+
+    init(_ store: AvatarStore, _ options: SyncOptions) throws {
+        self.store = store
+        self.options = options
+        let now = store.clock.now()
+        policy = SyncPolicy(options, try store.limits(mode: options.mode, ceiling: nil), now: now)
+        blocked = try store.index.blockedHosts(at: now)
+    }
+
+    mutating func run(_ source: SyncSource) async throws -> SyncPreview {
+        let walk = source.makeWalk()
+        while true {
+            let items = try await walk(256)
+            if items.isEmpty { return preview }
+            for item in items { try count(item) }
+        }
+    }
+
+    private mutating func count(_ item: SyncItem) throws {
+        switch item {
+        case .entry(let entry):
+            count(entry.key, entry)
+        case .listed(let url, _):
+            preview.contacts += 1
+            do throws(AvatarStoreError) {
+                let key = try AvatarKey(url: url)
+                guard seen.insert(KeyFingerprint(key.rawValue)).inserted else { return }
+                count(key, try entry(for: key))
+            } catch {
+                guard error.code == .unsupportedURL else { throw error }
+                fail(AvatarKey.redact(url), .unsupportedURL, error.message)
+            }
+        case .withoutImage:
+            preview.contacts += 1
+            preview.withoutImage += 1
+        case .unreadable(let line, let reason):
+            preview.unreadable += 1
+            add(nil, .badRecord, "Line \(line): \(reason).")
+        }
+    }
+
+    private func entry(for key: AvatarKey) throws(AvatarStoreError) -> AvatarEntry? {
+        do {
+            return try store.index.entry(for: key)
+        } catch {
+            throw error as? AvatarStoreError
+                ?? AvatarStoreError(.storage, "The index could not be read: \(error)", underlying: error)
+        }
+    }
+
+    private mutating func count(_ key: AvatarKey, _ entry: AvatarEntry?) {
+        let hasFile = entry?.file.map { store.roots.contains($0) } ?? false
+        let host = (entry?.sourceURL ?? key.rawValue)
+        let isBlocked = AvatarKey(stored: host).host.map { blocked[$0.description] != nil } ?? false
+        switch policy.decide(entry, hasFile: hasFile, isBlocked: isBlocked) {
+        case .keep: preview.fresh += 1
+        case .skip: preview.skipped += 1
+        case .ask where preview.toFetch + preview.toRevalidate >= options.limit ?? .max: preview.skipped += 1
+        case .ask(brings: true): preview.toFetch += 1
+        case .ask(brings: false): preview.toRevalidate += 1
+        }
+    }
+
+    private mutating func fail(_ key: String, _ kind: FailureKind, _ message: String) {
+        preview.failed += 1
+        add(key, kind, message)
+    }
+
+    private mutating func add(_ key: String?, _ kind: FailureKind, _ message: String) {
+        guard preview.failures.count < SyncReport.largestFailureCount else { return }
+        preview.failures.append(SyncReport.Failure(key: key, kind: kind, message: message))
+    }
+}

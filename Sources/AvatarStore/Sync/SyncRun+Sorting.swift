@@ -1,0 +1,206 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+
+/// What to do about each item, before anybody is asked.
+extension SyncRun {
+    private var policy: SyncPolicy {
+        SyncPolicy(options, limits, now: store.clock.now())
+    }
+
+    /// Settles what can be settled from the index, and queues the rest.
+    func sort(_ items: [SyncItem]) async throws {
+        var wanted: [(key: AvatarKey, entry: AvatarEntry?, contact: String?)] = []
+        var listed: [(key: AvatarKey, contact: String)] = []
+        for item in items {
+            switch item {
+            case .entry(let entry):
+                // Once settled it is no longer due, and a second walk would not meet it.
+                if let file = entry.file { settledFiles.insert(file.id) }
+                wanted.append((entry.key, entry, nil))
+            case .listed(let url, let contact):
+                report.contacts += 1
+                if let key = newKey(url, contact) { listed.append((key, contact)) }
+            case .withoutImage:
+                report.contacts += 1
+                report.withoutImage += 1
+                done += 1
+            case .unreadable(let line, let reason):
+                report.unreadable += 1
+                report.add(.init(key: nil, kind: .badRecord, message: "Line \(line): \(reason)."))
+                done += 1
+            }
+        }
+        let entries = try store.index.entries(for: listed.map(\.key))
+        wanted += zip(listed, entries).map { ($0.key, $1, $0.contact) }
+        var kept: [(key: AvatarKey, contact: String, id: Int64)] = []
+        for (key, entry, contact) in wanted {
+            let isKept = try await sort(key, entry, contact)
+            guard isKept, let contact, let entry else { continue }
+            let contacts = [contact] + (laterOwners.removeValue(forKey: key) ?? [])
+            kept += contacts.map { (key, $0, entry.id) }
+        }
+        try link(kept)
+    }
+
+    /// The key of a listed URL, unless the list named it before or it is none.
+    private func newKey(_ url: String, _ contact: String) -> AvatarKey? {
+        do {
+            let key = try AvatarKey(url: url)
+            guard seen.insert(KeyFingerprint(key.rawValue)).inserted else {
+                repeated(key, contact)
+                return nil
+            }
+            laterOwners[key] = []
+            return key
+        } catch {
+            guard seen.insert(KeyFingerprint(url)).inserted else {
+                done += 1
+                return nil
+            }
+            report.failed += 1
+            done += 1
+            report.add(.init(key: AvatarKey.redact(url), kind: .unsupportedURL, message: error.message))
+            return nil
+        }
+    }
+
+    /// One more contact of an image that the list named before.
+    private func repeated(_ key: AvatarKey, _ contact: String) {
+        done += 1
+        if laterOwners[key] != nil {
+            laterOwners[key]?.append(contact)
+        } else {
+            collectLink(key, contact)
+        }
+    }
+
+    /// Links the contacts that came after the first, now that it is known what is stored for the key.
+    func linkLaterOwners(of key: AvatarKey) {
+        for contact in laterOwners.removeValue(forKey: key) ?? [] { collectLink(key, contact) }
+    }
+
+    func collectLink(_ key: AvatarKey, _ contact: String) {
+        collected.append(Collected(change: Change(key: key, owners: [contact], content: .linked)))
+    }
+
+    /// - Returns: whether the image stays as it is stored.
+    private func sort(_ key: AvatarKey, _ entry: AvatarEntry?, _ contact: String?) async throws -> Bool {
+        let target: FetchTarget
+        do throws(AvatarStoreError) {
+            target = try FetchTarget(
+                key: key,
+                source: nil,
+                entry: entry,
+                storageClass: options.storage.storageClass
+            )
+        } catch {
+            // Only an index that was changed by hand holds a URL that cannot be fetched.
+            report.failed += 1
+            report.add(.init(key: key.rawValue, kind: .unsupportedURL, message: error.message))
+            linkLaterOwners(of: key)
+            return false
+        }
+        // Somebody may have emptied the caches directory: the file itself is looked at.
+        let hasFile = entry?.file.map { store.roots.contains($0) } ?? false
+        switch policy.decide(entry, hasFile: hasFile, isBlocked: blocked[target.host] != nil) {
+        case .keep:
+            report.fresh += 1
+            done += 1
+            try await promote(target)
+            return true
+        case .skip:
+            report.skipped += 1
+            done += 1
+            return entry != nil
+        case .ask(let brings):
+            try await ask(target, contact, brings: brings)
+            return false
+        }
+    }
+
+    private func ask(_ target: FetchTarget, _ contact: String?, brings: Bool) async throws {
+        var target = target
+        target.owners = contact.map { [$0] } ?? []
+        target.isUnconditional = options.policy == .reload
+        guard startedFetches < options.limit ?? .max else {
+            report.skipped += 1
+            done += 1
+            return linkLaterOwners(of: target.key)
+        }
+        if brings, target.storageClass == .caches, try await !hasRoom() {
+            report.overBudget += 1
+            done += 1
+            return linkLaterOwners(of: target.key)
+        }
+        startedFetches += 1
+        queues.add(target, host: target.host)
+    }
+
+    private func promote(_ target: FetchTarget) async throws {
+        guard options.storage == .documents, target.entry?.file?.storageClass == .caches else { return }
+        _ = try await store.move(target.key, to: .documents)
+    }
+
+    /// Links contacts to images that stay, where the index does not say so already.
+    private func link(_ kept: [(key: AvatarKey, contact: String, id: Int64)]) throws {
+        guard !kept.isEmpty else { return }
+        let missing = try store.index.unlinked(kept.map { ($0.contact, $0.id) })
+        for (item, isMissing) in zip(kept, missing) where isMissing { collectLink(item.key, item.contact) }
+    }
+
+    // MARK: Room
+
+    /// Whether it makes sense to fetch an image that is not stored yet.
+    ///
+    /// In a store that is full of wanted images it does not, and a second sync must not fetch a batch to find out.
+    private func hasRoom() async throws -> Bool {
+        if isRoomExhausted { return false }
+        guard !hasLookedForRoom else { return true }
+        hasLookedForRoom = true
+        let bytes = try typicalSize()
+        do {
+            isRoomExhausted = try await !writer.couldFit(bytes, rules)
+        } catch is ProtectionNeeded {
+            try await protectWantedFiles()
+            isRoomExhausted = try await !writer.couldFit(bytes, rules)
+        }
+        return !isRoomExhausted
+    }
+
+    /// The mean size of the stored images.
+    func typicalSize() throws -> Int {
+        let total = try store.index.total(of: .caches)
+        return max(1, total.bytes / max(1, total.files))
+    }
+
+    /// Says which files this sync may not evict: those of all images it wants. Only when something has to go does it
+    /// have to know, and then it walks the source once more.
+    func protectWantedFiles() async throws {
+        var files: Set<Int64> = []
+        let walk = source.makeWalk()
+        while true {
+            let items = try await walk(256)
+            if items.isEmpty { break }
+            var keys: [AvatarKey] = []
+            for item in items {
+                switch item {
+                case .entry(let entry): if let file = entry.file { files.insert(file.id) }
+                case .listed(let url, _): if let key = Self.key(url) { keys.append(key) }
+                case .withoutImage, .unreadable: break
+                }
+            }
+            files.formUnion(try store.index.entries(for: keys).compactMap { $0?.file?.id })
+        }
+        rules.protection = .files(files.union(settledFiles))
+    }
+
+    private static func key(_ url: String) -> AvatarKey? {
+        do {
+            return try AvatarKey(url: url)
+        } catch {
+            // What is no key uses no file; the walk that settles it reports it.
+            return nil
+        }
+    }
+}

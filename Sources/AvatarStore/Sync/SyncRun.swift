@@ -1,0 +1,344 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+
+/// One sync from beginning to end, driven by one task.
+///
+/// ```
+/// source ─► sort ─► queue per host ─► fetch, many at once ─► collect ─► commit, one batch at a time
+///             └─► fresh, skipped, over budget                              └─► results, links, progress
+/// ```
+///
+/// The source is read ahead by a bounded number of items; fetching waits while too much is collected. So memory does not
+/// depend on the length of the list, and the disk is never far behind the network.
+final class SyncRun {
+    let store: AvatarStore
+    let options: SyncOptions
+    let source: SyncSource
+    let total: Int?
+    let progress: @Sendable (SyncProgress) -> Void
+    let limits: Limits
+    let writer: StoreWriter
+    let fetcher: Fetcher
+    let started: Timestamp
+
+    var report = SyncReport()
+    var done = 0
+    var queues: HostQueues<FetchTarget>
+    /// The files of the entries that were walked over, where there is no list to walk again.
+    var settledFiles: Set<Int64> = []
+    /// Keys that the list named so far.
+    var seen: Set<KeyFingerprint> = []
+    /// Further contacts of images that are under way.
+    var laterOwners: [AvatarKey: [String]] = [:]
+    var collected: [Collected] = []
+    var rules: RoomRules
+    /// Set once an image of ordinary size did not fit: what is not stored yet stays out.
+    var isRoomExhausted = false
+    var hasLookedForRoom = false
+    var startedFetches = 0
+    var blocked: [String: Timestamp] = [:]
+
+    /// The mean size of the stored images, and what counts against the budget, as of the last commit.
+    private var typicalBytes = 1
+    private var accountedBytes = 0
+    private var committing: [Collected] = []
+    private var lastCommit = ContinuousClock.now
+    private var isTicking = false
+    private var isExhausted = false
+    private var isOffline = false
+    private var failure: (any Error)?
+    private let walk: SyncSource.Walk
+
+    /// How long what came may wait for its commit.
+    private static let longestWait = Duration.milliseconds(500)
+
+    /// Something that came, until its commit.
+    struct Collected: Sendable {
+        var change: Change
+        /// What came of the fetch; `nil` for a change without one.
+        var result: FetchResult?
+        /// The number of the flight that others may be waiting for.
+        var flight: Int?
+    }
+
+    enum Event: Sendable {
+        case fetched(FetchTarget, flight: Int, FetchResult?)
+        case joined(FetchTarget, FetchOutcome?)
+        case committed(Result<CommitSummary, any Error>)
+        /// Some time has passed: what is collected must not wait for the next answer of a slow host.
+        case tick
+    }
+
+    init(
+        _ store: AvatarStore,
+        _ source: SyncSource,
+        _ options: SyncOptions,
+        total: Int?,
+        progress: @escaping @Sendable (SyncProgress) -> Void
+    ) throws {
+        self.store = store
+        self.source = source
+        self.options = options
+        self.total = total
+        self.progress = progress
+        limits = try store.limits(mode: options.mode, ceiling: options.budgetCeiling)
+        writer = try store.requireWritable().writer
+        fetcher = try store.fetcher(limits, timeout: options.timeout)
+        started = store.clock.now()
+        queues = HostQueues(perHost: options.connectionsPerHost)
+        rules = RoomRules(limits)
+        rules.accessedBefore = store.accesses.nextTime()
+        rules.protection = .unknown
+        walk = source.makeWalk()
+    }
+
+    /// Runs to the end, or until the task is cancelled; what had arrived is committed in both cases.
+    func run() async throws -> SyncReport {
+        let begun = ContinuousClock.now
+        blocked = try store.index.blockedHosts(at: started)
+        try lookAtTotals()
+        await withTaskGroup(of: Event.self) { group in
+            await drive(&group)
+            // A tick may still be sleeping.
+            group.cancelAll()
+        }
+        report.wasCancelled = Task.isCancelled
+        report.seconds = (ContinuousClock.now - begun) / .seconds(1)
+        progress(SyncProgress(done: done, total: total, report: report))
+        if let failure { throw failure }
+        return report
+    }
+
+    private var shouldStop: Bool { Task.isCancelled || isOffline || failure != nil }
+
+    private func drive(_ group: inout TaskGroup<Event>) async {
+        while true {
+            if shouldStop {
+                abandonWaiting()
+            } else {
+                await refill()
+                startFetches(&group)
+            }
+            startCommit(&group)
+            startTicking(&group)
+            guard queues.activeCount > 0 || !committing.isEmpty else {
+                if collected.isEmpty && (shouldStop || isExhausted) { return }
+                continue
+            }
+            if let event = await group.next() { await handle(event, &group) }
+        }
+    }
+
+    // MARK: Reading ahead
+
+    private var readAhead: Int { 8 * max(options.connections, options.batchSize) }
+
+    private func refill() async {
+        while !isExhausted, queues.waitingCount < readAhead, collected.count < readAhead {
+            do {
+                let items = try await walk(256)
+                isExhausted = items.isEmpty
+                try await sort(items)
+            } catch {
+                failure = error
+                return
+            }
+        }
+    }
+
+    private func abandonWaiting() {
+        let waiting = queues.removeAll()
+        report.skipped += waiting.count
+        isExhausted = true
+        for target in waiting { laterOwners[target.key] = nil }
+    }
+
+    // MARK: Fetching
+
+    private func startFetches(_ group: inout TaskGroup<Event>) {
+        // Enough is collected for the next batches; the disk comes first.
+        while queues.activeCount < options.connections, collected.count < 4 * options.batchSize,
+            let target = queues.first
+        {
+            if target.bringsCacheFile {
+                if isRoomExhausted {
+                    leaveOut()
+                    continue
+                }
+                // Near the limit the next commit says whether there is room for more, so nothing comes in vain.
+                if expectedBytes + typicalBytes > limits.budget && outstandingCount > 0 { return }
+            }
+            if let target = queues.next() { startFetch(target, &group) }
+        }
+    }
+
+    private func leaveOut() {
+        guard let target = queues.next() else { return }
+        queues.finish(host: target.host)
+        laterOwners[target.key] = nil
+        report.overBudget += 1
+        done += 1
+    }
+
+    /// What was asked for and is not yet committed.
+    private var outstandingCount: Int { queues.activeCount + collected.count + committing.count }
+
+    /// The bytes that will count against the budget if everything outstanding has the typical size.
+    private var expectedBytes: Int { accountedBytes + outstandingCount * typicalBytes }
+
+    private func startFetch(_ target: FetchTarget, _ group: inout TaskGroup<Event>) {
+        let (store, fetcher, storage) = (store, fetcher, options.storage)
+        guard let flight = store.flights.begin(target.key) else {
+            // Somebody is reading this very image; what they get is what we want.
+            group.addTask {
+                do {
+                    let options = FetchOptions(policy: .revalidate, storage: storage)
+                    return .joined(
+                        target,
+                        try await store.flights.join(target.key) {
+                            try await store.fetchAndStore(target.key, from: target.sourceURL, options)
+                        }
+                    )
+                } catch {
+                    return .joined(target, nil)
+                }
+            }
+            return
+        }
+        group.addTask {
+            do {
+                return .fetched(target, flight: flight, try await fetcher.fetch(target))
+            } catch {
+                // A fetch throws nothing but its cancellation.
+                return .fetched(target, flight: flight, nil)
+            }
+        }
+    }
+
+    private func handle(_ event: Event, _ group: inout TaskGroup<Event>) async {
+        switch event {
+        case .fetched(let target, let flight, let result):
+            queues.finish(host: target.host)
+            collect(target, flight, result)
+        case .joined(let target, let outcome):
+            queues.finish(host: target.host)
+            count(target, outcome)
+        case .committed(let result):
+            await committed(result, &group)
+        case .tick:
+            isTicking = false
+        }
+    }
+
+    private func collect(_ target: FetchTarget, _ flight: Int, _ result: FetchResult?) {
+        guard let result else {
+            report.skipped += 1
+            laterOwners[target.key] = nil
+            store.flights.finish(target.key, flight, .failure(CancellationError()))
+            return
+        }
+        report.requests += result.requestCount
+        report.bytesReceived += result.bytesReceived
+        if case .failed(let failed) = result.content {
+            if failed.kind == .offline { goOffline(failed) }
+            if let error = failed.storeError { failure = failure ?? error }
+        }
+        do {
+            let change = try store.arrival(result, target, limits)
+            let owners = Change(key: target.key, owners: target.owners, content: .linked)
+            if change == nil { discard(result) }
+            collected.append(Collected(change: change ?? owners, result: result, flight: flight))
+        } catch {
+            failure = failure ?? error
+            store.flights.finish(target.key, flight, .failure(error))
+        }
+    }
+
+    private func goOffline(_ failed: FetchFailure) {
+        guard !isOffline else { return }
+        isOffline = true
+        report.add(SyncReport.Failure(key: nil, kind: .offline, message: failed.message))
+    }
+
+    private func discard(_ result: FetchResult) {
+        guard case .image(let image, _, _) = result.content else { return }
+        fetcher.places.files(of: image.storageClass).discard(image)
+    }
+
+    // MARK: Committing
+
+    private func startCommit(_ group: inout TaskGroup<Event>) {
+        guard committing.isEmpty, !collected.isEmpty else { return }
+        let isIdle = queues.activeCount == 0
+        let isLate = ContinuousClock.now - lastCommit >= Self.longestWait
+        guard collected.count >= options.batchSize || isIdle || isLate else { return }
+        committing = Array(collected.prefix(options.batchSize))
+        collected.removeFirst(committing.count)
+        addCommit(&group)
+    }
+
+    private func startTicking(_ group: inout TaskGroup<Event>) {
+        guard !isTicking, !collected.isEmpty, queues.activeCount > 0, !shouldStop else { return }
+        isTicking = true
+        let wait = Self.longestWait
+        group.addTask {
+            // Cancelled early, the tick comes early: the sync ends, and looks at what is collected all the same.
+            try? await Task.sleep(for: wait)
+            return .tick
+        }
+    }
+
+    private func addCommit(_ group: inout TaskGroup<Event>) {
+        let (writer, rules, changes) = (writer, rules, committing.map(\.change))
+        group.addTask {
+            do {
+                return .committed(.success(try await writer.commit(changes, rules)))
+            } catch {
+                return .committed(.failure(error))
+            }
+        }
+    }
+
+    private func committed(_ result: Result<CommitSummary, any Error>, _ group: inout TaskGroup<Event>) async {
+        do {
+            let summary = try result.get()
+            report.evicted += summary.evicted
+            let items = committing
+            committing = []
+            lastCommit = .now
+            for (item, result) in zip(items, summary.results) { settle(item, result) }
+            try lookAtTotals()
+            progress(SyncProgress(done: done, total: total, report: report))
+        } catch is ProtectionNeeded {
+            do {
+                try await protectWantedFiles()
+                addCommit(&group)
+            } catch {
+                abandonCommit(error)
+            }
+        } catch {
+            abandonCommit(error)
+        }
+    }
+
+    private func lookAtTotals() throws {
+        let total = try store.index.total(of: .caches)
+        typicalBytes = max(1, total.bytes / max(1, total.files))
+        accountedBytes = total.accountedBytes
+    }
+
+    private func abandonCommit(_ error: any Error) {
+        failure = failure ?? error
+        for item in committing {
+            if let flight = item.flight { store.flights.finish(item.change.key, flight, .failure(error)) }
+        }
+        committing = []
+        // With the index or the disk in trouble, nothing that is collected can be committed either.
+        for item in collected {
+            if let result = item.result { discard(result) }
+            if let flight = item.flight { store.flights.finish(item.change.key, flight, .failure(error)) }
+        }
+        collected = []
+    }
+}

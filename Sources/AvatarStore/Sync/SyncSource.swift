@@ -1,0 +1,97 @@
+import AvatarCore
+import AvatarIndex
+
+/// Something that a sync has to settle.
+enum SyncItem: Sendable {
+    /// An image named by a list, and the contact that uses it.
+    case listed(url: String, contact: String)
+    /// An entry of the index.
+    case entry(AvatarEntry)
+    case withoutImage
+    case unreadable(line: Int, reason: String)
+}
+
+/// Where a sync gets its work from; each walk starts at the beginning.
+struct SyncSource: Sendable {
+    /// A walk: the next items, at most `limit` of them; none at the end.
+    typealias Walk = (_ limit: Int) async throws -> [SyncItem]
+
+    let makeWalk: @Sendable () -> Walk
+
+    /// The images that a contact list names.
+    static func list<Records>(_ records: Records) -> SyncSource
+    where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
+        SyncSource {
+            var iterator = records.makeAsyncIterator()
+            return { limit in
+                var items: [SyncItem] = []
+                while items.count < limit, let record = try await iterator.next(isolation: #isolation) {
+                    items.append(SyncItem(record))
+                }
+                return items
+            }
+        }
+    }
+
+    /// The images of `contacts`.
+    static func contacts(_ contacts: [Contact]) -> SyncSource {
+        SyncSource {
+            var rest = contacts[...]
+            return { limit in
+                defer { rest = rest.dropFirst(limit) }
+                return rest.prefix(limit).map { SyncItem(.contact($0)) }
+            }
+        }
+    }
+
+    /// The entries that are due at `time`, of hosts that may be asked; a few of each host in turn.
+    static func due(in index: AvatarIndex, at time: Timestamp) -> SyncSource {
+        SyncSource {
+            var hosts: [(host: DueHost, position: DuePosition)]?
+            return { limit in
+                var waiting = try hosts ?? index.dueHosts(at: time).map { ($0, DuePosition()) }
+                var items: [SyncItem] = []
+                while items.isEmpty, !waiting.isEmpty {
+                    let share = max(1, limit / waiting.count)
+                    var remaining: [(host: DueHost, position: DuePosition)] = []
+                    for (host, position) in waiting {
+                        guard items.count < limit else {
+                            remaining.append((host, position))
+                            continue
+                        }
+                        var position = position
+                        let entries = try index.dueEntries(of: host, at: time, after: &position, limit: share)
+                        items += entries.map(SyncItem.entry)
+                        if entries.count == share { remaining.append((host, position)) }
+                    }
+                    waiting = remaining
+                }
+                hosts = waiting
+                return items
+            }
+        }
+    }
+
+    /// All entries that have an origin, evicted ones apart.
+    static func everything(in index: AvatarIndex) -> SyncSource {
+        SyncSource {
+            var last = Int64.min
+            return { limit in
+                let entries = try index.fetchableEntries(after: last, limit: limit)
+                if let entry = entries.last { last = entry.id }
+                return entries.map(SyncItem.entry)
+            }
+        }
+    }
+}
+
+extension SyncItem {
+    fileprivate init(_ record: ContactRecord) {
+        switch record {
+        case .contact(let contact):
+            self = contact.avatarURL.map { .listed(url: $0, contact: contact.id) } ?? .withoutImage
+        case .unreadable(let line, let reason):
+            self = .unreadable(line: line, reason: reason)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import AvatarCore
+import AvatarFiles
+
+/// The directories of an open store and this process's hold on them.
+struct StorePlaces: Sendable {
+    let holder: Holder
+    private let caches: FileStore
+    private let documents: FileStore
+    /// Beside the index and the documents, which nobody purges: the holders' locks are here.
+    private let staging: Directory
+    private let cachesStaging: Directory
+
+    /// Opens the directories of `layout`, and makes those that are not there.
+    init(_ layout: StoreLayout, fileMode: UInt32, fileSystem: any FileSystem) throws(AvatarStoreError) {
+        let mode = FileStore.directoryMode(for: fileMode)
+        let cachesRoot = try Directory.makeRoot(layout.cachesRoot, mode: mode)
+        let documentsRoot = try Directory.makeRoot(layout.documentsRoot, mode: mode)
+        staging = try Directory.makeRoot(layout.staging(of: .documents), mode: mode)
+        cachesStaging = try Directory.makeRoot(layout.staging(of: .caches), mode: mode)
+        holder = try Holder(in: staging)
+        caches = try FileStore(
+            .caches,
+            root: cachesRoot,
+            staging: cachesStaging,
+            holder: holder,
+            fileMode: fileMode,
+            fileSystem: fileSystem
+        )
+        documents = try FileStore(
+            .documents,
+            root: documentsRoot,
+            staging: staging,
+            holder: holder,
+            fileMode: fileMode,
+            fileSystem: fileSystem
+        )
+    }
+
+    /// The files of `storageClass`.
+    func files(of storageClass: StorageClass) -> FileStore {
+        switch storageClass {
+        case .caches: caches
+        case .documents: documents
+        }
+    }
+
+    /// The published files, for reading.
+    var stored: StoredRoots {
+        StoredRoots(caches: StoredFiles(root: caches.root), documents: StoredFiles(root: documents.root))
+    }
+
+    /// All holders with a lock file, dead or alive.
+    func holderNames() throws -> [String] {
+        do throws(SystemCallError) {
+            return try Holder.names(in: staging)
+        } catch {
+            throw error.storeError
+        }
+    }
+
+    /// Takes over the holder `name`; `nil` if it is alive.
+    func takeOver(_ name: String) throws(AvatarStoreError) -> Holder? {
+        try Holder.takeOver(name, in: staging)
+    }
+
+    /// Whether the holder `name` still holds its lock.
+    func isAlive(_ name: String) throws(AvatarStoreError) -> Bool {
+        try Holder.isAlive(name, in: staging)
+    }
+
+    /// Removes the staging folders of `holder`.
+    func removeStaging(of holder: Holder) throws {
+        do throws(SystemCallError) {
+            try staging.removeFolder(holder.name)
+            try cachesStaging.removeFolder(holder.name)
+        } catch {
+            throw error.storeError
+        }
+    }
+
+    /// Ties the roots to the store `id`, which is kept beside each root: a root of another store is refused.
+    func claim(_ id: String) throws(AvatarStoreError) {
+        try RootMark(of: caches.root, in: cachesStaging).claim(id)
+        try RootMark(of: documents.root, in: staging).claim(id)
+    }
+}
+
+/// The published files of both classes, for reading.
+struct StoredRoots: Sendable {
+    let caches: StoredFiles
+    let documents: StoredFiles
+
+    /// Opens the roots of `layout` for reading.
+    init(_ layout: StoreLayout) throws(AvatarStoreError) {
+        self.init(
+            caches: StoredFiles(root: try Directory.openRoot(layout.cachesRoot)),
+            documents: StoredFiles(root: try Directory.openRoot(layout.documentsRoot))
+        )
+    }
+
+    init(caches: StoredFiles, documents: StoredFiles) {
+        self.caches = caches
+        self.documents = documents
+    }
+
+    func files(of storageClass: StorageClass) -> StoredFiles {
+        switch storageClass {
+        case .caches: caches
+        case .documents: documents
+        }
+    }
+
+    /// Whether `file` is there with its indexed length.
+    func contains(_ file: FileRecord) -> Bool {
+        files(of: file.storageClass).contains(file)
+    }
+}

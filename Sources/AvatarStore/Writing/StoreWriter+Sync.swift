@@ -1,0 +1,28 @@
+import AvatarCore
+import AvatarIndex
+
+extension StoreWriter {
+    /// Marks a sync of this process as the one that runs.
+    ///
+    /// - Throws: `syncIsRunning` if another one does, here or in a process that is alive.
+    func beginSync() throws {
+        let own = places.holder.name
+        let isTaken = try write { transaction in
+            if let running = try transaction.syncHolder() {
+                guard running != own, try !places.isAlive(running) else { return true }
+            }
+            try transaction.setSyncHolder(own)
+            return false
+        }
+        if isTaken { throw AvatarStoreError(.syncIsRunning, "Another sync is running on this store.") }
+    }
+
+    /// Ends the sync: drops what it left pending, and brings the hosts' due times up to date.
+    func endSync(startedAt time: Timestamp) throws {
+        try write { transaction in
+            try transaction.refreshDueTimes(ofHostsDueAt: time)
+            try transaction.setSyncHolder(nil)
+        }
+        try index.truncateWAL()
+    }
+}

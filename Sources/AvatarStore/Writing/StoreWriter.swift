@@ -1,0 +1,134 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+import Logging
+
+/// Changes index and files together: the only one in the process that does.
+///
+/// The two cannot change at once, so each step leaves a state that the next opening understands:
+///
+/// ```
+/// publish   1  commit a pending row       its bytes count against the budget from here on
+///           2  rename from staging
+///           3  commit: pending row → file row, entry, owners; a replaced file → pending row
+/// delete    1  commit: file row → pending row
+///           2  unlink
+///           3  commit: drop the pending row
+/// ```
+///
+/// Whatever stops in between leaves pending rows that name this process's holder. Whoever finds the holder dead unlinks
+/// those files and drops the rows.
+///
+/// No method awaits anything between its steps, so within the process each runs as a whole.
+actor StoreWriter {
+    let index: AvatarIndex
+    let places: StorePlaces
+    let accesses: AccessRecorder
+    /// Files that are gone from disk and whose pending rows the next transaction drops.
+    var unlinked: [PendingFile] = []
+
+    private let thread = StoreThread(label: "avatar-store.writer")
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        thread.asUnownedSerialExecutor()
+    }
+
+    init(index: AvatarIndex, places: StorePlaces, accesses: AccessRecorder) {
+        self.index = index
+        self.places = places
+        self.accesses = accesses
+    }
+
+    /// A write transaction that first drops the pending rows of files that are gone.
+    func write<Result>(
+        _ durability: AvatarIndex.Durability = .process,
+        _ body: (IndexTransaction) throws -> Result
+    ) throws -> Result {
+        let gone = unlinked
+        let result = try index.write(durability) { transaction in
+            for file in gone { try transaction.dropPending(file) }
+            return try body(transaction)
+        }
+        unlinked.removeFirst(gone.count)
+        return result
+    }
+
+    /// Drops the pending rows of files that are gone, if there are any.
+    func settle() throws {
+        if !unlinked.isEmpty { try write { _ in } }
+    }
+
+    /// Unlinks files that a committed transaction has made pending.
+    ///
+    /// All are tried. One that cannot be unlinked stays pending, which counts against the budget; the error is thrown.
+    func unlink(_ files: [PendingFile]) throws {
+        var failure: AvatarStoreError?
+        for file in files {
+            do throws(AvatarStoreError) {
+                try places.files(of: file.storageClass).unlink(file.path)
+                unlinked.append(file)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Writes the gathered access times.
+    func flushAccesses() throws {
+        let times = accesses.drain()
+        guard !times.isEmpty else { return }
+        do {
+            try write { transaction in
+                for (file, time) in times { try transaction.touch(fileID: file, microseconds: time) }
+            }
+        } catch {
+            accesses.restore(times)
+            throw error
+        }
+    }
+
+    /// Writes the gathered access times for nobody who waits for it. Should it fail, they stay gathered.
+    func flushAccesses(reportingTo logger: Logger) {
+        do {
+            try flushAccesses()
+        } catch {
+            logger.warning("last access times could not be written", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Finishes what dead processes left pending, and removes what they left in staging.
+    func finishDeadHolders() throws {
+        let pending = Set(try index.write { try $0.pendingHolders() })
+        for name in pending.union(try places.holderNames()) where name != places.holder.name {
+            guard let dead = try places.takeOver(name) else { continue }
+            let files = try index.write { try $0.pendingFiles(of: name) }
+            try unlink(files)
+            try settle()
+            try places.removeStaging(of: dead)
+            dead.release()
+        }
+    }
+
+    /// Tries again to unlink what an earlier attempt of this process left pending.
+    func finishOwnLeftovers() throws {
+        let known = Set(unlinked)
+        let files = try index.write { try $0.pendingFiles(of: places.holder.name) }.filter { !known.contains($0) }
+        try unlink(files)
+        try settle()
+    }
+
+    /// Empties the write-ahead log; false if a reader of an older state did not let it.
+    func emptyLog() throws -> Bool {
+        try index.truncateWAL()
+    }
+
+    /// Writes what is gathered, finishes what is pending, and lets the holder go.
+    func close() throws {
+        try flushAccesses()
+        try finishOwnLeftovers()
+        try places.removeStaging(of: places.holder)
+        places.holder.release()
+        try index.truncateWAL()
+    }
+}

@@ -1,0 +1,160 @@
+import AvatarContacts
+import AvatarCore
+import Foundation
+import Testing
+
+struct ListOpeningTests {
+    private static let url = "https://example.com/a"
+
+    /// A pipe whose other side has written `text`, few enough bytes for the pipe to hold, and closed it.
+    private static func pipe(holding text: String) throws -> Pipe {
+        let pipe = Pipe()
+        try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+        try pipe.fileHandleForWriting.close()
+        return pipe
+    }
+
+    private static func message(opening path: String, as format: ContactList.Format? = nil) -> String? {
+        do {
+            _ = try ContactList.open(file: path, format: format)
+            return nil
+        } catch {
+            #expect(error.code == .unreadableList)
+            return error.message
+        }
+    }
+
+    @Test(arguments: [
+        ("people.json", ContactList.Format.json), ("/a.b/people.JSON", .json), ("people.ndjson", .ndjson),
+        ("people.jsonl", .ndjson), ("people.vcf", .vcard), ("people.old.txt", .text), ("people", nil),
+        ("a.json/people", nil),
+        ("people.csv", nil), ("people.", nil), ("", nil),
+    ])
+    func extensionTellsTheFormat(path: String, format: ContactList.Format?) {
+        #expect(ContactList.Format(path: path) == format)
+    }
+
+    @Test func opensFileByItsExtensionOrTheFormatGiven() async throws {
+        try await withTemporaryDirectory { directory in
+            let text = directory.appending(path: "people.txt").path
+            let other = directory.appending(path: "people.list").path
+            for path in [text, other] { try Data(Self.url.utf8).write(to: URL(filePath: path)) }
+
+            #expect(try await ContactList.open(file: text).records() == [.person(Self.url, Self.url)])
+            #expect(try await ContactList.open(file: other, format: .text).records() == [.person(Self.url, Self.url)])
+            #expect(
+                Self.message(opening: other) == "\(other): the file name does not tell the format; "
+                    + "give --format with one of json, ndjson, vcard, text."
+            )
+        }
+    }
+
+    @Test func refusesWhatIsNoReadableFile() async throws {
+        try await withTemporaryDirectory { directory in
+            let missing = directory.appending(path: "missing.json").path
+            let folder = directory.appending(path: "folder.json").path
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+
+            #expect(
+                Self.message(opening: missing) == "\(missing): the list cannot be opened: No such file or directory."
+            )
+            #expect(Self.message(opening: folder) == "\(folder): this is a directory; a file was expected.")
+        }
+    }
+
+    // The superuser may read everything.
+    @Test(.enabled(if: geteuid() != 0))
+    func refusesFileThatMayNotBeRead() async throws {
+        try await withTemporaryDirectory { directory in
+            let path = directory.appending(path: "people.txt").path
+            #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0]))
+
+            #expect(Self.message(opening: path) == "\(path): the list cannot be opened: Permission denied.")
+        }
+    }
+
+    @Test func vCardListsAreRefusedForNow() async throws {
+        try await withTemporaryDirectory { directory in
+            let path = directory.appending(path: "people.vcf").path
+            try Data("BEGIN:VCARD\r\nEND:VCARD\r\n".utf8).write(to: URL(filePath: path))
+
+            #expect(Self.message(opening: path)?.hasPrefix("\(path): vCard lists are not read yet") == true)
+            #expect(throws: AvatarStoreError.self) { try ContactList.open(descriptor: -1, format: .vcard) }
+            #expect(try ContactList(bytes: [], format: .vcard).fault()?.contains("not read yet") == true)
+        }
+    }
+
+    @Test func whatIsAppendedLaterIsNotRead() async throws {
+        try await withTemporaryDirectory { directory in
+            let file = directory.appending(path: "people.txt")
+            try Data("a\n".utf8).write(to: file)
+            let list = try ContactList.open(file: file.path)
+
+            let handle = try FileHandle(forWritingTo: file)
+            try handle.seekToEnd()
+            try handle.write(contentsOf: Data("b\n".utf8))
+            try handle.close()
+
+            #expect(try list.validate() == 1)
+            #expect(try await list.records() == [.person("a", "a")])
+        }
+    }
+
+    @Test func fileThatShrinksWhileItIsReadIsAnError() async throws {
+        try await withTemporaryDirectory { directory in
+            let file = directory.appending(path: "people.txt")
+            try Data("a\nb\n".utf8).write(to: file)
+            let list = try ContactList.open(file: file.path)
+
+            let handle = try FileHandle(forWritingTo: file)
+            try handle.truncate(atOffset: 2)
+            try handle.close()
+
+            #expect(try list.fault() == "\(file.path): the file became shorter while it was read.")
+        }
+    }
+
+    @Test func pipeIsReadTwiceAndStaysTheCallers() async throws {
+        let pipe = try Self.pipe(holding: String(repeating: "{\"id\":\"a\"}\n", count: 1000))
+        let descriptor = pipe.fileHandleForReading.fileDescriptor
+
+        let list = try ContactList.open(descriptor: descriptor, format: .ndjson)
+
+        #expect(try list.validate() == 1000)
+        #expect(try await list.records() == Array(repeating: .person("a"), count: 1000))
+        #expect(fcntl(descriptor, F_GETFD) >= 0)
+    }
+
+    @Test func longInputIsCopiedFromWhereItStands() async throws {
+        try await withTemporaryDirectory { directory in
+            let file = directory.appending(path: "people.txt")
+            let lines = String(repeating: "\(Self.url)\n", count: 20_000)
+            try Data("skipped\n\(lines)".utf8).write(to: file)
+            let handle = try FileHandle(forReadingFrom: file)
+            try handle.seek(toOffset: 8)
+
+            let list = try ContactList.open(descriptor: handle.fileDescriptor, format: .text)
+            try handle.close()
+
+            #expect(try await list.records() == Array(repeating: .person(Self.url, Self.url), count: 20_000))
+        }
+    }
+
+    @Test func pipeUnderAPathIsReadTwice() async throws {
+        let pipe = try Self.pipe(holding: Self.url)
+
+        let list = try ContactList.open(
+            file: "/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)",
+            format: .text
+        )
+
+        #expect(try list.validate() == 1)
+        #expect(try await list.records() == [.person(Self.url, Self.url)])
+    }
+
+    @Test func descriptorThatCannotBeReadIsNamed() {
+        let error = #expect(throws: AvatarStoreError.self) { try ContactList.open(descriptor: -1, format: .text) }
+
+        #expect(error?.message == "standard input: the list cannot be read: Bad file descriptor.")
+    }
+}

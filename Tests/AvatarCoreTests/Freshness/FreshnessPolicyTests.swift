@@ -1,0 +1,216 @@
+import AvatarCore
+import Testing
+
+/// What the settings change.
+struct FreshnessPolicyTests {
+    private let received = StoredResponse.received
+
+    // MARK: Limits
+
+    @Test(
+        arguments: [
+            // Minimum, maximum, header lines, seconds fresh, reason.
+            (60, nil, ["Cache-Control: max-age=10"], 60, .minimum),
+            (60, nil, ["Cache-Control: max-age=600"], 600, .maxAge),
+            (60, nil, ["Cache-Control: max-age=600", "Age: 590"], 60, .minimum),
+            (60, nil, ["Cache-Control: no-cache"], 60, .minimum),
+            (60, nil, ["Cache-Control: no-store"], 60, .minimum),
+            (0, 300, ["Cache-Control: max-age=600"], 300, .maximum),
+            (0, 300, ["Cache-Control: max-age=100"], 100, .maxAge),
+            (0, 300, ["Cache-Control: max-age=300"], 300, .maxAge),
+            (0, 300, [], 300, .maximum),
+            (0, 300, ["Cache-Control: max-age=600", "Age: 200"], 100, .maximum),
+            (0, 0, ["Cache-Control: max-age=600"], 0, .maximum),
+            (60, 300, ["Cache-Control: max-age=10"], 60, .minimum),
+            (60, 60, ["Cache-Control: max-age=600"], 60, .maximum),
+        ] as [(Int64, Int64?, [String], Int64, Freshness.Reason)]
+    )
+    func keepsFreshnessWithinTheConfiguredLimits(
+        _ minimum: Int64,
+        _ maximum: Int64?,
+        _ lines: [String],
+        _ seconds: Int64,
+        _ reason: Freshness.Reason
+    ) {
+        var policy = FreshnessPolicy()
+        policy.minimum = minimum
+        policy.maximum = maximum
+
+        let freshness = policy.assess(StoredResponse.with(lines))
+
+        #expect(freshness.freshUntil == received.adding(seconds: seconds))
+        #expect(freshness.reason == reason)
+    }
+
+    @Test func usesTheConfiguredDefaultAndHeuristic() {
+        var policy = FreshnessPolicy()
+        policy.defaultLifetime = 7
+        policy.heuristicFraction = 0.5
+        policy.heuristicMaximum = 1_000
+        let modified = { StoredResponse.with(["Last-Modified: \(StoredResponse.date(-$0))"]) }
+
+        #expect(policy.assess(StoredResponse.with([])).lifetime == 7)
+        #expect(policy.assess(modified(100)).lifetime == 50)
+        #expect(policy.assess(modified(10_000)).lifetime == 1_000)
+    }
+
+    // MARK: Strict mode
+
+    @Test(
+        arguments: [
+            // Status, header lines, seconds fresh, may be kept, must be revalidated, reason.
+            (200, ["Cache-Control: max-age=600"], 600, true, false, .maxAge),
+            (200, ["Cache-Control: max-age=600, must-revalidate"], 600, true, true, .maxAge),
+            (200, ["Cache-Control: max-age=600, private"], 600, true, false, .maxAge),
+            (200, ["Cache-Control: max-age=600, s-maxage=1, proxy-revalidate"], 600, true, false, .maxAge),
+            (200, ["Cache-Control: no-cache"], 0, true, true, .noCache),
+            (200, ["Cache-Control: no-cache=\"x\", max-age=600"], 600, true, false, .maxAge),
+            (200, ["Pragma: no-cache"], 0, true, true, .pragma),
+            (200, ["Cache-Control: no-store, max-age=600"], 0, false, true, .noStore),
+            (200, ["Cache-Control: no-store, must-understand, max-age=600"], 600, true, false, .maxAge),
+            (206, ["Cache-Control: no-store, must-understand, max-age=600"], 0, false, true, .noStore),
+            (206, ["Cache-Control: must-understand, max-age=600"], 600, false, false, .maxAge),
+            (200, ["Cache-Control: max-age=600", "Vary: *"], 0, false, true, .varyAll),
+            (200, ["Cache-Control: max-age=600", "Vary: Accept"], 600, true, false, .maxAge),
+            (200, [], 0, true, false, .unspecified),
+            (200, ["Last-Modified: \(StoredResponse.date(-36_000))"], 3_600, true, false, .heuristic),
+            (302, ["Last-Modified: \(StoredResponse.date(-36_000))"], 0, false, false, .unspecified),
+            (
+                302, ["Last-Modified: \(StoredResponse.date(-36_000))", "Cache-Control: public"], 3_600, true, false,
+                .heuristic
+            ),
+            (302, ["Cache-Control: private"], 0, true, false, .unspecified),
+            (302, ["Cache-Control: max-age=600"], 600, true, false, .maxAge),
+            (302, ["Expires: 0"], 0, true, false, .expires),
+        ] as [(Int, [String], Int64, Bool, Bool, Freshness.Reason)]
+    )
+    func followsTheLetterInStrictMode(
+        _ status: Int,
+        _ lines: [String],
+        _ seconds: Int64,
+        _ allowsStore: Bool,
+        _ mustRevalidate: Bool,
+        _ reason: Freshness.Reason
+    ) {
+        var policy = FreshnessPolicy()
+        policy.mode = .strict
+        policy.minimum = seconds + 1_000
+
+        let freshness = policy.assess(StoredResponse.with(lines, status: status))
+
+        #expect(freshness.freshUntil == received.adding(seconds: seconds))
+        #expect(freshness.allowsStore == allowsStore)
+        #expect(freshness.mustRevalidate == mustRevalidate)
+        #expect(freshness.reason == reason)
+    }
+
+    @Test func respectsTheMaximumInStrictMode() {
+        var policy = FreshnessPolicy()
+        policy.mode = .strict
+        policy.maximum = 60
+
+        #expect(policy.assess(StoredResponse.with(["Cache-Control: max-age=600"])).lifetime == 60)
+    }
+
+    // MARK: Keeping
+
+    @Test(arguments: [
+        (CachingMode.offlineFirst, false, true), (.offlineFirst, true, false), (.strict, false, false),
+    ])
+    func keepsNoStoreOnlyWhereToldTo(_ mode: CachingMode, _ respectsNoStore: Bool, _ isKept: Bool) {
+        var policy = FreshnessPolicy()
+        policy.mode = mode
+        policy.respectsNoStore = respectsNoStore
+
+        #expect(policy.assess(StoredResponse.with(["Cache-Control: no-store"])).allowsStore == isKept)
+        #expect(policy.assess(StoredResponse.with(["Cache-Control: no-cache"])).allowsStore)
+    }
+
+    // MARK: Serving stale (RFC 9111 section 4.2.4, RFC 5861)
+
+    @Test(arguments: [
+        // Header lines, seconds since they arrived; allowed when disconnected, after an error, meanwhile.
+        (["Cache-Control: max-age=600"], 600, true, false, false),
+        (["Cache-Control: max-age=600, stale-if-error=60"], 659, true, true, false),
+        (["Cache-Control: max-age=600, stale-if-error=60"], 660, true, false, false),
+        (["Cache-Control: max-age=600, stale-while-revalidate=60"], 659, true, false, true),
+        (["Cache-Control: max-age=600, stale-while-revalidate=60"], 660, true, false, false),
+        (["Cache-Control: max-age=600, stale-if-error=60, must-revalidate"], 600, false, false, false),
+        (["Cache-Control: no-cache, stale-if-error=60"], 0, false, false, false),
+        (["Cache-Control: max-age=600, stale-if-error=60", "Age: 600"], 59, true, true, false),
+        (["Cache-Control: max-age=600, stale-if-error=60", "Age: 700"], 0, true, false, false),
+    ])
+    func servesStaleInStrictModeOnlyWhereAllowed(
+        _ lines: [String],
+        _ elapsed: Int64,
+        _ disconnected: Bool,
+        _ afterError: Bool,
+        _ meanwhile: Bool
+    ) {
+        var policy = FreshnessPolicy()
+        policy.mode = .strict
+        let freshness = policy.assess(StoredResponse.with(lines))
+        let now = received.adding(seconds: elapsed)
+
+        #expect(freshness.allowsStale(at: now, because: .disconnected) == disconnected)
+        #expect(freshness.allowsStale(at: now, because: .originError) == afterError)
+        #expect(freshness.allowsStale(at: now, because: .revalidating) == meanwhile)
+    }
+
+    @Test(arguments: ["no-store", "no-cache", "max-age=0, must-revalidate"])
+    func servesStaleFreelyWhenOfflineComesFirst(_ value: String) {
+        let freshness = FreshnessPolicy().assess(StoredResponse.with(["Cache-Control: \(value)"]))
+        let muchLater = received.adding(seconds: 1_000_000_000)
+
+        #expect(freshness.allowsStale(at: muchLater, because: .originError))
+        #expect(!freshness.mustRevalidate)
+    }
+
+    // MARK: Full fetches
+
+    @Test func asksForAFullFetchAfterTheMaximumAge() {
+        let policy = FreshnessPolicy()
+        let thirtyDays: Int64 = 30 * 86_400
+
+        #expect(!policy.requiresFullFetch(fetched: received, now: received.adding(seconds: thirtyDays - 1)))
+        #expect(policy.requiresFullFetch(fetched: received, now: received.adding(seconds: thirtyDays)))
+        #expect(!policy.requiresFullFetch(fetched: received, now: received.adding(seconds: -1)))
+    }
+
+    // MARK: Validation
+
+    @Test func takesItsDefaultsAndItsLimits() throws {
+        var policy = FreshnessPolicy()
+        try policy.validate()
+        policy.minimum = 60
+        policy.maximum = 60
+        policy.heuristicFraction = 1
+        try policy.validate()
+    }
+
+    @Test(arguments: [
+        (changed { $0.minimum = -1 }, "The minimum freshness is 0 seconds or more, not -1."),
+        (changed { $0.maximum = -1 }, "The maximum freshness is 0 seconds or more, not -1."),
+        (changed { $0.defaultLifetime = -1 }, "The default freshness is 0 seconds or more, not -1."),
+        (changed { $0.heuristicMaximum = -1 }, "The heuristic maximum is 0 seconds or more, not -1."),
+        (changed { $0.maximumAgeWithoutFetch = -1 }, "The maximum age without a fetch is 0 seconds or more, not -1."),
+        (changed { $0.heuristicFraction = 1.5 }, "The heuristic fraction is 0 to 1, not 1.5."),
+        (changed { $0.heuristicFraction = .nan }, "The heuristic fraction is 0 to 1, not nan."),
+        (
+            changed { ($0.minimum, $0.maximum) = (61, 60) },
+            "The maximum freshness (60 seconds) is less than the minimum (61 seconds)."
+        ),
+    ])
+    func refusesWhatCannotBeFollowed(_ policy: FreshnessPolicy, _ message: String) throws {
+        let error = try #require(throws: AvatarStoreError.self) { try policy.validate() }
+
+        #expect(error.code == .invalidConfiguration)
+        #expect(error.message == message)
+    }
+
+    private static func changed(_ change: (inout FreshnessPolicy) -> Void) -> FreshnessPolicy {
+        var policy = FreshnessPolicy()
+        change(&policy)
+        return policy
+    }
+}

@@ -1,0 +1,66 @@
+import AvatarCore
+import Testing
+
+/// Hostile bytes are refused or taken, but they never stop the program and never keep it busy.
+struct ImageDamageTests {
+    @Test(arguments: ImageFixture.all)
+    func survivesEveryByteChanged(fixture: ImageFixture) throws {
+        let bytes = try fixture.bytes()
+        let inspector = ImageInspector(maximumPixels: .max, allowsSVG: true)
+
+        let costly = bytes.indices.filter { index in
+            var changed = bytes
+            changed[index] ^= 0xFF
+            let source = CountingByteSource(changed)
+            // Whether it is taken does not matter here.
+            _ = try? inspector.inspect(source)
+            return source.bytesRead > 2 * bytes.count
+        }
+
+        #expect(costly == [])
+    }
+
+    @Test(arguments: ImageFixture.all)
+    func survivesRandomBytesBehindItsFirst(fixture: ImageFixture) throws {
+        var random = SeededGenerator(seed: 0x5EED)
+        let bytes = try fixture.bytes()
+
+        for _ in 0..<150 {
+            let kept = Int.random(in: 1...min(96, bytes.count), using: &random)
+            let tail = (0..<Int.random(in: 0...400, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
+            _ = try refusal(of: bytes.prefix(kept) + tail, maximumPixels: .max)
+        }
+    }
+
+    @Test(arguments: ImageFixture.all, [0x00, 0x7F, 0xFF] as [UInt8])
+    func survivesExtremeNumbersInItsHeaders(fixture: ImageFixture, byte: UInt8) throws {
+        let bytes = try fixture.bytes()
+
+        for start in stride(from: 0, to: min(bytes.count - 8, 320), by: 2) {
+            for count in [4, 8] {
+                var changed = bytes
+                changed.replaceSubrange(start..<(start + count), with: repeatElement(byte, count: count))
+                _ = try refusal(of: changed, maximumPixels: .max)
+            }
+        }
+    }
+}
+
+/// The same numbers on every run (SplitMix64).
+private struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,97 @@
+import AvatarCore
+import Foundation
+import Testing
+
+/// An image made by a real encoder, and what is known of it; `Fixtures/images/README.md` says how each was made.
+struct ImageFixture: CustomTestStringConvertible, Sendable {
+    let name: String
+    let format: ImageFormat
+    let width: Int
+    let height: Int
+    /// How many first bytes make a whole image; `nil` for all of them.
+    let neededByteCount: Int?
+
+    var testDescription: String { name }
+
+    init(_ name: String, _ format: ImageFormat, width: Int = 40, height: Int = 30, neededByteCount: Int? = nil) {
+        self.name = name
+        self.format = format
+        self.width = width
+        self.height = height
+        self.neededByteCount = neededByteCount
+    }
+
+    var description: ImageDescription {
+        ImageDescription(format: format, width: width, height: height)
+    }
+
+    func bytes() throws -> [UInt8] {
+        let folder = Bundle.module.bundleURL.appending(path: "Fixtures/images")
+        return try Array(Data(contentsOf: folder.appending(path: name)))
+    }
+
+    /// Whether the container fills the file, so that bytes behind the picture are taken for a part of it cut short.
+    var isFilledByBoxes: Bool {
+        [.avif, .heic, .heif].contains(format) || name.hasSuffix(".jp2")
+    }
+
+    static func named(_ name: String) throws -> [UInt8] {
+        try ImageFixture(name, .png).bytes()
+    }
+
+    static let all: [ImageFixture] =
+        [
+            ImageFixture("png-rgb.png", .png),
+            ImageFixture("png-palette-interlaced.png", .png),
+            ImageFixture("png-alpha-optipng.png", .png),
+            ImageFixture("png-animated.png", .png),
+            ImageFixture("jpeg-baseline.jpg", .jpeg),
+            ImageFixture("jpeg-progressive.jpg", .jpeg),
+            ImageFixture("jpeg-restart-markers.jpg", .jpeg),
+            ImageFixture("jpeg-arithmetic.jpg", .jpeg),
+            ImageFixture("jpeg-grey.jpg", .jpeg),
+            ImageFixture("jpeg-cmyk.jpg", .jpeg),
+            ImageFixture("jpeg-exif-thumbnail.jpg", .jpeg),
+            ImageFixture("gif-87a.gif", .gif),
+            ImageFixture("gif-interlaced.gif", .gif),
+            ImageFixture("gif-animated.gif", .gif),
+            ImageFixture("gif-animated-gifsicle.gif", .gif),
+            ImageFixture("webp-lossy.webp", .webp),
+            ImageFixture("webp-lossless.webp", .webp),
+            ImageFixture("webp-alpha.webp", .webp),
+            ImageFixture("webp-metadata.webp", .webp),
+            ImageFixture("webp-animated.webp", .webp),
+            ImageFixture("webp-animated-lossless.webp", .webp),
+            ImageFixture("avif-still.avif", .avif),
+            ImageFixture("avif-alpha.avif", .avif),
+            ImageFixture("avif-sequence.avif", .avif),
+            ImageFixture("avif-grid.avif", .avif, width: 128, height: 96),
+            ImageFixture("avif-libheif.avif", .avif),
+            ImageFixture("heic-still.heic", .heic),
+            ImageFixture("heic-alpha.heic", .heic),
+            ImageFixture("heic-thumbnail.heic", .heic, width: 128, height: 96),
+            // The first image is the primary one; the second is larger.
+            ImageFixture("heic-two-images.heic", .heic),
+            ImageFixture("bmp-info-header.bmp", .bmp),
+            ImageFixture("bmp-v5-alpha.bmp", .bmp),
+            ImageFixture("bmp-core-header.bmp", .bmp, width: 20, height: 15),
+            ImageFixture("bmp-rle8.bmp", .bmp),
+            ImageFixture("bmp-1-bit.bmp", .bmp),
+            ImageFixture("ico-png-sizes.ico", .ico, width: 256, height: 256),
+            ImageFixture("ico-bmp-sizes.ico", .ico, width: 20, height: 15),
+            ImageFixture("ico-imagemagick.ico", .ico, width: 48, height: 48),
+            ImageFixture("tiff-little-endian.tiff", .tiff),
+            ImageFixture("tiff-big-endian-strips.tiff", .tiff),
+            ImageFixture("tiff-big.tiff", .tiff),
+            ImageFixture("tiff-plain.tiff", .tiff, width: 20, height: 15),
+            ImageFixture("tiff-jpeg.tiff", .tiff),
+            ImageFixture("tiff-tiles.tiff", .tiff),
+            // The second page, behind the first one, is not looked at.
+            ImageFixture("tiff-pages.tiff", .tiff, neededByteCount: 3334),
+            ImageFixture("jpeg2000-box.jp2", .jpeg2000),
+            ImageFixture("jpeg2000-tiles.jp2", .jpeg2000),
+            ImageFixture("jpeg2000-codestream.j2k", .jpeg2000),
+            // A line feed ends it.
+            ImageFixture("svg-cairo.svg", .svg, neededByteCount: 559),
+        ]
+}

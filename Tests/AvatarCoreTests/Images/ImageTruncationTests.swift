@@ -1,0 +1,48 @@
+import AvatarCore
+import Testing
+
+struct ImageTruncationTests {
+    @Test(arguments: ImageFixture.all)
+    func everyBeginningIsRefused(fixture: ImageFixture) throws {
+        let bytes = try fixture.bytes()
+        // A drawing is known as such from its first element on.
+        let known = fixture.format == .svg ? try #require(bytes.offset(of: "<svg ")) + 5 : 1
+
+        let misjudged = try (0..<(fixture.neededByteCount ?? bytes.count)).filter { count in
+            try refusal(of: Array(bytes.prefix(count)))?.kind != (count < known ? .notImage : .truncated)
+        }
+
+        #expect(misjudged == [])
+    }
+
+    @Test(arguments: ImageFixture.all, ["\n", "and some more bytes"])
+    func bytesBehindTheEndAreAllowed(fixture: ImageFixture, tail: String) throws {
+        let bytes = try fixture.bytes() + Array(tail.utf8)
+
+        if fixture.isFilledByBoxes {
+            #expect(try refusal(of: bytes)?.kind == .truncated)
+        } else {
+            #expect(try inspect(bytes) == fixture.description)
+        }
+    }
+
+    @Test(arguments: ["avif-still.avif", "heic-still.heic", "jpeg2000-box.jp2"])
+    func anotherBoxBehindTheEndIsAllowed(name: String) throws {
+        let bytes = try ImageFixture.named(name) + .bigEndian(UInt32(12)) + Array("freefree".utf8)
+
+        #expect(try refusal(of: bytes) == nil)
+    }
+
+    @Test func sourceThatEndsBeforeItsLengthIsCutShort() throws {
+        struct Shortened: ByteSource {
+            let bytes: [UInt8]
+            var byteCount: Int { bytes.count + 100 }
+            func bytes(at offset: Int, count: Int) -> [UInt8] { Array(bytes.dropFirst(offset).prefix(count)) }
+        }
+        let source = Shortened(bytes: try ImageFixture.named("jpeg-baseline.jpg").dropLast(2))
+
+        #expect(throws: ImageRejection.self) {
+            try ImageInspector(maximumPixels: .max, allowsSVG: false).inspect(source)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import AvatarCore
+import Testing
+
+struct AvatarKeyRedactionTests {
+    @Test(arguments: [
+        ("https://a.example/p.jpg?token=secret#secret", "https://a.example/p.jpg"),
+        ("https://anna:secret@a.example/p", "https://a.example/p"),
+        ("https://anna:se@cret@a.example/p", "https://a.example/p"),
+        ("https://a.example:8443/p", "https://a.example:8443/p"),
+        ("http://[::1]:80/p", "http://[::1]:80/p"),
+        ("https://anna:se/cret@a.example/p", "https://…"),
+        ("https://anna:se?cret@a.example/p", "https://…"),
+        ("https://anna:se#cret@a.example/p", "https://…"),
+        ("ftp://anna:secret@a.example/p", "ftp://a.example/p"),
+        ("anna:secret@a.example/p", "…"),
+        ("anna@a.example/p", "a.example/p"),
+        ("//anna:secret@a.example/p?q", "//a.example/p"),
+        ("https:///anna:secret@a.example/p", "https:///a.example/p"),
+        ("https:/anna:secret@a.example/p", "…"),
+        ("https:\\\\anna:secret@a.example/p", "…"),
+        ("file:///etc/passwd", "file:///etc/passwd"),
+        ("https://a.example/@anna/p", "https://a.example/@anna/p"),
+        ("photo.jpg?secret", "photo.jpg"),
+        ("data:image/svg+xml,secret@home", "data:"),
+        ("javascript:alert('secret')", "javascript:"),
+        (" https://a.example/p", "https://a.example/p"),
+        ("https://a.example/a\nb\u{1B}[2J\u{202E}", "https://a.example/a\u{FFFD}b\u{FFFD}[2J\u{FFFD}"),
+        ("", ""),
+    ])
+    func showsNoSecret(_ url: String, _ expected: String) {
+        #expect(AvatarKey.redact(url) == expected)
+    }
+
+    @Test func cutsALongURL() {
+        let shown = AvatarKey.redact("https://a.example/" + String(repeating: "a", count: 300))
+
+        #expect(shown.count == 200)
+        #expect(shown.hasSuffix("a…"))
+    }
+
+    @Test func leavesOutTheQueryOfAKey() throws {
+        let key = try AvatarKey(url: "https://a.example/p?token=secret")
+
+        #expect(key.redacted == "https://a.example/p")
+        #expect("\(key)" == "https://a.example/p")
+    }
+
+    @Test(arguments: [
+        ("name:Anna #1?", "name:Anna #1?"),
+        ("contact:7#2", "contact:7#2"),
+        ("person#7", "person#7"),
+        ("s3://bucket/key?signature=secret", "s3://bucket/key"),
+    ])
+    func showsOtherKeysInFullUnlessTheyLookLikeURLs(_ key: String, _ expected: String) throws {
+        #expect(try AvatarKey(parsing: key).redacted == expected)
+    }
+}

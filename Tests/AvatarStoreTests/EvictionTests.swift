@@ -1,0 +1,114 @@
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+struct EvictionTests {
+    /// Stores `count` images of 1,000 bytes one after the other.
+    private func fill(_ fixture: StoreFixture, _ count: Int) async throws -> [AvatarKey] {
+        var keys: [AvatarKey] = []
+        for number in 0..<count {
+            let url = fixture.serve(SampleImage.png(seed: UInt64(number), byteCount: 1000), at: "/\(number).png")
+            keys.append(try await fixture.store.avatar(for: url).key)
+        }
+        return keys
+    }
+
+    private func stored(_ keys: [AvatarKey], _ fixture: StoreFixture) throws -> [Int] {
+        try keys.indices.filter { try fixture.store.localFile(for: keys[$0], recordsAccess: false) != nil }
+    }
+
+    @Test func leastRecentlyUsedGoFirst_downToTheLowWatermark() async throws {
+        try await StoreFixture.withStore { fixture in
+            try await fixture.store.set(.budget, to: 10_000)
+            let keys = try await fill(fixture, 10)
+            _ = try fixture.store.storedAvatar(for: keys[0])
+
+            let url = fixture.serve(SampleImage.png(seed: 99, byteCount: 1000), at: "/new.png")
+            _ = try await fixture.store.avatar(for: url)
+
+            // 10,000 in use, 9,000 is both the low watermark and what the new image leaves of the budget.
+            #expect(try stored(keys, fixture) == [0, 2, 3, 4, 5, 6, 7, 8, 9])
+            #expect(try fixture.store.details(for: keys[1])?.overview.state == "evicted")
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test func imageLargerThanTheBudgetIsRefused_nothingIsEvicted() async throws {
+        try await StoreFixture.withStore { fixture in
+            try await fixture.store.set(.budget, to: 5000)
+            let keys = try await fill(fixture, 4)
+            let url = fixture.serve(SampleImage.png(seed: 99, byteCount: 6000), at: "/big.png")
+
+            await #expect { try await fixture.store.avatar(for: url) } throws: { error in
+                guard let error = error as? AvatarStoreError else { return false }
+                return error.code == .overBudget && error.message.contains("6000") && error.message.contains("5000")
+            }
+            #expect(try stored(keys, fixture) == [0, 1, 2, 3])
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test func documentsCountForNothingAndStay() async throws {
+        try await StoreFixture.withStore { fixture in
+            try await fixture.store.set(.budget, to: 2000)
+            let key = try await fixture.store.save(SampleImage.png(seed: 7, byteCount: 8000), named: "me")
+            _ = try await fill(fixture, 4)
+
+            try await fixture.store.trim(to: 0)
+
+            #expect(try fixture.store.storedAvatar(for: key)?.bytes.count == 8000)
+            #expect(try fixture.store.statistics().cachesBytes == 0)
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test func loweringTheBudgetTrimsBeforeItReturns() async throws {
+        try await StoreFixture.withStore { fixture in
+            let keys = try await fill(fixture, 10)
+
+            try await fixture.store.set(.budget, to: 5000)
+
+            // The low watermark is 90 % of 5,000.
+            #expect(try stored(keys, fixture) == [6, 7, 8, 9])
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test func trimTakesTheMinimum() async throws {
+        try await StoreFixture.withStore { fixture in
+            let keys = try await fill(fixture, 5)
+
+            let freed = try await fixture.store.trim(to: 3500)
+
+            #expect(freed == (files: 2, bytes: 2000))
+            #expect(try stored(keys, fixture) == [2, 3, 4])
+        }
+    }
+
+    @Test func evictedEntryKeepsItsRow_andIsFetchedByARead() async throws {
+        try await StoreFixture.withStore { fixture in
+            let keys = try await fill(fixture, 2)
+            try await fixture.store.trim(to: 0)
+
+            let image = try await fixture.store.avatar(for: keys[0])
+
+            #expect(image.source == .origin)
+            #expect(fixture.origin.requests.last?.headers["If-None-Match"] == nil)
+            #expect(try fixture.store.statistics().states["evicted"] == 1)
+        }
+    }
+
+    @Test func orderOfUseSurvivesTheProcess() async throws {
+        try await StoreFixture.withStore { fixture in
+            let keys = try await fill(fixture, 3)
+            fixture.clock.advance(by: .seconds(1))
+            let other = try await fixture.openAgain()
+            _ = try other.storedAvatar(for: keys[0])
+            try await other.close()
+
+            try await fixture.store.trim(to: 1000)
+
+            #expect(try stored(keys, fixture) == [0])
+        }
+    }
+}

@@ -1,0 +1,36 @@
+# What the scripts share: install what is missing, say clearly what cannot be installed. Sourced, not run.
+# shellcheck shell=bash
+
+need_swift() {
+    command -v swift >/dev/null 2>&1 && return 0
+    echo "A Swift toolchain (6.2 or later) is needed: https://www.swift.org/install/" >&2
+    exit 2
+}
+
+# install_packages PACKAGE...: Debian packages, with sudo where needed.
+install_packages() {
+    local as_root=""
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null 2>&1; then
+            echo "Missing: $*. Neither root nor sudo is at hand; install them as root: apt-get install $*" >&2
+            exit 2
+        fi
+        as_root="sudo"
+    fi
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "Missing: $*. This system has no apt-get; install what corresponds to these Debian packages." >&2
+        exit 2
+    fi
+    echo "Installing $* ..."
+    $as_root apt-get update -qq || true
+    if ! DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends "$@" >/dev/null; then
+        echo "Could not install $*. Install them by hand and run this again." >&2
+        exit 2
+    fi
+}
+
+# The library links the system's SQLite; its header is in a package of its own.
+need_sqlite() {
+    [ "$(uname -s)" = Linux ] || return 0
+    [ -e /usr/include/sqlite3.h ] || install_packages libsqlite3-dev
+}

@@ -24,7 +24,8 @@ let package = Package(
     traits: [
         .trait(
             name: "HTTPOrigin",
-            description: "The store's own origin client on AsyncHTTPClient. Turn it off to bring your own `OriginClient`."
+            description:
+                "The store's own origin client on AsyncHTTPClient. Turn it off to bring your own `OriginClient`."
         ),
         .default(enabledTraits: ["HTTPOrigin"]),
     ],
@@ -141,7 +142,9 @@ let package = Package(
         .testTarget(name: "AvatarFilesTests", dependencies: ["AvatarFiles"], swiftSettings: swiftSettings),
         .testTarget(
             name: "AvatarOriginTests",
-            dependencies: ["AvatarOrigin", "AvatarStoreTesting"],
+            dependencies: [
+                "AvatarOrigin", "AvatarStoreTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             swiftSettings: swiftSettings
         ),
         .testTarget(name: "AvatarContactsTests", dependencies: ["AvatarContacts"], swiftSettings: swiftSettings),

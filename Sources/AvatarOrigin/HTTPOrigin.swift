@@ -62,10 +62,14 @@ public final class HTTPOrigin: OriginClient {
         try await client.shutdown()
     }
 
+    /// `"on"`, or `"privateNetworks"` if those may be contacted too.
     public var guardDescription: String {
         configuration.allowsPrivateNetworks ? "privateNetworks" : "on"
     }
 
+    /// Sends `request`, follows redirects, and hands the final answer to `receive`.
+    ///
+    /// - Throws: `OriginError`; what `receive` throws passes through.
     public func send<Result: Sendable>(
         _ request: OriginRequest,
         receive: (OriginResponse) async throws -> Result

@@ -77,7 +77,11 @@ extension AvatarStore {
     }
 
     private func reasons(_ entry: AvatarEntry) throws -> [String] {
-        let explanation = EntryExplanation(entry: entry, now: clock.now(), isThere: entry.file.map(roots.contains) ?? false)
+        let explanation = EntryExplanation(
+            entry: entry,
+            now: clock.now(),
+            isThere: entry.file.map(roots.contains) ?? false
+        )
         let limits = try limits(mode: nil, ceiling: nil)
         var reasons = explanation.freshness(limits.freshness)
         if let file = entry.file, file.storageClass == .caches, let lastAccess = entry.lastAccessMicroseconds {

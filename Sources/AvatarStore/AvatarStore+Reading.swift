@@ -30,7 +30,11 @@ extension AvatarStore {
             return try await promote(stored, options)
         }
         guard options.policy != .offline else {
-            throw AvatarStoreError(.fetchFailed, "\(key) is not stored, and no request was asked for.", failure: .offline)
+            throw AvatarStoreError(
+                .fetchFailed,
+                "\(key) is not stored, and no request was asked for.",
+                failure: .offline
+            )
         }
         let outcome = try await flights.join(key) { [self] in
             try await fetchAndStore(key, from: source, options)

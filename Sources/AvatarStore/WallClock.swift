@@ -12,6 +12,7 @@ public struct SystemClock: WallClock {
     /// The clock.
     public init() {}
 
+    /// The operating system's time.
     public func now() -> Timestamp {
         Timestamp(Date())
     }

@@ -46,7 +46,8 @@ package final class FaultyFileSystem: FileSystem {
         counts.withLock { $0[call, default: 0] }
     }
 
-    package func open(_ path: String, in directory: Int32, flags: Int32, mode: mode_t) throws(SystemCallError) -> Int32 {
+    package func open(_ path: String, in directory: Int32, flags: Int32, mode: mode_t) throws(SystemCallError) -> Int32
+    {
         try check(.open, path)
         return try real.open(path, in: directory, flags: flags, mode: mode)
     }

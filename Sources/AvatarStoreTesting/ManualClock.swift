@@ -10,6 +10,7 @@ public final class ManualClock: WallClock {
         self.time = Mutex(time)
     }
 
+    /// The time it was moved to.
     public func now() -> Timestamp {
         time.withLock { $0 }
     }

@@ -102,7 +102,9 @@ struct ChangingTests {
 
             #expect(try other.storedAvatar(for: image.key)?.bytes == face)
             await #expect { try await other.remove(image.key) } throws: { ($0 as? AvatarStoreError)?.code == .readOnly }
-            await #expect { try await other.save(face, named: "x") } throws: { ($0 as? AvatarStoreError)?.code == .readOnly }
+            await #expect { try await other.save(face, named: "x") } throws: {
+                ($0 as? AvatarStoreError)?.code == .readOnly
+            }
             try await other.close()
         }
     }

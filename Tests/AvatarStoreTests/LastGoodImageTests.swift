@@ -98,7 +98,9 @@ struct LastGoodImageTests {
             var options = FetchOptions()
             options.timeout = .milliseconds(200)
 
-            await #expect { try await fixture.store.avatar(for: fixture.origin.url("/ada.png"), options: options) } throws: {
+            await #expect {
+                try await fixture.store.avatar(for: fixture.origin.url("/ada.png"), options: options)
+            } throws: {
                 ($0 as? AvatarStoreError)?.failure == .timeout
             }
         }
@@ -111,7 +113,9 @@ struct LastGoodImageTests {
             var options = FetchOptions()
             options.timeout = .milliseconds(300)
 
-            await #expect { try await fixture.store.avatar(for: fixture.origin.url("/ada.png"), options: options) } throws: {
+            await #expect {
+                try await fixture.store.avatar(for: fixture.origin.url("/ada.png"), options: options)
+            } throws: {
                 ($0 as? AvatarStoreError)?.failure == .timeout
             }
             let statistics = try fixture.store.statistics()

@@ -40,7 +40,9 @@ struct ReadingTests {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/ada.png")
 
-            await #expect { try await fixture.store.avatar(for: url, options: FetchOptions(policy: .offline)) } throws: {
+            await #expect {
+                try await fixture.store.avatar(for: url, options: FetchOptions(policy: .offline))
+            } throws: {
                 ($0 as? AvatarStoreError)?.failure == .offline
             }
             #expect(fixture.origin.requestCount == 0)

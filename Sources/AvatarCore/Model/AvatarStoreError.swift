@@ -12,6 +12,7 @@ public struct AvatarStoreError: Error, Sendable, CustomStringConvertible {
             self.rawValue = rawValue
         }
 
+        /// The stable spelling.
         public var description: String { rawValue }
 
         /// A URL that cannot be a key: not http or https, with user info, relative, or not a URL.
@@ -75,5 +76,6 @@ public struct AvatarStoreError: Error, Sendable, CustomStringConvertible {
         self.underlying = underlying
     }
 
+    /// The message.
     public var description: String { message }
 }

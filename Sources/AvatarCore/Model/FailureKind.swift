@@ -10,6 +10,7 @@ public struct FailureKind: RawRepresentable, Hashable, Sendable, Codable, Custom
         self.rawValue = rawValue
     }
 
+    /// The stable spelling.
     public var description: String { rawValue }
 
     /// 404 or 410: the origin says there is no such image.

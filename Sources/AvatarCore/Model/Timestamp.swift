@@ -21,6 +21,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         Date(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
 
+    /// Earlier before later.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }

@@ -21,6 +21,7 @@ public protocol OriginClient: Sendable {
 }
 
 extension OriginClient {
+    /// `"external"`: the host answers for what its client contacts.
     public var guardDescription: String { "external" }
 }
 
@@ -92,5 +93,6 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
         self.requestCount = requestCount
     }
 
+    /// The message.
     public var description: String { message }
 }

@@ -36,11 +36,24 @@ package enum SQLiteError {
                 underlying: underlying
             )
         case SQLITE_FULL:
-            AvatarStoreError(.diskFull, "The disk is full: \(action) failed.", failure: .storage, underlying: underlying)
+            AvatarStoreError(
+                .diskFull,
+                "The disk is full: \(action) failed.",
+                failure: .storage,
+                underlying: underlying
+            )
         case SQLITE_CORRUPT, SQLITE_NOTADB:
-            AvatarStoreError(.damagedIndex, "The index is damaged: \(action) failed (\(detail)).", underlying: underlying)
+            AvatarStoreError(
+                .damagedIndex,
+                "The index is damaged: \(action) failed (\(detail)).",
+                underlying: underlying
+            )
         case SQLITE_READONLY:
-            AvatarStoreError(.readOnly, "The index cannot be written: \(action) failed (\(detail)).", underlying: underlying)
+            AvatarStoreError(
+                .readOnly,
+                "The index cannot be written: \(action) failed (\(detail)).",
+                underlying: underlying
+            )
         default:
             AvatarStoreError(
                 .storage,

@@ -4,7 +4,8 @@ import GRDB
 extension IndexTransaction {
     /// Says that `contact` uses the image of entry `avatarID`. Writes nothing if the index says so already.
     package func link(_ contact: String, to avatarID: Int64) throws {
-        let isLinked = try fetchRow("SELECT 1 FROM owner WHERE contact = ? AND avatar_id = ?", [contact, avatarID]) != nil
+        let isLinked =
+            try fetchRow("SELECT 1 FROM owner WHERE contact = ? AND avatar_id = ?", [contact, avatarID]) != nil
         guard !isLinked else { return }
         try execute("INSERT INTO owner (contact, avatar_id) VALUES (?, ?)", [contact, avatarID])
     }

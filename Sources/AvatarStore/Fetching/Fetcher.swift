@@ -45,9 +45,13 @@ struct Fetcher: Sendable {
         let content = try await request(target, conditions, tally)
         if let content { return content }
         // The answer was "not modified", but of what is stored nothing is left, or it spoke of something else.
-        return try await request(target, HTTPFields(), tally) ?? .failed(
-            FetchFailure(kind: .unexpectedStatus, message: "\(named(target)) answered 304 to an unconditional request.")
-        )
+        return try await request(target, HTTPFields(), tally)
+            ?? .failed(
+                FetchFailure(
+                    kind: .unexpectedStatus,
+                    message: "\(named(target)) answered 304 to an unconditional request."
+                )
+            )
     }
 
     /// `nil`: the origin says that what is stored is right, but the store cannot use that.
@@ -126,7 +130,10 @@ struct Fetcher: Sendable {
             tally.add(bytes: chunk.count)
             try requireSize(file.byteCount + chunk.count, target)
             if file.byteCount == 0, !ImageInspector.couldBeImage(prefix: chunk.prefix(1024)) {
-                throw FetchFailure(kind: .notImage, message: "\(named(target)) answered with something that is no image.")
+                throw FetchFailure(
+                    kind: .notImage,
+                    message: "\(named(target)) answered with something that is no image."
+                )
             }
             try file.write(chunk)
         }
@@ -195,7 +202,10 @@ struct Fetcher: Sendable {
         case let rejection as ImageRejection:
             FetchFailure(kind: rejection.kind, message: "\(named(target)): \(rejection.message)")
         case is DeadlinePassed:
-            FetchFailure(kind: .timeout, message: "\(named(target)) took longer than \(timeout), the limit for one image.")
+            FetchFailure(
+                kind: .timeout,
+                message: "\(named(target)) took longer than \(timeout), the limit for one image."
+            )
         case let error as AvatarStoreError:
             FetchFailure(kind: error.failure ?? .storage, message: error.message, storeError: error)
         default:

@@ -36,7 +36,8 @@ struct EntryExplanation {
         guard let next = entry.validation.nextCheck, next > now else {
             return "The last check failed (\(failure), \(times)); the next one is due."
         }
-        return "The last check failed (\(failure), \(times)); the next one is due in \(Self.span(next.seconds(since: now)))."
+        return
+            "The last check failed (\(failure), \(times)); the next one is due in \(Self.span(next.seconds(since: now)))."
     }
 
     private static func span(_ seconds: Int64) -> String {

@@ -45,7 +45,9 @@ struct SyncPolicy: Sendable {
 
     private func isFresh(_ entry: AvatarEntry) -> Bool {
         // An entry that could not be checked is due when its backoff is over.
-        guard entry.validation.failure == nil || entry.validation.freshUntil.map({ $0 > now }) == true else { return false }
+        guard entry.validation.failure == nil || entry.validation.freshUntil.map({ $0 > now }) == true else {
+            return false
+        }
         if let freshness { return freshness.assess(ResponseMetadata(entry.validation)).isFresh(at: now) }
         return entry.validation.freshUntil.map { $0 > now } ?? false
     }

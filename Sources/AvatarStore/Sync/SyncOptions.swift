@@ -28,7 +28,10 @@ public struct SyncOptions: Sendable {
 
     func validate() throws(AvatarStoreError) {
         guard storage != .transient else {
-            throw AvatarStoreError(.invalidConfiguration, "A sync stores images; the class transient is none to store in.")
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "A sync stores images; the class transient is none to store in."
+            )
         }
         guard connections > 0, connectionsPerHost > 0, batchSize > 0 else {
             throw AvatarStoreError(.invalidConfiguration, "A sync needs at least one connection and one image a batch.")

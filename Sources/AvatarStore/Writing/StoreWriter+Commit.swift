@@ -177,7 +177,8 @@ extension StoreWriter {
         case .image(let image, let validation):
             guard let placement else { return .recorded }
             // Somebody promoted the entry meanwhile; what was fetched for the caches never demotes it.
-            let isDemotion = state?.storageClass == .documents && image.storageClass == .caches
+            let isDemotion =
+                state?.storageClass == .documents && image.storageClass == .caches
                 && state?.fileID != nil && validation != nil
             if isDemotion {
                 if let surplus = placement.pending(holder: places.holder.name) { retired.append(surplus) }
@@ -208,7 +209,8 @@ extension StoreWriter {
         _ retired: inout [PendingFile]
     ) throws -> ChangeResult {
         let fileID = try publishedFile(image, placement, replacing: state?.fileID, transaction, &retired)
-        let id = try state?.id
+        let id =
+            try state?.id
             ?? transaction.insertEntry(
                 change.key,
                 sourceURL: change.sourceURL,
@@ -273,7 +275,8 @@ extension StoreWriter {
     ) throws {
         guard RetryPolicy.isKept(kind), let host = change.host else { return }
         if let retryAfter { try transaction.block(host: host, until: retryAfter) }
-        let id = try state?.id
+        let id =
+            try state?.id
             ?? transaction.insertEntry(change.key, sourceURL: change.sourceURL, host: host, storageClass: .caches)
         let count = (state?.failureCount ?? 0) + 1
         let wait = RetryPolicy().wait(after: kind, count: count, jitter: .random(in: 0...1))

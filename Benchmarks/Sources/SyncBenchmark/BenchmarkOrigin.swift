@@ -1,0 +1,54 @@
+import AvatarStoreTesting
+import Foundation
+
+/// The origin of the benchmark, in a process of its own: `/COUNT` of bytes and a number name an image.
+enum BenchmarkOrigin {
+    /// Serves until standard input ends. Prints the port as its first line.
+    static func serve() async throws {
+        let origin = try await LoopbackOrigin.start { request in
+            let parts = request.path.split(separator: "/")
+            if parts.first == "huge" {
+                let beginning = Array(SampleImage.png(seed: 1, byteCount: 1000).prefix(500))
+                let body = LoopbackOrigin.Body.generated(byteCount: 500_000_000, beginning: beginning)
+                return LoopbackOrigin.Response(body: body, behaviour: .chunked)
+            }
+            guard parts.count == 2, let bytes = Int(parts[0]), let seed = UInt64(parts[1]) else { return .status(404) }
+            return .image(
+                SampleImage.png(seed: seed, byteCount: bytes),
+                etag: "\"\(bytes)-\(seed)\"",
+                cacheControl: "max-age=86400"
+            )
+        }
+        print(origin.port)
+        fflush(nil)
+        let _ = FileHandle.standardInput.readDataToEndOfFile()
+        try await origin.stop()
+    }
+}
+
+/// The origin's process, seen from the benchmark.
+struct OriginProcess {
+    let port: Int
+    private let process: pid_t
+
+    init(program: String) throws {
+        let started = try ChildProcess.start([program, "origin"])
+        process = started.process
+        var line = Data()
+        while let byte = try started.output.read(upToCount: 1), byte != Data([10]) { line += byte }
+        guard let port = Int(String(decoding: line, as: UTF8.self)) else {
+            throw BenchmarkError("The origin did not say its port.")
+        }
+        self.port = port
+    }
+
+    func url(_ number: Int, bytes: Int) -> String {
+        "http://127.0.0.1:\(port)/\(bytes)/\(number)"
+    }
+
+    func stop() {
+        kill(process, SIGTERM)
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
+    }
+}

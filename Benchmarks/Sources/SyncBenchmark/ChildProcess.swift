@@ -1,0 +1,84 @@
+import Foundation
+
+/// A program run to its end, with what the operating system says it took.
+struct ChildProcess {
+    /// What it printed on standard output.
+    let output: String
+    let exitCode: Int32
+    /// The most memory it had at once, in bytes.
+    let peakMemory: Int
+    let seconds: Double
+
+    /// Runs `arguments`, the first of which is the program, and waits for its end.
+    ///
+    /// - Parameter whileRunning: called again and again until the program ends.
+    static func run(_ arguments: [String], whileRunning: () -> Void = {}) throws -> ChildProcess {
+        let begun = ContinuousClock.now
+        let (process, pipe) = try start(arguments)
+        let reader = OutputReader(pipe)
+        var status: Int32 = 0
+        var usage = rusage()
+        while wait4(process, &status, WNOHANG, &usage) == 0 {
+            whileRunning()
+            usleep(2000)
+        }
+        return ChildProcess(
+            output: reader.text(),
+            exitCode: status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F),
+            peakMemory: Int(usage.ru_maxrss) * 1024,
+            seconds: (ContinuousClock.now - begun) / .seconds(1)
+        )
+    }
+
+    /// Starts `arguments`; its standard output can be read from the handle.
+    static func start(_ arguments: [String]) throws -> (process: pid_t, output: FileHandle) {
+        let pipe = Pipe()
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, pipe.fileHandleForWriting.fileDescriptor, 1)
+        posix_spawn_file_actions_addclose(&actions, pipe.fileHandleForReading.fileDescriptor)
+        var process = pid_t()
+        var words = arguments.map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        let code = posix_spawn(&process, arguments[0], &actions, nil, &words, environ)
+        guard code == 0 else {
+            throw BenchmarkError("\(arguments[0]) could not be started: \(String(cString: strerror(code)))")
+        }
+        try pipe.fileHandleForWriting.close()
+        return (process, pipe.fileHandleForReading)
+    }
+
+    /// The JSON object that the program printed.
+    func json() throws -> [String: Any] {
+        guard let object = try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any] else {
+            throw BenchmarkError("The program printed no JSON object.")
+        }
+        return object
+    }
+}
+
+/// Reads a pipe to its end on a thread of its own, so that the writer never waits.
+private final class OutputReader: Sendable {
+    private let queue = DispatchQueue(label: "output")
+    private let handle: FileHandle
+    private nonisolated(unsafe) var data = Data()  // Written on the queue, read after it by `sync`.
+
+    init(_ handle: FileHandle) {
+        self.handle = handle
+        queue.async { [self] in data = handle.readDataToEndOfFile() }
+    }
+
+    func text() -> String {
+        queue.sync { String(decoding: data, as: UTF8.self) }
+    }
+}
+
+/// A benchmark that could not be run.
+struct BenchmarkError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

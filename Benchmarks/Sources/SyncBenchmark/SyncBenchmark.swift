@@ -1,0 +1,179 @@
+import Foundation
+
+/// Measures the main job as a user runs it: `avatars sync` against an origin on loopback, in processes of their own.
+@main
+struct SyncBenchmark {
+    static func main() async throws {
+        let words = CommandLine.arguments
+        switch words.dropFirst().first {
+        case "origin":
+            try await BenchmarkOrigin.serve()
+        case "bare":
+            try await BareLoop.run(
+                port: Int(words[2]) ?? 0,
+                count: Int(words[3]) ?? 0,
+                bytes: Int(words[4]) ?? 0,
+                connections: Int(words[5]) ?? 1,
+                revalidates: words[6] == "304",
+                directory: words.count > 7 ? words[7] : nil
+            )
+        case let program?:
+            try MainJob(avatars: program, own: words[0]).run()
+        case nil:
+            print("Usage: SyncBenchmark PATH-OF-AVATARS")
+            exit(64)
+        }
+    }
+}
+
+/// The figures of the main job.
+struct MainJob {
+    private static let imageBytes = 8192
+    private static let connections = 64
+
+    let avatars: String
+    let own: String
+
+    func run() throws {
+        let directory = NSTemporaryDirectory() + "avatar-benchmark-\(getpid())"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let origin = try OriginProcess(program: own)
+        defer { origin.stop() }
+        let small = try rates(1000, origin, directory)
+        let large = try rates(10_000, origin, directory)
+        print("peak memory, 10,000 against 1,000 contacts: \(megabytes(large - small)) MB more")
+        try budget(10_000, origin, directory)
+        try sizes(origin, directory)
+    }
+
+    // MARK: Rates
+
+    /// - Returns: the peak memory of the cold sync, in bytes.
+    private func rates(_ count: Int, _ origin: OriginProcess, _ directory: String) throws -> Int {
+        print("\n\(count) contacts, images of \(Self.imageBytes) bytes, \(Self.connections) connections")
+        let list = try contacts(count, origin, directory)
+        let store = directory + "/store-\(count)"
+        let cold = try sync([list, "--store", store])
+        let again = try sync([list, "--store", store])
+        let before = files(store)
+        let all = try sync([list, "--store", store, "--all"])
+        let temporary = directory + "/bare-\(count)"
+        try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
+        let bare = try bareRate(count, origin, "200")
+        let writing = try bareRate(count, origin, "200", temporary)
+        let bare304 = try bareRate(count, origin, "304")
+        row("cold sync", cold, count)
+        row("sync again", again, count)
+        row("sync --all", all, count)
+        print("  files written by --all: \(files(store) == before ? 0 : files(store).subtracting(before).count)")
+        print("  bare client, bodies dropped: \(rate(bare)) images/s; cold sync reaches \(ratio(cold, count, bare))")
+        print(
+            "  bare client writing files:   \(rate(writing)) images/s; cold sync reaches \(ratio(cold, count, writing))"
+        )
+        print("  bare client, 304:            \(rate(bare304)) images/s; --all reaches \(ratio(all, count, bare304))")
+        return cold.process.peakMemory
+    }
+
+    private func bareRate(_ count: Int, _ origin: OriginProcess, _ status: String, _ folder: String? = nil) throws
+        -> Double
+    {
+        let words = [own, "bare", "\(origin.port)", "\(count)", "\(Self.imageBytes)", "\(Self.connections)", status]
+        let process = try ChildProcess.run(words + (folder.map { [$0] } ?? []))
+        guard process.exitCode == 0, let rate = Double(process.output.split(separator: "\n").first ?? "") else {
+            throw BenchmarkError("The bare loop failed.")
+        }
+        return rate
+    }
+
+    private func row(_ name: String, _ run: SyncProcess, _ count: Int) {
+        let figures = ["requests", "fetched", "notModified", "fresh", "bytesReceived"].map { "\($0) \(run[$0])" }
+        print("  \(name): \(figures.joined(separator: ", "))")
+        print(
+            "    \(String(format: "%.2f", run.seconds)) s, \(rate(Double(count) / run.seconds)) images/s, "
+                + "whole process \(String(format: "%.2f", run.process.seconds)) s, "
+                + "peak memory \(megabytes(run.process.peakMemory)) MB"
+        )
+    }
+
+    // MARK: Budget
+
+    private func budget(_ count: Int, _ origin: OriginProcess, _ directory: String) throws {
+        let list = try contacts(count, origin, directory)
+        let store = directory + "/store-budget"
+        let budget = count * Self.imageBytes / 4
+        _ = try ChildProcess.run([avatars, "config", "budget", "\(budget)", "--store", store])
+        var poll = FolderPoll(store + "/caches")
+        let run = try sync([list, "--store", store]) { poll.look() }
+        print("\nbudget of a quarter, \(budget) bytes")
+        print("  fetched \(run["fetched"]), overBudget \(run["overBudget"]), requests \(run["requests"])")
+        print(
+            "  largest sum polled: \(poll.largestSum) bytes, in \(poll.countedWalks) of \(poll.walks) walks that count"
+        )
+        let again = try sync([list, "--store", store])
+        print("  again: fresh \(again["fresh"]), overBudget \(again["overBudget"]), requests \(again["requests"])")
+        guard poll.largestSum <= budget else { throw BenchmarkError("The budget was exceeded.") }
+    }
+
+    // MARK: Sizes
+
+    private func sizes(_ origin: OriginProcess, _ directory: String) throws {
+        let store = directory + "/store-sizes"
+        let small = try fetch(origin.url(1, bytes: Self.imageBytes), store)
+        let large = try fetch(origin.url(1, bytes: 13_000_000), store)
+        let huge = try fetch("http://127.0.0.1:\(origin.port)/huge", store)
+        print("\none image")
+        print("  8 KiB: exit \(small.exitCode), peak memory \(megabytes(small.peakMemory)) MB")
+        print("  13 MB: exit \(large.exitCode), peak memory \(megabytes(large.peakMemory)) MB")
+        print(
+            "  500 MB: exit \(huge.exitCode), peak memory \(megabytes(huge.peakMemory)) MB: \(huge.output.prefix(200))"
+        )
+    }
+
+    private func fetch(_ url: String, _ store: String) throws -> ChildProcess {
+        try ChildProcess.run([avatars, "fetch", url, "--store", store, "--json", "--allow-private-network", "--quiet"])
+    }
+
+    // MARK: Parts
+
+    private func sync(_ arguments: [String], whileRunning: () -> Void = {}) throws -> SyncProcess {
+        let words =
+            [avatars, "sync"] + arguments + [
+                "--json", "--quiet", "--allow-private-network", "--connections", "\(Self.connections)", "--per-host",
+                "\(Self.connections)",
+            ]
+        let process = try ChildProcess.run(words, whileRunning: whileRunning)
+        guard process.exitCode == 0 else { throw BenchmarkError("avatars sync ended with \(process.exitCode).") }
+        return SyncProcess(process: process, json: try process.json())
+    }
+
+    private func contacts(_ count: Int, _ origin: OriginProcess, _ directory: String) throws -> String {
+        let path = "\(directory)/contacts-\(count).json"
+        let people = (0..<count).map { ["id": "p\($0)", "avatarURL": origin.url($0, bytes: Self.imageBytes)] }
+        try JSONSerialization.data(withJSONObject: people).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    private func files(_ store: String) -> Set<String> {
+        Set((FileManager.default.enumerator(atPath: store + "/caches")?.allObjects as? [String]) ?? [])
+    }
+
+    private func rate(_ value: Double) -> String { String(format: "%.0f", value) }
+
+    private func ratio(_ run: SyncProcess, _ count: Int, _ floor: Double) -> String {
+        String(format: "%.2f of it", Double(count) / run.seconds / floor)
+    }
+
+    private func megabytes(_ bytes: Int) -> String { String(format: "%.1f", Double(bytes) / 1e6) }
+}
+
+/// One run of `avatars sync`.
+struct SyncProcess {
+    let process: ChildProcess
+    let json: [String: Any]
+
+    subscript(name: String) -> Int { json[name] as? Int ?? -1 }
+
+    /// The time of the sync itself, without the start of the process.
+    var seconds: Double { json["seconds"] as? Double ?? .infinity }
+}

@@ -1,0 +1,206 @@
+import AvatarCore
+import AvatarOrigin
+import AvatarStoreTesting
+import HTTPTypes
+import Testing
+
+struct HTTPOriginTests {
+    /// Runs `body` with a client that may contact loopback, and an origin.
+    private func withClient<Result>(
+        _ configure: (inout HTTPOrigin.Configuration) -> Void = { _ in },
+        _ body: (HTTPOrigin, LoopbackOrigin) async throws -> Result
+    ) async throws -> Result {
+        var configuration = HTTPOrigin.Configuration()
+        configuration.allowsPrivateNetworks = true
+        configure(&configuration)
+        let client = try HTTPOrigin(configuration: configuration)
+        let origin = try await LoopbackOrigin.start()
+        do {
+            let result = try await body(client, origin)
+            try await client.shutdown()
+            try await origin.stop()
+            return result
+        } catch {
+            try await client.shutdown()
+            try await origin.stop()
+            throw error
+        }
+    }
+
+    private func read(_ client: HTTPOrigin, _ url: String) async throws -> (status: Int, body: [UInt8], requests: Int) {
+        try await client.send(OriginRequest(url: url)) { response in
+            var bytes: [UInt8] = []
+            while let chunk = try await response.body.next() { bytes += chunk }
+            return (response.status, bytes, response.requestCount)
+        }
+    }
+
+    private func kind(of work: () async throws -> Void) async -> FailureKind? {
+        do {
+            try await work()
+            return nil
+        } catch {
+            return (error as? OriginError)?.kind
+        }
+    }
+
+    @Test func requestNamesItself_andAsksForBytesAsTheyAre() async throws {
+        try await withClient({ $0.userAgent = "Contacts/7" }) { client, origin in
+            _ = try await read(client, origin.url("/a.png"))
+
+            let headers = try #require(origin.requests.first).headers
+            #expect(headers["User-Agent"] == "Contacts/7")
+            #expect(headers["Accept-Encoding"] == "identity")
+            #expect(headers["Accept"] == "image/*")
+        }
+    }
+
+    @Test func conditionsOfTheCallerAreSent() async throws {
+        try await withClient { client, origin in
+            var fields = HTTPFields()
+            fields[.ifNoneMatch] = "W/\"1\""
+            _ = try await client.send(OriginRequest(url: origin.url("/a.png"), fields: fields)) { $0.status }
+
+            #expect(origin.requests.first?.headers["If-None-Match"] == "W/\"1\"")
+        }
+    }
+
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func redirectIsFollowed(_ status: Int) async throws {
+        try await withClient { client, origin in
+            origin.setResponse(.redirect(to: "../b.png?x=1", status: status), for: "/folder/a.png")
+            origin.setResponse(LoopbackOrigin.Response(body: .text("here")), for: "/b.png")
+
+            let answer = try await read(client, origin.url("/folder/a.png"))
+
+            #expect(answer.status == 200)
+            #expect(answer.body == Array("here".utf8))
+            #expect(answer.requests == 2)
+        }
+    }
+
+    @Test func notModifiedWithALocationIsNoRedirect() async throws {
+        try await withClient { client, origin in
+            origin.setResponse(.status(304, headers: ["Location": "/b.png"]), for: "/a.png")
+
+            let answer = try await read(client, origin.url("/a.png"))
+            #expect(answer.status == 304)
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test func redirectsAreCounted() async throws {
+        try await withClient({ $0.maximumRedirects = 3 }) { client, origin in
+            for number in 0..<10 { origin.setResponse(.redirect(to: "/\(number + 1)"), for: "/\(number)") }
+
+            let kind = await kind { _ = try await read(client, origin.url("/0")) }
+
+            #expect(kind == .tooManyRedirects)
+            #expect(origin.requestCount == 4)
+        }
+    }
+
+    @Test(arguments: ["file:///etc/passwd", "http://user:secret@example.org/", "//", "http://[::1"])
+    func redirectToWhatMayNotBeFetchedIsRefused(_ location: String) async throws {
+        try await withClient { client, origin in
+            origin.setResponse(.redirect(to: location), for: "/a.png")
+
+            let kind = await kind { _ = try await read(client, origin.url("/a.png")) }
+
+            #expect([.unsupportedURL, .unexpectedStatus, .unreachable].contains(kind))
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test func fieldsForAHostGoToThatHostOnly() async throws {
+        let other = try await LoopbackOrigin.start(host: "127.0.0.2")
+        try await withClient { client, origin in
+            let host = "127.0.0.1:\(origin.port)"
+            var configuration = HTTPOrigin.Configuration()
+            configuration.allowsPrivateNetworks = true
+            configuration.fieldsForHost = { $0 == host ? [("Authorization", "Bearer secret")] : [] }
+            let authorized = try HTTPOrigin(configuration: configuration)
+            origin.setResponse(.redirect(to: other.url("/b.png")), for: "/a.png")
+
+            _ = try await read(authorized, origin.url("/a.png"))
+
+            #expect(origin.requests.first?.headers["Authorization"] == "Bearer secret")
+            #expect(other.requests.count == 1)
+            #expect(other.requests.first?.headers["Authorization"] == nil)
+            try await authorized.shutdown()
+        }
+        try await other.stop()
+    }
+
+    @Test(arguments: ["127.0.0.1", "localhost", "2130706433", "0x7f000001", "127.1"])
+    func privateAddressIsRefusedByDefault(_ host: String) async throws {
+        try await withClient({ $0.allowsPrivateNetworks = false }) { client, origin in
+            let kind = await kind { _ = try await read(client, "http://\(host):\(origin.port)/a.png") }
+
+            #expect(kind == .forbiddenAddress)
+            #expect(origin.requestCount == 0)
+        }
+    }
+
+    @Test func manyRefusalsLeaveNoConnectionOpen() async throws {
+        try await withClient({ $0.allowsPrivateNetworks = false }) { client, origin in
+            let url = origin.url("/a.png")
+            await withTaskGroup(of: FailureKind?.self) { group in
+                for _ in 0..<100 {
+                    group.addTask {
+                        do {
+                            return try await client.send(OriginRequest(url: url)) { _ in nil }
+                        } catch {
+                            return (error as? OriginError)?.kind
+                        }
+                    }
+                }
+                for await kind in group { #expect(kind == .forbiddenAddress) }
+            }
+            while origin.openConnections > 0 { await Task.yield() }
+            #expect(origin.requestCount == 0)
+        }
+    }
+
+    @Test func refusedConnectionFailsAtOnce() async throws {
+        try await withClient { client, origin in
+            let url = origin.url("/a.png")
+            try await origin.stop()
+
+            let begun = ContinuousClock.now
+            #expect(await kind { _ = try await read(client, url) } == .unreachable)
+            #expect(ContinuousClock.now - begun < .seconds(5))
+        }
+    }
+
+    @Test func connectionThatTheOriginClosedWhileItWasPooledIsReplaced() async throws {
+        try await withClient { client, origin in
+            origin.setResponse(LoopbackOrigin.Response(body: .text("x")), for: "/a.png")
+            for _ in 0..<5 {
+                #expect(try await read(client, origin.url("/a.png")).status == 200)
+                try await origin.stop()
+                try await origin.restart()
+            }
+        }
+    }
+
+    @Test func headerBombIsRefused() async throws {
+        try await withClient { client, origin in
+            let bomb =
+                "HTTP/1.1 200 OK\r\n"
+                + String(repeating: "X-Filler: \(String(repeating: "a", count: 1000))\r\n", count: 1000)
+            origin.setResponse(.raw(Array((bomb + "\r\n").utf8)), for: "/a.png")
+
+            #expect(await kind { _ = try await read(client, origin.url("/a.png")) } == .unreachable)
+        }
+    }
+
+    @Test func trustRootsThatCannotBeReadAreAnError() {
+        var configuration = HTTPOrigin.Configuration()
+        configuration.additionalTrustRootsFile = "/nowhere/roots.pem"
+
+        #expect { try HTTPOrigin(configuration: configuration) } throws: {
+            ($0 as? AvatarStoreError)?.code == .invalidConfiguration
+        }
+    }
+}

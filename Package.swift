@@ -135,11 +135,20 @@ let package = Package(
         ),
         .testTarget(
             name: "AvatarIndexTests",
-            dependencies: ["AvatarIndex", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "AvatarIndex",
+                "AvatarMigrations",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
             resources: [.copy("Golden")],
             swiftSettings: swiftSettings
         ),
-        .testTarget(name: "AvatarFilesTests", dependencies: ["AvatarFiles"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "AvatarFilesTests",
+            dependencies: ["AvatarFiles", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "AvatarOriginTests",
             dependencies: [

@@ -151,8 +151,8 @@ SELECT
     strftime('%Y-%m-%dT%H:%M:%fZ', avatar.checked_ms / 1000.0, 'unixepoch') AS checked_at,
     CASE
         WHEN avatar.host_id IS NULL THEN 'own'
-        WHEN avatar.absence IS NOT NULL THEN avatar.absence
         WHEN avatar.failure = 'gone' THEN 'gone'
+        WHEN avatar.absence IS NOT NULL THEN avatar.absence
         WHEN avatar.failure IS NOT NULL THEN 'failing'
         WHEN avatar.fresh_until_ms > CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) THEN 'fresh'
         ELSE 'stale'

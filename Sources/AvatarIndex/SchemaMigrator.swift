@@ -9,7 +9,8 @@ import GRDB
 /// under the lock.
 enum SchemaMigrator {
     static func migrate(_ writer: DatabaseQueue) throws {
-        for migration in Migration.all {
+        let applied = try writer.writeWithoutTransaction { try version($0) }
+        for migration in Migration.all where migration.version > applied {
             try writer.writeWithoutTransaction { database in
                 try database.inTransaction(.immediate) {
                     guard try version(database) < migration.version else { return .commit }

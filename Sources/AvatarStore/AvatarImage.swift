@@ -1,8 +1,8 @@
 public import AvatarCore
 public import Foundation
 
-/// An image as a read returns it.
-public struct AvatarImage: Sendable {
+/// What a read says of an image, without its bytes.
+public struct AvatarFile: Sendable {
     /// Where a read got an image from.
     public enum Source: String, Sendable {
         /// The store; no request was sent, or none was answered.
@@ -15,8 +15,8 @@ public struct AvatarImage: Sendable {
 
     /// The key it is stored under.
     public var key: AvatarKey
-    /// The bytes, as the origin sent them.
-    public var bytes: [UInt8]
+    /// The number of its bytes.
+    public var sizeBytes: Int
     /// The media type that the bytes prove, such as `image/png`.
     public var mediaType: String
     /// In pixels; 0 for a drawing that states none.
@@ -35,7 +35,21 @@ public struct AvatarImage: Sendable {
     public var failure: FailureKind?
     /// The sentence that goes with `failure`.
     public var failureMessage: String?
+}
+
+/// An image as a read returns it: its bytes, and everything that `AvatarFile` says of it.
+@dynamicMemberLookup
+public struct AvatarImage: Sendable {
+    /// Everything but the bytes.
+    public var file: AvatarFile
+    /// The bytes, as the origin sent them.
+    public var bytes: [UInt8]
 
     /// The bytes for Foundation.
     public var data: Data { Data(bytes) }
+
+    /// What `file` says.
+    public subscript<Value>(dynamicMember member: KeyPath<AvatarFile, Value>) -> Value {
+        file[keyPath: member]
+    }
 }

@@ -27,6 +27,9 @@ extension AvatarStore {
         )
         if options.storage == .documents { target.storageClass = .documents }
         target.isUnconditional = options.policy == .reload
+        if let until = try index.blockedUntil(host: target.host, at: clock.now()) {
+            return .failed(.blocked(target.host, until: until, now: clock.now()))
+        }
         let result = try await fetcher.fetch(target)
         guard let change = try arrival(result, target, limits) else {
             return .unstored(try await unstoredImage(result, target))
@@ -90,16 +93,15 @@ extension AvatarStore {
         let files = try requireWritable().places.files(of: staged.storageClass)
         defer { files.discard(staged) }
         let freshness = try limits(mode: nil, ceiling: nil).freshness.assess(metadata)
-        return AvatarImage(
+        let file = AvatarFile(
             key: target.key,
-            bytes: try files.read(staged),
+            sizeBytes: staged.sizeBytes,
             mediaType: staged.image.format.mediaType,
             width: staged.image.width,
             height: staged.image.height,
-            localFile: nil,
-            storageClass: nil,
             isStale: !freshness.isFresh(at: clock.now()),
             source: .origin
         )
+        return AvatarImage(file: file, bytes: try files.read(staged))
     }
 }

@@ -25,21 +25,24 @@ extension AvatarStore {
         from source: String? = nil,
         options: FetchOptions = FetchOptions()
     ) async throws -> AvatarImage {
-        if options.storage == .transient { return try await transientAvatar(for: key, from: source, options) }
-        if let stored = try stored(for: key), stored.satisfies(options.policy) {
-            return try await promote(stored, options)
+        switch try await resolve(key, from: source, options, { try storedImage(for: key) }) {
+        case .stored(let image): image
+        case .unstored(let image): image
         }
-        guard options.policy != .offline else {
-            throw AvatarStoreError(
-                .fetchFailed,
-                "\(key) is not stored, and no request was asked for.",
-                failure: .offline
-            )
+    }
+
+    /// The image of `key` as a file: as `avatar(for:from:options:)`, but its bytes are not read into memory.
+    ///
+    /// - Returns: `localFile` is `nil` for an image that may not be stored, or was asked for as `transient`.
+    public func file(
+        for key: AvatarKey,
+        from source: String? = nil,
+        options: FetchOptions = FetchOptions()
+    ) async throws -> AvatarFile {
+        switch try await resolve(key, from: source, options, { try storedFile(for: key) }) {
+        case .stored(let file): file
+        case .unstored(let image): image.file
         }
-        let outcome = try await flights.join(key) { [self] in
-            try await fetchAndStore(key, from: source, options)
-        }
-        return try image(outcome, key, options)
     }
 
     /// What is stored for `url`; `nil` if nothing is. Never sends a request and waits for nobody.
@@ -51,7 +54,7 @@ extension AvatarStore {
 
     /// What is stored for `key`; `nil` if nothing is. Never sends a request and waits for nobody.
     public func storedAvatar(for key: AvatarKey) throws -> AvatarImage? {
-        try stored(for: key)?.image
+        try storedImage(for: key)
     }
 
     /// The absolute path of the file stored for `key`; `nil` if there is none.
@@ -90,80 +93,129 @@ extension AvatarStore {
         return try read(second)
     }
 
-    private func stored(for key: AvatarKey) throws -> StoredAvatar? {
+    private func storedImage(for key: AvatarKey) throws -> AvatarImage? {
         try lookTwice(key) { hit in
             guard let bytes = try roots.files(of: hit.file.storageClass).read(hit.file) else { return nil }
-            accesses.record(fileID: hit.file.id)
-            let isStale = hit.freshUntil.map { $0 <= clock.now() } ?? false
-            return StoredAvatar(
-                file: hit.file,
-                image: AvatarImage(
-                    key: key,
-                    bytes: bytes,
-                    mediaType: hit.file.mediaType,
-                    width: hit.file.width,
-                    height: hit.file.height,
-                    localFile: roots.files(of: hit.file.storageClass).path(of: hit.file),
-                    storageClass: hit.file.storageClass,
-                    isStale: isStale,
-                    source: .store
-                )
+            return AvatarImage(file: used(hit, key), bytes: bytes)
+        }
+    }
+
+    private func storedFile(for key: AvatarKey) throws -> AvatarFile? {
+        try lookTwice(key) { hit in roots.contains(hit.file) ? used(hit, key) : nil }
+    }
+
+    /// Records the access.
+    private func used(_ hit: IndexHit, _ key: AvatarKey) -> AvatarFile {
+        accesses.record(fileID: hit.file.id)
+        return AvatarFile(
+            key: key,
+            sizeBytes: hit.file.sizeBytes,
+            mediaType: hit.file.mediaType,
+            width: hit.file.width,
+            height: hit.file.height,
+            localFile: roots.files(of: hit.file.storageClass).path(of: hit.file),
+            storageClass: hit.file.storageClass,
+            isStale: hit.freshUntil.map { $0 <= clock.now() } ?? false,
+            source: .store
+        )
+    }
+
+    // MARK: Policies
+
+    /// What the policy gives: something that `read` finds in the store, before or after a fetch, or an image that may
+    /// not be stored.
+    private func resolve<Stored: StoredResult>(
+        _ key: AvatarKey,
+        from source: String?,
+        _ options: FetchOptions,
+        _ read: () throws -> Stored?
+    ) async throws -> Resolution<Stored> {
+        if options.storage == .transient {
+            return .unstored(try await transientAvatar(for: key, from: source, options))
+        }
+        if let stored = try read(), options.policy.accepts(stored.file) {
+            guard try await promote(stored.file, options) else { return .stored(stored) }
+            return .stored(try read() ?? stored)
+        }
+        guard options.policy != .offline else {
+            throw AvatarStoreError(
+                .fetchFailed,
+                "\(key) is not stored, and no request was asked for.",
+                failure: .offline
             )
+        }
+        let outcome = try await flights.join(key) { [self] in
+            try await fetchAndStore(key, from: source, options)
+        }
+        switch outcome {
+        case .unstored(let image):
+            return .unstored(image)
+        case .stored:
+            return .stored(try require(read(), key, .origin))
+        case .notModified:
+            return .stored(try require(read(), key, .revalidated))
+        case .failed(let failure):
+            let error = AvatarStoreError(.fetchFailed, failure.message, failure: failure.kind)
+            return .stored(try fallback(read(), error))
+        case .overBudget(let error):
+            return .stored(try fallback(read(), error))
         }
     }
 
     /// Moves what is stored in `caches` to `documents` if the caller asked for that.
-    private func promote(_ stored: StoredAvatar, _ options: FetchOptions) async throws -> AvatarImage {
-        guard options.storage == .documents, stored.file.storageClass == .caches, !isReadOnly else {
-            return stored.image
-        }
-        _ = try await move(stored.image.key, to: .documents)
-        return try storedAvatar(for: stored.image.key) ?? stored.image
+    private func promote(_ file: AvatarFile, _ options: FetchOptions) async throws -> Bool {
+        guard options.storage == .documents, file.storageClass == .caches, !isReadOnly else { return false }
+        return try await move(file.key, to: .documents)
     }
 
-    private func image(_ outcome: FetchOutcome, _ key: AvatarKey, _ options: FetchOptions) throws -> AvatarImage {
-        switch outcome {
-        case .unstored(let image):
-            return image
-        case .stored, .notModified:
-            guard var image = try stored(for: key)?.image else {
-                throw AvatarStoreError(.storage, "\(key) was removed while it was being fetched.", failure: .storage)
-            }
-            image.source = if case .notModified = outcome { .revalidated } else { .origin }
-            return image
-        case .failed(let failure):
-            return try fallback(key, failure.kind, failure.message, error: nil)
-        case .overBudget(let error):
-            return try fallback(key, error.failure ?? .storage, error.message, error: error)
+    private func require<Stored: StoredResult>(
+        _ stored: Stored?,
+        _ key: AvatarKey,
+        _ source: AvatarFile.Source
+    ) throws -> Stored {
+        guard var stored else {
+            throw AvatarStoreError(.storage, "\(key) was removed while it was being fetched.", failure: .storage)
         }
+        stored.file.source = source
+        return stored
     }
 
     /// The last good image, with the reason why it is not a new one.
-    private func fallback(
-        _ key: AvatarKey,
-        _ kind: FailureKind,
-        _ message: String,
-        error: AvatarStoreError?
-    ) throws -> AvatarImage {
-        guard var image = try stored(for: key)?.image else {
-            throw error ?? AvatarStoreError(.fetchFailed, message, failure: kind)
-        }
-        image.isStale = true
-        image.failure = kind
-        image.failureMessage = message
-        return image
+    private func fallback<Stored: StoredResult>(_ stored: Stored?, _ error: AvatarStoreError) throws -> Stored {
+        guard var stored else { throw error }
+        stored.file.isStale = true
+        stored.file.failure = error.failure ?? .storage
+        stored.file.failureMessage = error.message
+        return stored
     }
 }
 
-/// What the store has for a key.
-private struct StoredAvatar {
-    let file: FileRecord
-    let image: AvatarImage
+/// What a read finds in the store: a file, with or without its bytes.
+private protocol StoredResult {
+    var file: AvatarFile { get set }
+}
 
-    func satisfies(_ policy: FetchOptions.Policy) -> Bool {
-        switch policy {
+extension AvatarImage: StoredResult {}
+
+extension AvatarFile: StoredResult {
+    fileprivate var file: AvatarFile {
+        get { self }
+        set { self = newValue }
+    }
+}
+
+/// What a read comes to.
+private enum Resolution<Stored> {
+    case stored(Stored)
+    case unstored(AvatarImage)
+}
+
+extension FetchOptions.Policy {
+    /// Whether what is stored will do.
+    fileprivate func accepts(_ file: AvatarFile) -> Bool {
+        switch self {
         case .cacheFirst, .offline: true
-        case .revalidate: !image.isStale
+        case .revalidate: !file.isStale
         case .reload: false
         }
     }

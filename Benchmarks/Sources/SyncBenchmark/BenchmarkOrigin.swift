@@ -30,9 +30,11 @@ enum BenchmarkOrigin {
 struct OriginProcess {
     let port: Int
     private let process: pid_t
+    /// Its end tells the process that we are gone.
+    private let input = Pipe()
 
     init(program: String) throws {
-        let started = try ChildProcess.start([program, "origin"])
+        let started = try ChildProcess.start([program, "origin"], input: input)
         process = started.process
         var line = Data()
         while let byte = try started.output.read(upToCount: 1), byte != Data([10]) { line += byte }

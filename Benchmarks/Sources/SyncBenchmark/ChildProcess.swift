@@ -31,13 +31,19 @@ struct ChildProcess {
     }
 
     /// Starts `arguments`; its standard output can be read from the handle.
-    static func start(_ arguments: [String]) throws -> (process: pid_t, output: FileHandle) {
+    ///
+    /// - Parameter input: its standard input; default: ours.
+    static func start(_ arguments: [String], input: Pipe? = nil) throws -> (process: pid_t, output: FileHandle) {
         let pipe = Pipe()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, pipe.fileHandleForWriting.fileDescriptor, 1)
         posix_spawn_file_actions_addclose(&actions, pipe.fileHandleForReading.fileDescriptor)
+        if let input {
+            posix_spawn_file_actions_adddup2(&actions, input.fileHandleForReading.fileDescriptor, 0)
+            posix_spawn_file_actions_addclose(&actions, input.fileHandleForWriting.fileDescriptor)
+        }
         var process = pid_t()
         var words = arguments.map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }

@@ -18,7 +18,12 @@ struct SyncBenchmark {
                 directory: words.count > 7 ? words[7] : nil
             )
         case let program?:
-            try MainJob(avatars: program, own: words[0]).run()
+            do {
+                try MainJob(avatars: program, own: words[0]).run()
+            } catch {
+                FileHandle.standardError.write(Data("\(error)\n".utf8))
+                exit(1)
+            }
         case nil:
             print("Usage: SyncBenchmark PATH-OF-AVATARS")
             exit(64)
@@ -143,7 +148,7 @@ struct MainJob {
                 "\(Self.connections)",
             ]
         let process = try ChildProcess.run(words, whileRunning: whileRunning)
-        guard process.exitCode == 0 else { throw BenchmarkError("avatars sync ended with \(process.exitCode).") }
+        guard process.exitCode == 0 else { throw BenchmarkError("avatars sync ended with \(process.exitCode): \(process.output.prefix(500))") }
         return SyncProcess(process: process, json: try process.json())
     }
 

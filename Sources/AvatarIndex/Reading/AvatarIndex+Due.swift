@@ -98,6 +98,16 @@ extension AvatarIndex {
         return Dictionary(rows.map { ($0.name, $0.until) }) { first, _ in first }
     }
 
+    /// Until when no request may go to `host`, if that lies after `time`.
+    package func blockedUntil(host: String, at time: Timestamp) throws -> Timestamp? {
+        try readers.read { connection in
+            try connection.firstRow(
+                "SELECT blocked_until_ms FROM host WHERE name = ? AND blocked_until_ms > ?",
+                [.text(host), .integer(time.milliseconds)]
+            ) { Timestamp(milliseconds: $0.integer(0)) }
+        }
+    }
+
     /// For each contact and entry: whether the index does not say yet that this is the contact's one fetched image.
     package func unlinked(_ links: [(contact: String, avatarID: Int64)]) throws -> [Bool] {
         try readers.read { connection in

@@ -114,13 +114,14 @@ private struct ListPosition {
             self.init(value: 0, key: text)
             return
         }
-        guard let space = text.firstIndex(of: " "), let value = Int64(text[..<space]) else {
+        // By bytes: a key may begin with a mark that combines with the space.
+        guard let space = text.utf8.firstIndex(of: UInt8(ascii: " ")), let value = Int64(text[..<space]) else {
             throw AvatarStoreError(
                 .invalidConfiguration,
                 "\"\(text.prefix(40))\" is not where a page ordered by \(order.rawValue) ended."
             )
         }
-        self.init(value: value, key: String(text[text.index(after: space)...]))
+        self.init(value: value, key: String(Substring(text.utf8[space...].dropFirst())))
     }
 
     func encoded(order: AvatarListQuery.Order) -> String {

@@ -5,7 +5,6 @@ package struct IndexHit: Sendable {
     package let file: FileRecord
     /// `nil` for an own image, which is always fresh.
     package let freshUntil: Timestamp?
-    package let isFailing: Bool
 }
 
 extension AvatarIndex {
@@ -15,8 +14,7 @@ extension AvatarIndex {
             try connection.statement(Self.hitSQL).firstRow(text: key.rawValue) { row in
                 IndexHit(
                     file: FileRecord(row, from: 0),
-                    freshUntil: row.optionalInteger(7).map(Timestamp.init(milliseconds:)),
-                    isFailing: !row.isNull(8)
+                    freshUntil: row.timestamp(7)
                 )
             }
         }
@@ -24,7 +22,7 @@ extension AvatarIndex {
 
     static let hitSQL = """
         SELECT file.id, file.storage_class, file.path, file.size_bytes, file.media_type, file.width, file.height,
-            avatar.fresh_until_ms, avatar.failure
+            avatar.fresh_until_ms
         FROM avatar JOIN file ON file.id = avatar.file_id
         WHERE avatar.key = ?
         """

@@ -6,14 +6,24 @@ package struct EntryState: Sendable {
     package let id: Int64
     package let storageClass: StorageClass
     package let fileID: Int64?
+    package let failure: FailureKind?
     package let failureCount: Int
 }
 
 extension IndexTransaction {
     /// The entry for `key` as this transaction sees it.
     package func state(of key: AvatarKey) throws -> EntryState? {
-        try fetchRow("SELECT id, storage_class, file_id, failure_count FROM avatar WHERE key = ?", [key.rawValue]).map {
-            EntryState(id: $0[0], storageClass: StorageClass(code: $0[1]), fileID: $0[2], failureCount: $0[3])
+        try fetchRow(
+            "SELECT id, storage_class, file_id, failure, failure_count FROM avatar WHERE key = ?",
+            [key.rawValue]
+        ).map {
+            EntryState(
+                id: $0[0],
+                storageClass: StorageClass(code: $0[1]),
+                fileID: $0[2],
+                failure: ($0[3] as String?).map(FailureKind.init(rawValue:)),
+                failureCount: $0[4]
+            )
         }
     }
 
@@ -51,6 +61,12 @@ extension IndexTransaction {
             "UPDATE avatar SET file_id = ?, storage_class = ?, absence = NULL WHERE id = ?",
             [fileID, storageClass.code, id]
         )
+    }
+
+    /// Takes the file from the entry alone, with its validators; gives it if no other entry uses it.
+    package func dropFile(_ fileID: Int64, of id: Int64, holder: String) throws -> PendingFile? {
+        try execute("UPDATE avatar SET file_id = NULL, etag = NULL, last_modified = NULL WHERE id = ?", [id])
+        return try retireFileIfUnused(id: fileID, holder: holder)
     }
 
     /// Replaces what the index keeps of the origin's answers.

@@ -13,18 +13,20 @@ extension IndexTransaction {
     /// Takes from `contact` every image that was fetched from an origin, except that of entry `avatarID`.
     ///
     /// Called once the new image is there: until then the contact keeps the old one.
-    package func unlinkOtherFetchedImages(of contact: String, keeping avatarID: Int64) throws {
-        let others = try fetchRows(
+    /// - Returns: the entries that were taken from the contact.
+    @discardableResult
+    package func unlinkOtherFetchedImages(of contact: String, keeping avatarID: Int64) throws -> [Int64] {
+        let others: [Int64] = try fetchRows(
             """
             SELECT owner.avatar_id FROM owner JOIN avatar ON avatar.id = owner.avatar_id
             WHERE owner.contact = ? AND owner.avatar_id <> ? AND avatar.host_id IS NOT NULL
             """,
             [contact, avatarID]
-        )
-        for row in others {
-            let other: Int64 = row[0]
+        ).map { $0[0] }
+        for other in others {
             try execute("DELETE FROM owner WHERE contact = ? AND avatar_id = ?", [contact, other])
         }
+        return others
     }
 
     /// Takes the image of entry `avatarID` from `contact`; true if it was theirs.
@@ -47,5 +49,10 @@ extension IndexTransaction {
             """,
             [contact]
         ).map { ($0[0], $0[1]) }
+    }
+
+    /// The file of entry `id`.
+    package func fileID(of id: Int64) throws -> Int64? {
+        try fetchRow("SELECT file_id FROM avatar WHERE id = ?", [id]).flatMap { $0[0] }
     }
 }

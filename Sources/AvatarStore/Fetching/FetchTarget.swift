@@ -69,4 +69,12 @@ struct FetchFailure: Error, Sendable {
     var retryAfter: Timestamp?
     /// The error of the store's own disk, if that is what failed.
     var storeError: AvatarStoreError?
+
+    /// The host asked to be left alone for a while (RFC 9110 section 10.2.3).
+    static func blocked(_ host: String, until: Timestamp, now: Timestamp) -> FetchFailure {
+        FetchFailure(
+            kind: .rateLimited,
+            message: "\(host) asked for no request in the next \(until.seconds(since: now) + 1) seconds."
+        )
+    }
 }

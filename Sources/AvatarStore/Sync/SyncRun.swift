@@ -132,7 +132,7 @@ final class SyncRun {
 
     // MARK: Reading ahead
 
-    private var readAhead: Int { 8 * max(options.connections, options.batchSize) }
+    private var readAhead: Int { 2 * max(4 * options.connections, options.batchSize) }
 
     private func refill() async {
         while !isExhausted, queues.waitingCount < readAhead, collected.count < readAhead {
@@ -140,6 +140,9 @@ final class SyncRun {
                 let items = try await walk(256)
                 isExhausted = items.isEmpty
                 try await sort(items)
+            } catch is CancellationError where Task.isCancelled {
+                // The list stops when the task is cancelled, which is no fault of the list.
+                return
             } catch {
                 failure = error
                 return
@@ -158,12 +161,16 @@ final class SyncRun {
 
     private func startFetches(_ group: inout TaskGroup<Event>) {
         // Enough is collected for the next batches; the disk comes first.
-        while queues.activeCount < options.connections, collected.count < 4 * options.batchSize,
+        while queues.activeCount < options.connections, collected.count < 2 * options.batchSize,
             let target = queues.first
         {
+            if blocked[target.host] != nil {
+                leaveOut { report.skipped += 1 }
+                continue
+            }
             if target.bringsCacheFile {
                 if isRoomExhausted {
-                    leaveOut()
+                    leaveOut { report.overBudget += 1 }
                     continue
                 }
                 // Near the limit the next commit says whether there is room for more, so nothing comes in vain.
@@ -173,11 +180,11 @@ final class SyncRun {
         }
     }
 
-    private func leaveOut() {
+    private func leaveOut(_ count: () -> Void) {
         guard let target = queues.next() else { return }
         queues.finish(host: target.host)
         laterOwners[target.key] = nil
-        report.overBudget += 1
+        count()
         done += 1
     }
 
@@ -242,6 +249,7 @@ final class SyncRun {
         report.bytesReceived += result.bytesReceived
         if case .failed(let failed) = result.content {
             if failed.kind == .offline { goOffline(failed) }
+            if let until = failed.retryAfter { blocked[target.host] = until }
             if let error = failed.storeError { failure = failure ?? error }
         }
         do {

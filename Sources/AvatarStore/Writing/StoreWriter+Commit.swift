@@ -189,12 +189,12 @@ extension StoreWriter {
             // Without the entry, or without its file, there is nothing that could have been confirmed.
             guard let state, state.fileID != nil else { return .recorded }
             try transaction.setValidation(validation, of: state.id)
-            try link(change, to: state.id, transaction, hasImage: true)
+            try link(change, to: state.id, transaction, hasImage: true, &retired)
         case .failed(let kind, let checked, let retryAfter):
-            try applyFailure(change, kind, checked, retryAfter, state, transaction)
+            try applyFailure(change, kind, checked, retryAfter, state, transaction, &retired)
         case .linked:
             guard let state else { return .recorded }
-            try link(change, to: state.id, transaction, hasImage: state.fileID != nil)
+            try link(change, to: state.id, transaction, hasImage: state.fileID != nil, &retired)
         }
         return .recorded
     }
@@ -222,7 +222,7 @@ extension StoreWriter {
         }
         try transaction.setFile(fileID, storageClass: image.storageClass, of: id)
         if let validation { try transaction.setValidation(validation, of: id) }
-        try link(change, to: id, transaction, hasImage: true)
+        try link(change, to: id, transaction, hasImage: true, &retired)
         guard let old = state?.fileID, old != fileID else { return .stored(isChanged: false) }
         if let file = try transaction.retireFileIfUnused(id: old, holder: places.holder.name) { retired.append(file) }
         return .stored(isChanged: validation != nil || change.host == nil)
@@ -271,14 +271,17 @@ extension StoreWriter {
         _ checked: Timestamp,
         _ retryAfter: Timestamp?,
         _ state: EntryState?,
-        _ transaction: IndexTransaction
+        _ transaction: IndexTransaction,
+        _ retired: inout [PendingFile]
     ) throws {
         guard RetryPolicy.isKept(kind), let host = change.host else { return }
         if let retryAfter { try transaction.block(host: host, until: retryAfter) }
         let id =
             try state?.id
             ?? transaction.insertEntry(change.key, sourceURL: change.sourceURL, host: host, storageClass: .caches)
-        let count = (state?.failureCount ?? 0) + 1
+        // "Gone" is counted for itself: only the origin's own word, again and again, may remove an image.
+        let goesOn = (state?.failure == .gone) == (kind == .gone)
+        let count = goesOn ? (state?.failureCount ?? 0) + 1 : 1
         let wait = RetryPolicy().wait(after: kind, count: count, jitter: .random(in: 0...1))
         try transaction.setFailure(
             kind,
@@ -287,14 +290,44 @@ extension StoreWriter {
             nextCheck: max(checked.adding(seconds: wait), retryAfter ?? checked),
             of: id
         )
-        try link(change, to: id, transaction, hasImage: state?.fileID != nil)
+        if kind == .gone, let file = state?.fileID, try isRemovalConfirmed(count, transaction) {
+            if let gone = try transaction.dropFile(file, of: id, holder: places.holder.name) { retired.append(gone) }
+        }
+        try link(change, to: id, transaction, hasImage: state?.fileID != nil, &retired)
+    }
+
+    private func isRemovalConfirmed(_ count: Int, _ transaction: IndexTransaction) throws -> Bool {
+        let needed = try transaction.setting(Setting.goneConfirmations.name) ?? 0
+        return needed > 0 && count >= Int(needed)
     }
 
     /// Links the contacts to the entry. Once it has an image, they lose the ones they had before.
-    private func link(_ change: Change, to id: Int64, _ transaction: IndexTransaction, hasImage: Bool) throws {
+    private func link(
+        _ change: Change,
+        to id: Int64,
+        _ transaction: IndexTransaction,
+        hasImage: Bool,
+        _ retired: inout [PendingFile]
+    ) throws {
         for contact in change.owners {
             try transaction.link(contact, to: id)
-            if hasImage { try transaction.unlinkOtherFetchedImages(of: contact, keeping: id) }
+            guard hasImage else { continue }
+            for other in try transaction.unlinkOtherFetchedImages(of: contact, keeping: id) {
+                try removeIfUnowned(other, transaction, &retired)
+            }
+        }
+    }
+
+    /// An image that no contact uses any more stays until it is evicted, unless the store is set otherwise.
+    private func removeIfUnowned(
+        _ id: Int64,
+        _ transaction: IndexTransaction,
+        _ retired: inout [PendingFile]
+    ) throws {
+        guard try transaction.setting(Setting.keepUnowned.name) == 0, try !transaction.hasOwner(id) else { return }
+        let file = try transaction.fileID(of: id)
+        if let file = try transaction.removeEntry(id: id, fileID: file, holder: places.holder.name) {
+            retired.append(file)
         }
     }
 }

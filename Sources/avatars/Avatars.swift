@@ -1,0 +1,87 @@
+import ArgumentParser
+import AvatarStore
+import Foundation
+
+/// The program: parses its arguments, runs one subcommand, and ends with the exit code that stands for what came of it.
+@main
+struct Avatars: AsyncParsableCommand {
+    /// The program's version.
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "avatars",
+        abstract: "An offline store of avatars: fetches what contact lists name, keeps it current, hands it out.",
+        discussion: """
+            Start with: avatars sync people.json
+
+            Data goes to standard output, messages to standard error. Exit codes: 0 done, 1 some entries failed, \
+            2 could not run, 64 usage, 75 another sync is running, 130 interrupted, 143 terminated.
+            """,
+        version: version,
+        groupedSubcommands: [
+            CommandGroup(name: "Main", subcommands: [SyncCommand.self, FetchCommand.self, DemoCommand.self]),
+            CommandGroup(name: "Image", subcommands: [GetCommand.self, PathCommand.self, SaveCommand.self]),
+            CommandGroup(
+                name: "Store",
+                subcommands: [
+                    ListCommand.self, ShowCommand.self, StatsCommand.self, RemoveCommand.self, MoveCommand.self,
+                    TrimCommand.self, ConfigCommand.self, MigrateCommand.self,
+                ]
+            ),
+        ]
+    )
+
+    static func main() async {
+        let interruption = Interruption()
+        let work = Task { await runCommand() }
+        interruption.watch { work.cancel() }
+        let status = await work.value
+        Foundation.exit(interruption.exitStatus ?? status.rawValue)
+    }
+
+    private static func runCommand() async -> ExitCode {
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+            return .success
+        } catch {
+            return ending(for: error)
+        }
+    }
+
+    /// Says what is to be said about `error`, and gives its exit code.
+    private static func ending(for error: any Error) -> ExitCode {
+        switch error {
+        case let error as AvatarStoreError:
+            Message.error(error.message)
+            return error.exitCode
+        case is ClosedPipe:
+            return .success
+        case is CancellationError:
+            return .someFailed
+        case let code as ExitCode:
+            return code
+        default:
+            return parserEnding(for: error)
+        }
+    }
+
+    /// Help, the version and usage errors come as errors of the parser; whatever is left is unforeseen.
+    private static func parserEnding(for error: any Error) -> ExitCode {
+        let code = exitCode(for: error)
+        guard code != .failure else {
+            Message.error("\(error)")
+            return .couldNotRun
+        }
+        do {
+            try (code.isSuccess ? Console.output : .diagnostics).write(fullMessage(for: error) + "\n")
+        } catch {
+            // Whoever asked for the help has stopped reading it.
+        }
+        return code
+    }
+}

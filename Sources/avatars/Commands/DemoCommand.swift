@@ -1,0 +1,41 @@
+import ArgumentParser
+import AvatarDemo
+
+/// `avatars demo`: the main job on an origin of its own.
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Shows the main job on a built-in origin; nothing beyond this machine is contacted.",
+        discussion: """
+            Exit code 1 if something did not hold that the demonstration claims.
+
+            Example: avatars demo --keep try-it
+            """
+    )
+
+    @Option(help: ArgumentHelp("Where to leave the store and the contact list, to try commands on.", valueName: "dir"))
+    var keep: String?
+
+    func run() async throws {
+        do {
+            try await AvatarDemo.run(
+                keep: keep.map(StoreLocation.absolute),
+                output: Self.write,
+                isTerminal: Console.output.isTerminal,
+                usesColour: Console.output.hasColour
+            )
+        } catch let error as AvatarDemoError {
+            Message.error(error.description)
+            throw ExitCode.someFailed
+        }
+    }
+
+    @Sendable
+    private static func write(_ text: String) {
+        do {
+            try Console.output.write(text)
+        } catch {
+            // Whoever watched has gone; the demonstration ends by itself and keeps what it was asked to keep.
+        }
+    }
+}

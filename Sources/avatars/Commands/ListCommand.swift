@@ -1,0 +1,89 @@
+import ArgumentParser
+import AvatarStore
+
+/// `avatars list`: the entries, page by page.
+struct ListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists entries.",
+        discussion: """
+            All of them, or with --limit one page; --after goes on where a page ended.
+
+            Example: avatars list --state failing --sort next-check
+            """
+    )
+
+    @Option(name: .customLong("class"), help: "Only entries of this class.")
+    var storageClass: StorageClass?
+
+    @Option(help: "Only entries in this state.")
+    var state: EntryState?
+
+    @Option(help: ArgumentHelp("Only entries of this host name, on any port.", valueName: "name"))
+    var host: String?
+
+    @Option(help: ArgumentHelp("Only images of this contact.", valueName: "id"))
+    var owner: String?
+
+    @Option(help: "The order.")
+    var sort = AvatarListQuery.Order.key
+
+    @Option(help: ArgumentHelp("At most so many, and then where to go on.", valueName: "n"))
+    var limit: Int?
+
+    @Option(help: ArgumentHelp("Go on after this; the \"next\" of the page before.", valueName: "next"))
+    var after: String?
+
+    @OptionGroup(title: "Everywhere") var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if let limit, limit < 1 { throw ValidationError("--limit is at least 1.") }
+    }
+
+    func run() async throws {
+        try await store.withStore(.readOnly) { store in
+            var query = query
+            var isFirst = true
+            repeat {
+                let page = try page(query, in: store)
+                try print(page, isFirst: isFirst)
+                query.after = page.next
+                isFirst = false
+            } while limit == nil && query.after != nil
+        }
+    }
+
+    private var query: AvatarListQuery {
+        var query = AvatarListQuery()
+        query.storageClass = storageClass
+        query.state = state?.rawValue
+        query.host = host
+        query.owner = owner
+        query.order = sort
+        query.limit = limit ?? query.limit
+        query.after = after
+        return query
+    }
+
+    private func page(_ query: AvatarListQuery, in store: AvatarStore) throws -> AvatarListPage {
+        do {
+            return try store.list(query)
+        } catch let error as AvatarStoreError where error.code == .invalidConfiguration {
+            throw ValidationError(error.message)
+        }
+    }
+
+    private func print(_ page: AvatarListPage, isFirst: Bool) throws {
+        guard !page.items.isEmpty else { return }
+        var text = isFirst && !output.json ? AvatarListItem.table.heading : ""
+        for item in page.items {
+            text += output.json ? try JSON.object(item.fields).line : AvatarListItem.table.line(item.row)
+        }
+        if limit != nil {
+            text += output.json ? try JSON.object(["next": JSON(page.next)]).line : ""
+            if !output.json, let next = page.next { store.note("there may be more: --after '\(next)'") }
+        }
+        try Console.output.write(text)
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import AvatarStore
+
+/// `avatars migrate`: brings an index of an older version of this program up to date.
+struct MigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Brings the index to this program's schema.",
+        discussion: """
+            Every command that writes does so too; this one does nothing else. Each step happens as a whole or not at \
+            all.
+
+            Example: avatars migrate --status
+            """
+    )
+
+    @Flag(help: "Change nothing; list the steps that are applied and pending.")
+    var status = false
+
+    @Flag(help: "The same as --status.")
+    var dryRun = false
+
+    @OptionGroup(title: "Everywhere") var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        if !status && !dryRun { try await store.withStore(.readWrite) { _ in } }
+        let status = try AvatarStore.migrationStatus(store.layout)
+        try Console.output.write(output.json ? json(status).line : text(status))
+    }
+
+    private func json(_ status: AvatarStore.MigrationStatus) -> JSON {
+        .object([
+            "schemaVersion": JSON(status.schemaVersion),
+            "applied": JSON(status.applied),
+            "pending": JSON(status.pending),
+        ])
+    }
+
+    private func text(_ status: AvatarStore.MigrationStatus) -> String {
+        var facts = Facts()
+        facts.add("schema", "version \(status.schemaVersion)")
+        for (number, name) in status.applied.enumerated() { facts.add(number == 0 ? "applied" : "", name) }
+        for (number, name) in status.pending.enumerated() { facts.add(number == 0 ? "pending" : "", name, .yellow) }
+        if status.pending.isEmpty { facts.add("pending", "none") }
+        return facts.text
+    }
+}

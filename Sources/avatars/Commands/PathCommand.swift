@@ -1,0 +1,32 @@
+import ArgumentParser
+import AvatarStore
+
+/// `avatars path`: where the file of an image is.
+struct PathCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "path",
+        abstract: "Prints the path of a stored image.",
+        discussion: """
+            Exit code 1 if there is no file. Looking does not count as a use of the image.
+
+            Example: avatars path https://example.com/ada.png
+            """
+    )
+
+    @Argument(help: "A URL, name:NAME, contact:ID, or a key of your own.")
+    var key: String
+
+    @OptionGroup(title: "Everywhere") var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let key = try AvatarKey(parsing: key)
+        try await store.withStore(.readOnly) { store in
+            guard let file = try store.localFile(for: key, recordsAccess: false) else {
+                throw AvatarStoreError(.noSuchEntry, "There is no file for \(key).")
+            }
+            let json = JSON.object(["key": JSON(key.rawValue), "localFile": JSON(file)])
+            try Console.output.write(output.json ? json.line : file + "\n")
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import ArgumentParser
+import AvatarStore
+
+/// `avatars remove`: entries and their files.
+struct RemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Removes entries and their files, and says what is gone.",
+        discussion: """
+            A file that another entry uses stays, and so does an image that another contact uses. --erase also empties \
+            the index's log, so that nothing of what was removed is left on disk.
+
+            Example: avatars remove --owner 4711 --erase
+            """
+    )
+
+    @Argument(help: "URLs, name:NAME, contact:ID, or keys of your own.")
+    var keys: [String] = []
+
+    @Option(help: ArgumentHelp("All images of this contact.", valueName: "id"))
+    var owner: String?
+
+    @Option(help: ArgumentHelp("All images of this host name, on any port.", valueName: "name"))
+    var host: String?
+
+    @Flag(help: "All entries.")
+    var all = false
+
+    @Flag(help: "Leave no trace.")
+    var erase = false
+
+    @Flag(help: "Change nothing; say what would be gone.")
+    var dryRun = false
+
+    @OptionGroup(title: "Everywhere") var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        let choices = [!keys.isEmpty, owner != nil, host != nil, all].filter(\.self)
+        guard choices.count == 1 else { throw ValidationError("Give either keys, --owner, --host or --all.") }
+    }
+
+    func run() async throws {
+        let named = KeyArguments(keys)
+        let (receipt, isErased) = try await store.withStore(dryRun ? .readOnly : .readWrite) { store in
+            let receipt = try await dryRun ? preview(named.keys, in: store) : remove(named.keys, from: store)
+            return (receipt, erase && !dryRun ? try await store.emptyLog() : false)
+        }
+        for key in receipt.unknown { Message.error(AvatarStoreError.unknown(key).message) }
+        try print(receipt, isErased: isErased)
+        let isIncomplete = erase && !dryRun && !isErased
+        if isIncomplete { Message.error("Another process still reads the state before; traces of it are left.") }
+        if isIncomplete || named.hasImpossible || !receipt.unknown.isEmpty { throw ExitCode.someFailed }
+    }
+
+    private func remove(_ named: [AvatarKey], from store: AvatarStore) async throws -> RemovalReceipt {
+        if let owner { return try await store.remove(contact: owner) }
+        return try await store.remove(try keys.isEmpty ? store.keys(query) : named)
+    }
+
+    private func preview(_ named: [AvatarKey], in store: AvatarStore) throws -> RemovalReceipt {
+        if let owner { return try store.removalPreview(try store.keysUsedOnly(by: owner)) }
+        return try store.removalPreview(try keys.isEmpty ? store.keys(query) : named)
+    }
+
+    /// What `--host` or `--all` names.
+    private var query: AvatarListQuery {
+        var query = AvatarListQuery()
+        query.host = host
+        return query
+    }
+
+    private func print(_ receipt: RemovalReceipt, isErased: Bool) throws {
+        let json = JSON.object([
+            "rows": JSON(receipt.rows),
+            "files": JSON(receipt.files),
+            "bytes": JSON(receipt.bytes),
+            "erased": JSON(isErased),
+        ])
+        let entries = receipt.rows == 1 ? "1 entry" : "\(receipt.rows) entries"
+        let gone = "\(entries) and \(Wording.count(receipt.files, "file")) (\(Wording.size(receipt.bytes)))"
+        let sentence = dryRun ? "Would remove \(gone)." : "Removed \(gone)\(isErased ? ", and erased the traces" : "")."
+        try Console.output.write(output.json ? json.line : sentence + "\n")
+    }
+}

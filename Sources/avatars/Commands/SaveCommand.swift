@@ -1,0 +1,54 @@
+import ArgumentParser
+import AvatarStore
+
+/// `avatars save`: an image of one's own.
+struct SaveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "save",
+        abstract: "Stores an image of your own under a name.",
+        discussion: """
+            Its key is name:NAME; the same NAME replaces. A NAME is never a path. What is no image is refused with \
+            exit code 1.
+
+            Example: avatars save me.png --name me
+            """
+    )
+
+    @Argument(help: "The image.")
+    var file: String
+
+    @Option(help: ArgumentHelp("1 to 1,024 bytes without NUL.", valueName: "name"))
+    var name: String
+
+    @Option(name: .customLong("class"), help: "Where it is stored.")
+    var storageClass = StorageClass.documents
+
+    @OptionGroup(title: "Everywhere") var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        do {
+            _ = try AvatarKey(name: name)
+        } catch {
+            throw ValidationError(error.message)
+        }
+    }
+
+    func run() async throws {
+        let file = try InputFile(path: file)
+        let result = try await store.withStore(.readWrite) { store in
+            do {
+                let limit = Int(try store.value(of: .maximumImageBytes) ?? .max)
+                let key = try await store.save(file.bytes(limit: limit), named: name, in: storageClass)
+                guard let saved = try store.details(for: key) else { throw AvatarStoreError.unknown(key) }
+                return ImageResult(saved)
+            } catch let error as AvatarStoreError where error.exitCode == .someFailed {
+                return ImageResult("name:" + name, failed: error)
+            }
+        }
+        result.report()
+        let text = ImageResult.table.heading + ImageResult.table.line(result.row)
+        try Console.output.write(output.json ? result.json.line : text)
+        if result.outcome == .failed { throw ExitCode.someFailed }
+    }
+}

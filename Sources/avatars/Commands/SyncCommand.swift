@@ -1,0 +1,117 @@
+import ArgumentParser
+import AvatarContacts
+import AvatarStore
+
+/// `avatars sync`: the main job.
+struct SyncCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync",
+        abstract: "Brings the store in line with contact lists: fetches what is missing, revalidates what is due.",
+        discussion: """
+            A list is JSON (an array of objects, or an object with \"contacts\"; the image's URL under avatarURL), \
+            NDJSON, or text with one URL a line. Several are read as one. Without a list, what is due is revalidated.
+
+            A sync can be stopped at any time: what has arrived is stored, and the next one goes on from there. Exit \
+            code 1 if some images could not be had, 75 if another sync is running.
+
+            Example: avatars sync people.json --json
+            """
+    )
+
+    @Argument(help: "Contact lists: .json, .ndjson, .txt, or - for standard input.")
+    var contacts: [String] = []
+
+    @Option(help: "How the lists are written; default: as their names say.")
+    var format: ContactList.Format?
+
+    @Option(help: "Which of store and origin is asked.")
+    var policy = FetchOptions.Policy.revalidate
+
+    @Option(name: .customLong("class"), help: "Where images are stored: caches or documents.")
+    var storage = FetchOptions.Storage.caches
+
+    @Flag(help: "Ask for what is still fresh, too.")
+    var all = false
+
+    @Option(help: ArgumentHelp("Ask for at most so many images.", valueName: "n"))
+    var limit: Int?
+
+    @Flag(help: "Wait for another sync to end.")
+    var wait = false
+
+    @Flag(help: "Send no request and change nothing; say what would be done.")
+    var dryRun = false
+
+    @Option(help: "How progress is shown.")
+    var progress = ProgressDisplay.Style.auto
+
+    @OptionGroup(title: "Origins") var origin: OriginOptions
+    @OptionGroup(title: "Everywhere") var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        let fromInput = contacts.filter { $0 == "-" }.count
+        guard fromInput <= 1 else { throw ValidationError("Standard input can be read once.") }
+        guard fromInput == 0 || format != nil else { throw ValidationError("Reading from - needs --format.") }
+        guard storage != .transient else { throw ValidationError("A sync stores images; --class is caches or documents.") }
+        if let limit, limit < 0 { throw ValidationError("--limit is at least 0.") }
+    }
+
+    func run() async throws {
+        let lists = contacts.isEmpty ? nil : try await ContactLists.open(contacts, format: format)
+        if lists?.count == 0 { return try finish(SyncSummary(SyncReport())) }
+        let summary =
+            try await dryRun
+            ? store.withStore(.readOnly) { SyncSummary(try await preview(lists, in: $0)) }
+            : store.withStore(.readWrite, configure: origin.apply) { SyncSummary(try await sync(lists, in: $0)) }
+        try finish(summary)
+    }
+
+    private func preview(_ lists: ContactLists?, in store: AvatarStore) async throws -> SyncPreview {
+        guard let lists else { return try await store.syncPreview(options: options) }
+        return try await store.syncPreview(lists, options: options)
+    }
+
+    private func sync(_ lists: ContactLists?, in store: AvatarStore) async throws -> SyncReport {
+        let display = ProgressDisplay(progress, isQuiet: self.store.quiet)
+        defer { display.end() }
+        return try await waitingForOthers { [options] in
+            guard let lists else { return try await store.sync(options: options, progress: display.show) }
+            return try await store.sync(lists, options: options, total: lists.count, progress: display.show)
+        }
+    }
+
+    /// Runs `sync`, with `--wait` again and again until no other one is running.
+    private func waitingForOthers(_ sync: () async throws -> SyncReport) async throws -> SyncReport {
+        var hasSaidSo = false
+        while true {
+            do {
+                return try await sync()
+            } catch let error as AvatarStoreError where error.code == .syncIsRunning && wait {
+                if !hasSaidSo { store.note("waiting for another sync to end") }
+                hasSaidSo = true
+                try await Task.sleep(for: .milliseconds(200))
+            }
+        }
+    }
+
+    private var options: SyncOptions {
+        var options = SyncOptions()
+        options.policy = policy
+        options.storage = storage
+        options.mode = origin.mode
+        options.includesFresh = all
+        options.limit = limit
+        options.connections = origin.connections
+        options.connectionsPerHost = origin.perHost
+        options.budgetCeiling = origin.budget
+        return options
+    }
+
+    private func finish(_ summary: SyncSummary) throws {
+        if !output.json { summary.reportFailures() }
+        summary.reportWarnings()
+        try Console.output.write(output.json ? summary.json.line : summary.text)
+        if summary.isIncomplete { throw ExitCode.someFailed }
+    }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import AvatarStore
+
+/// `avatars trim`: evicts what was used least recently.
+struct TrimCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "trim",
+        abstract: "Evicts images, the least recently used first.",
+        discussion: """
+            Down to the low watermark, or down to --budget, which is not kept. Documents stay.
+
+            Example: avatars trim --budget 100MB
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp("How many bytes may stay, such as 64MB.", valueName: "bytes"),
+        transform: ByteAmount.parse
+    )
+    var budget: Int?
+
+    @Flag(help: "Change nothing; say what would be evicted.")
+    var dryRun = false
+
+    @OptionGroup(title: "Everywhere") var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await store.withStore(dryRun ? .readOnly : .readWrite) { store in
+            let evicted = try await dryRun ? store.trimPreview(to: budget) : store.trim(to: budget)
+            let now = try store.statistics()
+            let bytes = now.cachesBytes - (dryRun ? evicted.bytes : 0)
+            let json = JSON.object([
+                "evicted": JSON(evicted.files),
+                "bytesFreed": JSON(evicted.bytes),
+                "bytes": JSON(bytes),
+                "budgetBytes": JSON(now.budgetBytes),
+                "lowWatermarkBytes": JSON(now.lowWatermarkBytes),
+            ])
+            let gone = "\(Wording.count(evicted.files, "file")) (\(Wording.size(evicted.bytes)))"
+            let rest = "\(Wording.size(bytes)) of \(Wording.size(now.budgetBytes))"
+            let sentence = dryRun ? "Would evict \(gone); \(rest) would be in use." : "Evicted \(gone); \(rest) in use."
+            try Console.output.write(output.json ? json.line : sentence + "\n")
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import ArgumentParser
+import AvatarStore
+import Logging
+
+/// Which store, and how much is said: the options of every command.
+struct StoreOptions: ParsableArguments {
+    @Option(
+        name: .customLong("store"),
+        help: ArgumentHelp(
+            "One directory for everything. Default: $AVATARS_STORE, else the places of this system for caches and data.",
+            valueName: "dir"
+        )
+    )
+    var directory: String?
+
+    @Flag(help: "No progress and no notes; warnings and errors stay.")
+    var quiet = false
+
+    @Flag(help: "Log to standard error.")
+    var verbose = false
+
+    func validate() throws {
+        if directory?.isEmpty == true { throw ValidationError("--store names no directory.") }
+    }
+
+    /// Where the store has its parts.
+    var layout: StoreLayout { StoreLocation(directory: directory).layout }
+
+    /// Says something that `--quiet` keeps back.
+    func note(_ text: String) {
+        if !quiet { Message.note(text) }
+    }
+
+    /// Opens the store, runs `body` and closes the store.
+    ///
+    /// - Parameter configure: changes how the store is opened.
+    func withStore<Result>(
+        _ access: AvatarStore.Configuration.Access,
+        configure: (inout AvatarStore.Configuration) throws -> Void = { _ in },
+        _ body: (AvatarStore) async throws -> Result
+    ) async throws -> Result {
+        var configuration = configuration(access)
+        try configure(&configuration)
+        return try await Self.run(body, with: try await AvatarStore.open(configuration))
+    }
+
+    /// As `withStore(.readWrite)`; a store that cannot be written is opened for reading instead, with a warning.
+    func withStoreForReads<Result>(
+        configure: (inout AvatarStore.Configuration) throws -> Void,
+        _ body: (AvatarStore) async throws -> Result
+    ) async throws -> Result {
+        var configuration = configuration(.readWrite)
+        try configure(&configuration)
+        return try await Self.run(body, with: try await openForReads(configuration))
+    }
+
+    private func openForReads(_ configuration: AvatarStore.Configuration) async throws -> AvatarStore {
+        do {
+            return try await AvatarStore.open(configuration)
+        } catch let unwritable as AvatarStoreError where unwritable.code == .readOnly {
+            var configuration = configuration
+            configuration.access = .readOnly
+            do {
+                let store = try await AvatarStore.open(configuration)
+                Message.warning("\(unwritable.message) Only what is stored can be given.")
+                return store
+            } catch let error as AvatarStoreError where error.code == .noStore {
+                throw unwritable
+            }
+        }
+    }
+
+    private static func run<Result>(
+        _ body: (AvatarStore) async throws -> Result,
+        with store: AvatarStore
+    ) async throws -> Result {
+        let result: Result
+        do {
+            result = try await body(store)
+        } catch {
+            let failure = error
+            do {
+                try await store.close()
+            } catch {
+                store.configuration.logger.warning("the store could not be closed", metadata: ["error": "\(error)"])
+            }
+            throw failure
+        }
+        try await store.close()
+        return result
+    }
+
+    private func configuration(_ access: AvatarStore.Configuration.Access) -> AvatarStore.Configuration {
+        var configuration = AvatarStore.Configuration(layout: layout)
+        configuration.access = access
+        if verbose {
+            configuration.logger = Logger(label: "avatars") { StreamLogHandler.standardError(label: $0) }
+            configuration.logger.logLevel = .debug
+            configuration.logger.debug("opening the store", metadata: ["index": "\(configuration.layout.indexPath)"])
+        }
+        return configuration
+    }
+}
+
+/// `--json`, for the commands that print data.
+struct OutputOptions: ParsableArguments {
+    @Flag(help: "Print JSON instead of text for people.")
+    var json = false
+}

@@ -1,0 +1,61 @@
+import AvatarStore
+import Foundation
+
+extension AvatarDetails {
+    /// All fields; `localFile` is absolute.
+    var json: JSON {
+        var fields = overview.fields
+        fields["localFile"] = JSON(localFile)
+        fields["filePresent"] = JSON(isFilePresent)
+        fields["sha256"] = JSON(sha256)
+        fields["mediaType"] = JSON(mediaType)
+        fields["width"] = JSON(width)
+        fields["height"] = JSON(height)
+        fields["lastModified"] = JSON(lastModified)
+        fields["responseFields"] = JSON(responseLines)
+        fields["fetchedAt"] = JSON(fetched)
+        fields["nextCheck"] = JSON(nextCheck)
+        fields["failure"] = JSON(failure?.rawValue)
+        fields["failureCount"] = JSON(failureCount)
+        fields["sharedWith"] = JSON(sharedWith.map(\.rawValue))
+        fields["reasons"] = JSON(reasons)
+        return .object(fields)
+    }
+
+    /// The fields that have a value, and the reasons below them.
+    var text: String {
+        var facts = Facts()
+        facts.add("key", overview.key)
+        if overview.sourceURL != overview.key { facts.add("source", overview.sourceURL) }
+        facts.add("state", overview.state, EntryState(rawValue: overview.state)?.colour)
+        addFile(to: &facts)
+        facts.add("class", overview.storageClass)
+        facts.add("owners", overview.owners.isEmpty ? nil : overview.owners.joined(separator: ", "))
+        facts.add("shared with", sharedWith.isEmpty ? nil : sharedWith.map(\.rawValue).joined(separator: ", "))
+        addOrigin(to: &facts)
+        return facts.text + reasons.map { "\n" + $0 }.joined() + "\n"
+    }
+
+    private var responseLines: [String] {
+        (responseFields ?? "").split(separator: "\n").map(String.init)
+    }
+
+    private func addFile(to facts: inout Facts) {
+        facts.add("file", localFile)
+        if localFile != nil, !isFilePresent { facts.add("", "the file is gone", .red) }
+        facts.add("size", overview.sizeBytes.map { "\(Wording.size($0)) (\($0) bytes)" })
+        if let mediaType, let width, let height { facts.add("image", "\(mediaType), \(width)×\(height)") }
+        facts.add("sha256", sha256)
+        facts.add("last access", overview.lastAccess.map { Wording.age(ofISO8601: $0) })
+    }
+
+    private func addOrigin(to facts: inout Facts) {
+        facts.add("etag", overview.etag)
+        facts.add("modified", lastModified)
+        for (number, line) in responseLines.enumerated() { facts.add(number == 0 ? "answered" : "", line) }
+        facts.add("fetched", fetched.map { Wording.age(of: $0.date) })
+        facts.add("checked", overview.checkedAt.map { Wording.age(ofISO8601: $0) })
+        facts.add("next check", nextCheck.map { Wording.age(of: $0.date) })
+        if let failure { facts.add("failure", "\(failure)" + (failureCount > 1 ? ", \(failureCount) times in a row" : ""), .red) }
+    }
+}

@@ -1,0 +1,60 @@
+import AvatarStore
+import Foundation
+
+/// A JSON value. Objects are written with all their fields, absent values as null, in alphabetical order.
+enum JSON: Encodable, Sendable {
+    case null
+    case boolean(Bool)
+    case integer(Int)
+    case number(Double)
+    case text(String)
+    case array([JSON])
+    case object([String: JSON])
+
+    init(_ value: Bool) { self = .boolean(value) }
+
+    init(_ value: Int?) { self = value.map(JSON.integer) ?? .null }
+
+    init(_ value: String?) { self = value.map(JSON.text) ?? .null }
+
+    init(_ value: Timestamp?) { self = value.map { .text($0.iso8601) } ?? .null }
+
+    init(_ values: [String]) { self = .array(values.map(JSON.text)) }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .boolean(let value): try container.encode(value)
+        case .integer(let value): try container.encode(value)
+        case .number(let value): try container.encode(value)
+        case .text(let value): try container.encode(value)
+        case .array(let values): try container.encode(values)
+        case .object(let fields): try container.encode(fields)
+        }
+    }
+
+    /// The value on one line, with a line feed at its end.
+    var line: String {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
+        }
+    }
+
+    /// Writes the value to standard output, on one line.
+    func print() throws {
+        try Console.output.write(line)
+    }
+}
+
+extension Timestamp {
+    /// UTC, with milliseconds: `2025-03-09T14:05:07.250Z`.
+    var iso8601: String {
+        let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+        let fraction = rest < 0 ? rest + 1000 : rest
+        let whole = Date(timeIntervalSince1970: Double(rest < 0 ? seconds - 1 : seconds))
+        return whole.formatted(.iso8601).dropLast() + String(format: ".%03dZ", Int(fraction))
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+
+/// How sizes and times are written for people.
+enum Wording {
+    /// `822 B`, `12.4 MB`: decimal units, as disks and networks are sold.
+    static func size(_ bytes: Int) -> String {
+        guard bytes >= 1000 else { return "\(bytes) B" }
+        var value = Double(bytes)
+        var unit = ""
+        for next in ["kB", "MB", "GB", "TB", "PB", "EB"] {
+            value /= 1000
+            unit = next
+            // 999.96 would be written as 1000.0.
+            if value < 999.95 { break }
+        }
+        return String(format: "%.1f ", value) + unit
+    }
+
+    /// `3 min ago`, `in 5 h`.
+    static func age(of date: Date, now: Date = Date()) -> String {
+        let seconds = Int(now.timeIntervalSince(date).rounded())
+        guard abs(seconds) >= 1 else { return "just now" }
+        let span = span(seconds: abs(seconds))
+        return seconds > 0 ? "\(span) ago" : "in \(span)"
+    }
+
+    /// `45 s`, `3 min`, `5 h`, `12 days`.
+    static func span(seconds: Int) -> String {
+        switch seconds {
+        case ..<60: "\(seconds) s"
+        case ..<3600: "\(seconds / 60) min"
+        case ..<86_400: "\(seconds / 3600) h"
+        case ..<172_800: "1 day"
+        default: "\(seconds / 86_400) days"
+        }
+    }
+
+    /// The age of a time in the spelling of the index; the text itself if it is none.
+    static func age(ofISO8601 text: String?, now: Date = Date()) -> String {
+        guard let text else { return "–" }
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        // Only an index that was changed by hand holds another spelling, which is then shown as it is.
+        guard let date = try? style.parse(text) else { return text }
+        return age(of: date, now: now)
+    }
+
+    /// `1 file`, `2 files`.
+    static func count(_ number: Int, _ noun: String) -> String {
+        "\(number) \(noun)\(number == 1 ? "" : "s")"
+    }
+
+    /// `text` without what would leave its line or command a terminal; names may hold anything.
+    static func oneLine(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { scalar in
+                    switch scalar.properties.generalCategory {
+                    case .control, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
+                    default: scalar
+                    }
+                }
+            )
+        )
+    }
+}

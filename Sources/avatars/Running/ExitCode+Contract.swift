@@ -1,0 +1,23 @@
+import ArgumentParser
+import AvatarStore
+
+/// The exit codes that scripts rely on. The parser's own `validationFailure` is 64.
+extension ExitCode {
+    /// Done, but some entries failed, or one that was named is not there.
+    static let someFailed = ExitCode(1)
+    /// Nothing could be done: unreadable input, or the store cannot be opened or written.
+    static let couldNotRun = ExitCode(2)
+    /// Another sync is running.
+    static let syncIsRunning = ExitCode(75)
+}
+
+extension AvatarStoreError {
+    /// The exit code of a command that ends with this error.
+    var exitCode: ExitCode {
+        switch code {
+        case .noSuchEntry, .fetchFailed, .imageRefused, .overBudget, .unsupportedURL, .invalidKey: .someFailed
+        case .syncIsRunning: .syncIsRunning
+        default: .couldNotRun
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import AvatarCore
+import AvatarFiles
+import Foundation
+import Testing
+
+@Suite struct DirectoryTests {
+    @Test func aRootIsMadeWithItsParents() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/one/two/three"
+
+            let root = try Directory.makeRoot(path, mode: 0o750)
+
+            #expect(root.path == path)
+            for made in ["/one", "/one/two", "/one/two/three"] {
+                #expect(try permissions(of: directory + made) == 0o750)
+            }
+        }
+    }
+
+    @Test func aRootThatIsThereStaysAsItIs() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/root"
+            try Data([1]).write(to: URL(filePath: Directory.makeRoot(path, mode: 0o700).path + "/file"))
+
+            let root = try Directory.makeRoot(path, mode: 0o755)
+
+            #expect(try root.names() == ["file"])
+            #expect(try permissions(of: path) == 0o700)
+        }
+    }
+
+    @Test func aParentMayBeASymbolicLink() throws {
+        try withTemporaryDirectory { directory in
+            try FileManager.default.createDirectory(atPath: directory + "/real", withIntermediateDirectories: false)
+            try FileManager.default.createSymbolicLink(
+                atPath: directory + "/link",
+                withDestinationPath: directory + "/real"
+            )
+
+            _ = try Directory.makeRoot(directory + "/link/root", mode: 0o700)
+
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory + "/real") == ["root"])
+        }
+    }
+
+    /// What may be in the way of a root.
+    enum Obstacle: String, CaseIterable {
+        case symbolicLink = "is a symbolic link"
+        case danglingLink = "is a symbolic link;"
+        case file = "is not a directory"
+        case parentIsAFile = "one of its parents is a file"
+    }
+
+    @Test(arguments: Obstacle.allCases)
+    func whatIsNoDirectoryIsRefusedByName(obstacle: Obstacle) throws {
+        try withTemporaryDirectory { directory in
+            let path = try place(obstacle, in: directory)
+
+            let error = try #require(thrownError { _ = try Directory.makeRoot(path, mode: 0o700) })
+
+            #expect(error.code == .unusableRoot)
+            #expect(error.message.contains(path) && error.message.contains(obstacle.rawValue), "\(error.message)")
+        }
+    }
+
+    @Test func aMissingRootIsNotMadeByOpeningIt() throws {
+        try withTemporaryDirectory { directory in
+            let error = thrownError { _ = try Directory.openRoot(directory + "/none") }
+
+            #expect(error?.code == .storage)
+            #expect(error?.message.contains(directory + "/none") == true)
+            #expect(!FileManager.default.fileExists(atPath: directory + "/none"))
+        }
+    }
+
+    @Test func namesAreReadAnewEachTime() throws {
+        try withTemporaryDirectory { directory in
+            let folder = try Directory(opening: directory)
+            #expect(try folder.names() == [])
+
+            for name in ["b", ".hidden", "Zoë 🦊"] { try Data().write(to: URL(filePath: directory + "/" + name)) }
+
+            #expect(try folder.names().sorted() == [".hidden", "Zoë 🦊", "b"])
+            #expect(try folder.names().count == 3)
+        }
+    }
+
+    @Test func aFolderThatHoldsAFolderIsNotRemoved() throws {
+        try withTemporaryDirectory { directory in
+            let inner = directory + "/outer/inner"
+            try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: true)
+
+            #expect(throws: SystemCallError.self) { try Directory(opening: directory).removeFolder("outer") }
+
+            #expect(FileManager.default.fileExists(atPath: inner))
+        }
+    }
+
+    @Test func theFileSystemHasRoom() throws {
+        try withTemporaryDirectory { directory in
+            let bytes = try Directory(opening: directory).freeBytes()
+            #expect(bytes > 0)
+        }
+    }
+
+    private func place(_ obstacle: Obstacle, in directory: String) throws -> String {
+        let path = directory + "/root"
+        switch obstacle {
+        case .symbolicLink:
+            try FileManager.default.createDirectory(atPath: directory + "/real", withIntermediateDirectories: false)
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: directory + "/real")
+        case .danglingLink:
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: directory + "/none")
+        case .file:
+            try Data([1]).write(to: URL(filePath: path))
+        case .parentIsAFile:
+            try Data([1]).write(to: URL(filePath: path))
+            return path + "/below/it"
+        }
+        return path
+    }
+}
+
+@Suite struct DiskUsageTests {
+    @Test func everythingBelowAFolderCounts() throws {
+        try withPlaces { places in
+            _ = try places.publish([UInt8](repeating: 1, count: 5000), as: "ab/1.png")
+            _ = try places.publish([1, 2, 3], as: "cd/2.png")
+            let outside = places.staging.path
+            try FileManager.default.createSymbolicLink(
+                atPath: places.root.path + "/cd/link",
+                withDestinationPath: outside
+            )
+
+            let usage = DiskUsage(folder: places.root.path)
+
+            // A link counts as itself, the length of its target's name.
+            #expect(usage.bytes == 5003 + outside.utf8.count)
+            #expect(usage.allocatedBytes >= 5000 && usage.allocatedBytes % 512 == 0)
+            #expect(DiskUsage(file: places.root.path + "/ab/1.png").bytes == 5000)
+        }
+    }
+
+    @Test func whatIsNotThereTakesNothing() throws {
+        try withTemporaryDirectory { directory in
+            #expect(DiskUsage(folder: directory + "/none").bytes == 0)
+            #expect(DiskUsage(file: directory + "/none").allocatedBytes == 0)
+            #expect(DiskUsage(folder: directory).bytes == 0)
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import AvatarCore
+import AvatarFiles
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// A call that fails is an error that says which, where and why, and leaves nothing behind.
+@Suite struct FailureTests {
+    static let codes: [(Int32, AvatarStoreError.Code, String)] = [
+        (ENOSPC, .diskFull, "The disk is full"),
+        (EDQUOT, .diskFull, "The disk is full"),
+        (EACCES, .readOnly, "cannot be written"),
+        (EROFS, .readOnly, "cannot be written"),
+        (EPERM, .readOnly, "cannot be written"),
+        (EIO, .storage, "failed"),
+    ]
+
+    @Test(arguments: codes)
+    func aFailedWriteLeavesNothing(number: Int32, code: AvatarStoreError.Code, words: String) throws {
+        try withPlaces { places in
+            do {
+                let file = try places.files.stage()
+                places.system.fail(.write, 2, with: number)
+                try file.write([1, 2, 3])
+
+                let error = try #require(thrownError { try file.write([4]) })
+
+                #expect(error.code == code)
+                #expect(error.failure == .storage)
+                #expect((error.underlying as? SystemCallError)?.number == number)
+                for part in [words, "write", places.staging.path, String(cString: strerror(number))] {
+                    #expect(error.message.contains(part), "\(error.message)")
+                }
+                // What did not arrive is not counted.
+                #expect(file.byteCount == 3)
+            }
+            #expect(try places.stagedNames == [])
+        }
+    }
+
+    @Test(arguments: codes)
+    func aFileThatCannotBeStagedLeavesNothing(number: Int32, code: AvatarStoreError.Code, words: String) throws {
+        try withPlaces { places in
+            places.system.fail(.open, with: number)
+
+            let error = thrownError { _ = try places.files.stage() }
+
+            #expect(error?.code == code)
+            let names = try places.stagedNames
+            #expect(names == [])
+        }
+    }
+
+    @Test(arguments: codes)
+    func aFailedRenameKeepsTheFileStaged(number: Int32, code: AvatarStoreError.Code, words: String) throws {
+        try withPlaces { places in
+            let image = try places.stage([1])
+            try FileManager.default.createDirectory(
+                atPath: places.root.path + "/ab",
+                withIntermediateDirectories: false
+            )
+            places.system.fail(.rename, with: number)
+
+            let error = thrownError { try places.files.publish(image, as: "ab/1.png", isDurable: true) }
+
+            #expect(error?.code == code)
+            #expect(error?.message.contains("ab/1.png") == true)
+            #expect(try places.publishedNames == ["ab"])
+            #expect(try places.stagedNames == [image.name])
+            try places.files.publish(image, as: "ab/1.png", isDurable: true)
+            #expect(try places.publishedNames == ["ab", "ab/1.png"])
+        }
+    }
+
+    @Test func aFolderThatCannotBeMadeKeepsTheFileStaged() throws {
+        try withPlaces { places in
+            let image = try places.stage([1])
+            places.system.fail(.makeDirectory, with: ENOSPC)
+
+            let error = thrownError { try places.files.publish(image, as: "ab/1.png", isDurable: false) }
+
+            #expect(error?.code == .diskFull)
+            #expect(try places.publishedNames == [])
+            #expect(try places.stagedNames == [image.name])
+        }
+    }
+
+    /// The bytes, the root that got a new folder, and that folder: each is needed for a file to survive a power loss.
+    @Test(arguments: 1...3)
+    func aFileThatCannotBeMadeDurableIsAnError(count: Int) throws {
+        try withPlaces(.documents) { places in
+            let image = try places.stage([1])
+            places.system.fail(.synchronize, count, with: EIO)
+
+            let error = thrownError {
+                try places.files.synchronize(image)
+                try places.files.publish(image, as: "ab/1.png", isDurable: true)
+            }
+
+            #expect(error?.code == .storage)
+            #expect(error?.message.contains("synchronize") == true)
+        }
+    }
+
+    @Test func whatNeedNotBeDurableIsNotSynchronised() throws {
+        try withPlaces { places in
+            places.system.fail(.synchronize, with: EIO)
+
+            let file = try places.publish([1])
+            #expect(try StoredFiles(root: places.root).read(file) == [1])
+        }
+    }
+
+    @Test func aFileThatCannotBeUnlinkedIsAnErrorAndStays() throws {
+        try withPlaces { places in
+            let file = try places.publish([1])
+            places.system.fail(.unlink, with: EACCES)
+
+            #expect(thrownError { try places.files.unlink(file.path) }?.code == .readOnly)
+
+            #expect(try StoredFiles(root: places.root).read(file) == [1])
+        }
+    }
+
+    @Test func aStagingFolderThatCannotBeMadeIsAnError() throws {
+        try withTemporaryDirectory { directory in
+            let system = FailingFileSystem()
+            system.fail(.makeDirectory, with: EROFS)
+            let folder = try Directory(opening: directory)
+
+            let error = thrownError {
+                _ = try FileStore(
+                    .caches,
+                    root: folder,
+                    staging: folder,
+                    holder: Holder(in: folder),
+                    fileMode: 0o600,
+                    fileSystem: system
+                )
+            }
+
+            #expect(error?.code == .readOnly)
+        }
+    }
+
+    /// The real call, on the device that is always full (full(4)).
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+    func aFullDiskIsReportedAsSuch() throws {
+        let folder = try Directory(opening: "/dev")
+        let system = LocalFileSystem()
+        let file = try system.open("full", in: folder.descriptor, flags: O_WRONLY, mode: 0)
+        defer { close(file) }
+
+        let error = #expect(throws: SystemCallError.self) {
+            try [UInt8](repeating: 1, count: 10).withUnsafeBytes { try system.write($0, to: file, named: "/dev/full") }
+        }
+
+        #expect(error?.number == ENOSPC)
+        #expect(error?.storeError.code == .diskFull)
+    }
+}

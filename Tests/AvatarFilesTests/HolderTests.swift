@@ -1,0 +1,124 @@
+import AvatarCore
+import AvatarFiles
+import Foundation
+import Testing
+
+/// A lock belongs to an open file, not to a process: what is let go of here is as dead as a process that ended.
+@Suite struct HolderTests {
+    @Test func aLiveHolderIsNotTakenOver() throws {
+        try withStaging { staging in
+            let holder = try Holder(in: staging)
+
+            #expect(holder.name.wholeMatch(of: /[0-9a-f]{16}/) != nil)
+            #expect(try Holder.isAlive(holder.name, in: staging))
+            #expect(try Holder.takeOver(holder.name, in: staging) == nil)
+            #expect(try Holder.isAlive(holder.name, in: staging))
+            #expect(try permissions(of: "\(staging.path)/\(holder.name).lock") == 0o600)
+        }
+    }
+
+    @Test func aDeadHolderIsTakenOverByOne() throws {
+        try withStaging { staging in
+            let name = try makeDeadHolder(in: staging)
+            #expect(try !Holder.isAlive(name, in: staging))
+
+            let heir = try #require(try Holder.takeOver(name, in: staging))
+
+            #expect(heir.name == name)
+            #expect(try Holder.takeOver(name, in: staging) == nil)
+            #expect(try Holder.isAlive(name, in: staging))
+            withExtendedLifetime(heir) {}
+        }
+    }
+
+    @Test func anHeirThatDiesLeavesTheNameToTheNext() throws {
+        try withStaging { staging in
+            let name = try makeDeadHolder(in: staging)
+            do {
+                let heir = try #require(try Holder.takeOver(name, in: staging))
+                #expect(try Holder.takeOver(name, in: staging) == nil)
+                withExtendedLifetime(heir) {}
+            }
+
+            let next = try Holder.takeOver(name, in: staging)
+
+            #expect(next?.name == name)
+        }
+    }
+
+    @Test func aNameThatWasGivenUpIsGone() throws {
+        try withStaging { staging in
+            let name = try makeDeadHolder(in: staging)
+            try #require(try Holder.takeOver(name, in: staging)).release()
+
+            #expect(try Holder.names(in: staging) == [])
+            #expect(try !Holder.isAlive(name, in: staging))
+        }
+    }
+
+    /// The lock file went with the staging folder; what names the holder is still to be finished.
+    @Test func aHolderWithoutALockFileIsDead() throws {
+        try withStaging { staging in
+            #expect(try !Holder.isAlive("0123456789abcdef", in: staging))
+            #expect(try Holder.names(in: staging) == [])
+
+            let heir = try Holder.takeOver("0123456789abcdef", in: staging)
+
+            #expect(heir?.name == "0123456789abcdef")
+        }
+    }
+
+    @Test func deadAndLiveHoldersAreListedAndNothingElse() throws {
+        try withStaging { staging in
+            let dead = try makeDeadHolder(in: staging)
+            let alive = try Holder(in: staging)
+            try Data().write(to: URL(filePath: staging.path + "/caches.store-id"))
+            try FileManager.default.createDirectory(
+                atPath: "\(staging.path)/\(dead)",
+                withIntermediateDirectories: false
+            )
+
+            #expect(try Holder.names(in: staging).sorted() == [dead, alive.name].sorted())
+        }
+    }
+
+    @Test func holdersHaveNamesOfTheirOwn() throws {
+        try withStaging { staging in
+            let holders = try (0..<50).map { _ in try Holder(in: staging) }
+
+            #expect(Set(holders.map(\.name)).count == 50)
+            #expect(try Holder.names(in: staging).count == 50)
+        }
+    }
+
+    /// `flock(1)` exits with 1 if it does not get the lock.
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/flock")))
+    func anotherProcessFindsTheLockHeldOrFree() throws {
+        try withStaging { staging in
+            let dead = try makeDeadHolder(in: staging)
+            let alive = try Holder(in: staging)
+
+            #expect(try statusOfLocking(alive.name, in: staging) == 1)
+            #expect(try statusOfLocking(dead, in: staging) == 0)
+            withExtendedLifetime(alive) {}
+        }
+    }
+
+    private func statusOfLocking(_ name: String, in staging: Directory) throws -> Int32 {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/flock")
+        process.arguments = ["--nonblock", "\(staging.path)/\(name).lock", "true"]
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
+    /// Takes a name and lets go of it, as a process that ends does.
+    private func makeDeadHolder(in staging: Directory) throws -> String {
+        try Holder(in: staging).name
+    }
+
+    private func withStaging(_ body: (Directory) throws -> Void) throws {
+        try withTemporaryDirectory { try body(Directory(opening: $0)) }
+    }
+}

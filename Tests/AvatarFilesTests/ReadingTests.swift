@@ -1,0 +1,93 @@
+import AvatarCore
+import AvatarFiles
+import Foundation
+import Testing
+
+@Suite struct ReadingTests {
+    @Test(arguments: [1, 4096, 1_000_000])
+    func aReadGivesTheExactBytes(length: Int) throws {
+        try withPlaces { places in
+            let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+            let file = try places.publish(bytes)
+            let stored = StoredFiles(root: places.root)
+
+            #expect(try stored.read(file) == bytes)
+            #expect(stored.contains(file))
+            #expect(stored.path(of: file) == places.root.path + "/ab/file.png")
+            #expect(try Data(contentsOf: URL(filePath: stored.path(of: file))) == Data(bytes))
+        }
+    }
+
+    /// What may have happened to a file that the index knows.
+    enum Damage: CaseIterable {
+        case removed, folderRemoved, folderIsAFile, cutShort, grown, emptied, symbolicLink, directory
+    }
+
+    @Test(arguments: Damage.allCases)
+    func whatIsNoLongerTheIndexedFileIsAMiss(damage: Damage) throws {
+        try withPlaces { places in
+            let file = try places.publish([UInt8](repeating: 9, count: 100))
+            let path = places.root.path + "/" + file.path
+            try inflict(damage, on: path)
+            let stored = StoredFiles(root: places.root)
+
+            #expect(try stored.read(file) == nil)
+            #expect(try stored.withDescriptor(of: file) { $0 } == nil)
+            #expect(!stored.contains(file))
+        }
+    }
+
+    /// A directory has a length too.
+    @Test func aDirectoryOfTheIndexedLengthIsAMiss() throws {
+        try withPlaces { places in
+            let path = places.root.path + "/ab"
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            let size = try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
+            let stored = StoredFiles(root: places.root)
+
+            #expect(!stored.contains(.sample("ab", size)))
+            #expect(try stored.read(.sample("ab", size)) == nil)
+            #expect(try stored.withDescriptor(of: .sample("ab", size)) { $0 } == nil)
+        }
+    }
+
+    @Test func aLentDescriptorOutlivesTheName() throws {
+        try withPlaces { places in
+            let file = try places.publish([5, 6, 7])
+
+            let bytes = try StoredFiles(root: places.root).withDescriptor(of: file) { descriptor in
+                try places.files.unlink(file.path)
+                _ = try places.publish([1, 1, 1], as: file.path)
+                return try FileHandle(fileDescriptor: descriptor, closeOnDealloc: false).readToEnd()
+            }
+
+            #expect(bytes == Data([5, 6, 7]))
+        }
+    }
+
+    private func inflict(_ damage: Damage, on path: String) throws {
+        let manager = FileManager.default
+        let folder = URL(filePath: path).deletingLastPathComponent().path
+        switch damage {
+        case .removed:
+            try manager.removeItem(atPath: path)
+        case .folderRemoved:
+            try manager.removeItem(atPath: folder)
+        case .folderIsAFile:
+            try manager.removeItem(atPath: folder)
+            try Data([1]).write(to: URL(filePath: folder))
+        case .cutShort:
+            try Data(repeating: 9, count: 99).write(to: URL(filePath: path))
+        case .grown:
+            try Data(repeating: 9, count: 101).write(to: URL(filePath: path))
+        case .emptied:
+            try Data().write(to: URL(filePath: path))
+        case .symbolicLink:
+            try manager.moveItem(atPath: path, toPath: path + ".moved")
+            try manager.createSymbolicLink(atPath: path, withDestinationPath: path + ".moved")
+        case .directory:
+            try manager.removeItem(atPath: path)
+            try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
+        }
+    }
+}

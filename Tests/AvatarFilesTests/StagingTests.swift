@@ -1,0 +1,126 @@
+import AvatarCore
+import AvatarFiles
+import Crypto
+import Foundation
+import Testing
+
+@Suite struct StagingTests {
+    @Test(arguments: [[], [0], [1], [64], [1, 63, 64, 65, 100_000], [0, 5, 0]])
+    func digestAndSizeAreThoseOfAllChunks(lengths: [Int]) throws {
+        try withPlaces { places in
+            let chunks = lengths.enumerated().map { number, length in
+                (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) }
+            }
+            let file = try places.files.stage()
+            for chunk in chunks { try file.write(chunk) }
+
+            let image = file.finish(as: .sample)
+
+            let bytes = chunks.flatMap(\.self)
+            #expect(image.sizeBytes == bytes.count)
+            #expect(image.sha256 == Array(SHA256.hash(data: bytes)))
+            #expect(image.storageClass == .caches)
+            #expect(image.image == .sample)
+            #expect(try places.files.read(image) == bytes)
+        }
+    }
+
+    /// FIPS 180-4 has this digest as its first example.
+    @Test func theDigestIsSHA256() throws {
+        try withPlaces { places in
+            let image = try places.stage(Array("abc".utf8))
+
+            #expect(
+                Hexadecimal.text(image.sha256) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+            )
+        }
+    }
+
+    @Test func whatIsWrittenCanBeLookedAtMeanwhile() throws {
+        try withPlaces { places in
+            let file = try places.files.stage()
+            try file.write([0, 1, 2, 3])
+            try file.write([4, 5])
+
+            #expect(file.byteCount == 6)
+            #expect(try file.bytes(at: 0, count: 6) == [0, 1, 2, 3, 4, 5])
+            #expect(try file.bytes(at: 3, count: 2) == [3, 4])
+            #expect(try file.bytes(at: 4, count: 100) == [4, 5])
+            #expect(try file.bytes(at: 6, count: 1) == [])
+            #expect(try file.bytes(at: 99, count: 1) == [])
+            #expect(try file.bytes(at: 2, count: 0) == [])
+
+            // Looking does not move where the next bytes go.
+            try file.write([6])
+            #expect(try file.bytes(at: 0, count: 7) == [0, 1, 2, 3, 4, 5, 6])
+        }
+    }
+
+    @Test func aFileThatIsNotFinishedLeavesNothing() throws {
+        try withPlaces { places in
+            do {
+                let file = try places.files.stage()
+                try file.write([1, 2, 3])
+                #expect(try places.stagedNames.count == 1)
+            }
+
+            #expect(try places.stagedNames == [])
+        }
+    }
+
+    @Test func aFinishedFileStaysUntilItIsDiscarded() throws {
+        try withPlaces { places in
+            let image = try places.stage([1, 2, 3])
+            #expect(try places.stagedNames == [image.name])
+
+            places.files.discard(image)
+
+            #expect(try places.stagedNames == [])
+            #expect(thrownError { _ = try places.files.read(image) }?.code == .storage)
+        }
+    }
+
+    @Test func filesAreStagedSideBySide() throws {
+        try withPlaces { places in
+            let (first, second) = try (places.files.stage(), places.files.stage())
+            try first.write([1])
+            try second.write([2])
+            try first.write([1])
+
+            let images = [first.finish(as: .sample), second.finish(as: .sample)]
+
+            #expect(try images.map { try places.files.read($0) } == [[1, 1], [2]])
+        }
+    }
+
+    @Test(arguments: [0o600, 0o640, 0o644] as [mode_t])
+    func aFileHasTheModeThatWasConfigured(mode: mode_t) throws {
+        try withPlaces(fileMode: mode) { places in
+            let image = try places.stage([1])
+            #expect(try permissions(of: "\(places.staging.path)/\(places.holder.name)/\(image.name)") == Int(mode))
+            #expect(try permissions(of: "\(places.staging.path)/\(places.holder.name)") == 0o700)
+
+            try places.files.publish(image, as: "ab/1.png", isDurable: false)
+
+            #expect(try permissions(of: places.root.path + "/ab/1.png") == Int(mode))
+            #expect(try permissions(of: places.root.path + "/ab") == Int(FileStore.directoryMode(for: mode)))
+        }
+    }
+
+    @Test(arguments: [(0o600, 0o700), (0o640, 0o750), (0o644, 0o755), (0o660, 0o770)] as [(mode_t, mode_t)])
+    func whoMayReadAFileMayLookIntoItsFolder(fileMode: mode_t, directoryMode: mode_t) {
+        #expect(FileStore.directoryMode(for: fileMode) == directoryMode)
+    }
+
+    @Test func theStagingFolderGoesWithItsFiles() throws {
+        try withPlaces { places in
+            _ = try places.stage([1])
+            _ = try places.stage([2])
+
+            try places.staging.removeFolder(places.holder.name)
+            try places.staging.removeFolder(places.holder.name)
+
+            #expect(try places.staging.names() == [places.holder.name + ".lock"])
+        }
+    }
+}

@@ -1,0 +1,55 @@
+-- A row of every kind, as the newest schema has them. Frozen into a golden file when a migration lands.
+
+INSERT INTO store (id, store_id, sync_holder) VALUES (1, '0123456789abcdef0123456789abcdef', '00112233aabbccdd');
+
+INSERT INTO setting (name, value) VALUES ('budget', 500000), ('low-watermark', 450000), ('keep-unowned', 0);
+
+INSERT INTO host (id, name, blocked_until_ms) VALUES
+    (1, 'img.example.com:443', 0),
+    (2, 'slow.example.org:8080', 1767225600000),
+    (3, 'xn--bcher-kva.example:443', 0);
+
+INSERT INTO file (id, storage_class, sha256, path, size_bytes, media_type, width, height, last_access_us) VALUES
+    (1, 0, CAST('0123456789abcdef0123456789abcd01' AS BLOB), '30/313233-00000000000000a1.png', 1000, 'image/png', 96, 96, 1767225600000001),
+    (2, 0, CAST('0123456789abcdef0123456789abcd02' AS BLOB), '30/313233-00000000000000a2.jpg', 2000, 'image/jpeg', 40, 30, 1767225601000000),
+    (3, 0, CAST('0123456789abcdef0123456789abcd03' AS BLOB), '30/313233-00000000000000a3.svg', 300, 'image/svg+xml', 0, 0, 1767225602999999),
+    (4, 1, CAST('0123456789abcdef0123456789abcd01' AS BLOB), '30/313233-00000000000000a4.png', 1000, 'image/png', 96, 96, 1767225603000000),
+    (5, 1, CAST('0123456789abcdef0123456789abcd05' AS BLOB), '30/313233-00000000000000a5.webp', 50, 'image/webp', 1, 1, 0);
+
+INSERT INTO pending_file (storage_class, path, size_bytes, holder) VALUES
+    (0, '41/424344-00000000000000b1.png', 700, '00112233aabbccdd'),
+    (0, '41/424344-00000000000000b2.gif', 70, 'ddccbbaa33221100'),
+    (1, '41/424344-00000000000000b3.png', 7, 'ddccbbaa33221100');
+
+INSERT INTO avatar
+    (id, key, source_url, host_id, storage_class, file_id, absence, etag, last_modified, response_fields, response_ms,
+        response_delay_ms, fetched_ms, checked_ms, fresh_until_ms, next_check_ms, failure, failure_count)
+VALUES
+    -- fresh until the year 9999, and a second entry that shares its file
+    (1, 'https://img.example.com/anna.png', NULL, 1, 0, 1, NULL, '"a1"', 'Thu, 01 Jan 2026 00:00:00 GMT',
+        'cache-control: max-age=60' || char(10) || 'date: Thu, 01 Jan 2026 00:00:00 GMT', 1767225600000, 12,
+        1767225600000, 1767225600000, 253402300799000, 253402300799000, NULL, 0),
+    (2, 'https://img.example.com/logo.png?size=96', NULL, 1, 0, 1, NULL, 'W/"a2"', NULL, NULL, NULL, NULL,
+        1767225600000, 1767225600000, 253402300799000, 253402300799000, NULL, 0),
+    -- stale; under a caller's own key
+    (3, 'crm/42 "Zoë" 🦊', 'https://img.example.com/zoe.jpg?signature=1', 1, 0, 2, NULL, NULL, NULL, NULL, NULL, NULL,
+        1767225601000, 1767225601000, 1767225602000, 1767225602000, NULL, 0),
+    -- failing, with and without a file
+    (4, 'http://slow.example.org:8080/ben.svg', NULL, 2, 0, 3, NULL, '"b"', NULL, NULL, NULL, NULL,
+        1767225602000, 1767225702000, 1767225602000, 1767229302000, 'serverError', 3),
+    (5, 'http://slow.example.org:8080/never.png', NULL, 2, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+        NULL, 1767225702000, NULL, 1767229302000, 'notImage', 1),
+    -- gone at the origin, the last good image kept as a document
+    (6, 'https://xn--bcher-kva.example/shop.png', NULL, 3, 1, 4, NULL, '"c"', NULL, NULL, NULL, NULL,
+        1767225603000, 1767225703000, 1767225604000, 1767312003000, 'gone', 2),
+    -- evicted, and missing
+    (7, 'https://img.example.com/evicted.png', NULL, 1, 0, NULL, 'evicted', NULL, NULL, NULL, NULL, NULL,
+        1767225600000, 1767225600000, 1767225600000, 1767225600000, NULL, 0),
+    (8, 'https://img.example.com/missing.png', NULL, 1, 0, NULL, 'missing', NULL, NULL, NULL, NULL, NULL,
+        1767225600000, 1767225600000, 253402300799000, 1767225600000, NULL, 0),
+    -- own images
+    (9, 'name:logo', NULL, NULL, 1, 5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0),
+    (10, 'contact:dora#2', NULL, NULL, 0, 2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0);
+
+INSERT INTO owner (contact, avatar_id) VALUES
+    ('anna', 1), ('anna', 9), ('ben', 4), ('ben', 2), ('zoë''s "id"', 3), ('dora', 10), ('dora', 2);

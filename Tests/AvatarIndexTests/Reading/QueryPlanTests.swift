@@ -1,0 +1,178 @@
+import AvatarCore
+import GRDBSQLite
+import Testing
+
+@testable import AvatarIndex
+
+/// No hot statement walks a table or sorts: what it costs must not grow with the store.
+@Suite struct QueryPlanTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// What the plan has to rely on.
+        let indexes: [String]
+        /// Whether it sorts what it found: the few rows of one contact or one file.
+        let sorts: Bool
+        let run: @Sendable (AvatarIndex) throws -> Void
+
+        init(
+            _ testDescription: String,
+            _ indexes: String...,
+            sorts: Bool = false,
+            run: @escaping @Sendable (AvatarIndex) throws -> Void
+        ) {
+            self.testDescription = testDescription
+            self.indexes = indexes
+            self.sorts = sorts
+            self.run = run
+        }
+    }
+
+    private static let key = AvatarKey.stored("https://example.com/a.png")
+    private static let now = Timestamp(milliseconds: 1000)
+
+    static let reads = [
+        Case("hit", "sqlite_autoindex_avatar_1 (key=?)", "file USING INTEGER PRIMARY KEY") { _ = try $0.hit(for: key) },
+        Case("entry", "sqlite_autoindex_avatar_1 (key=?)", "file USING INTEGER PRIMARY KEY") {
+            _ = try $0.entry(for: key)
+        },
+        Case("entries", "sqlite_autoindex_avatar_1 (key=?)") { _ = try $0.entries(for: [key]) },
+        Case("overview", "sqlite_autoindex_avatar_1 (key=?)", "owner_by_avatar (avatar_id=?)") {
+            _ = try $0.overview(of: key)
+        },
+        Case("due hosts", "host_by_next_check (next_check_ms<?)") { _ = try $0.dueHosts(at: now) },
+        Case("due entries", "avatar_due (host_id=? AND next_check_ms>? AND next_check_ms<?)") { index in
+            let host = DueHost(id: 1, name: "example.com:443", blockedUntil: now)
+            var position = DuePosition()
+            _ = try index.dueEntries(of: host, at: now, after: &position, limit: 10)
+        },
+        Case("due count", "avatar_due (host_id=? AND next_check_ms>? AND next_check_ms<?)") { index in
+            _ = try index.dueCount(of: DueHost(id: 1, name: "example.com:443", blockedUntil: now), at: now)
+        },
+        Case("fetchable entries", "avatar USING INTEGER PRIMARY KEY (rowid>?)") {
+            _ = try $0.fetchableEntries(after: 0, limit: 10)
+        },
+        Case("unlinked", "owner USING PRIMARY KEY (contact=?)", "avatar USING INTEGER PRIMARY KEY") {
+            _ = try $0.unlinked([(contact: "anna", avatarID: 1)])
+        },
+        Case("eviction candidates", "file_by_last_access (storage_class=? AND last_access_us<?)") {
+            try $0.forEachEvictionCandidate { _ in true }
+        },
+        Case("files used before", "COVERING INDEX file_by_last_access (storage_class=? AND last_access_us<?)") {
+            _ = try $0.filesUsedBefore(1)
+        },
+        Case("keys of a file", "avatar_by_file (file_id=?)", sorts: true) { _ = try $0.keys(usingFile: 1) },
+        Case("total", "total USING INTEGER PRIMARY KEY") { _ = try $0.total(of: .caches) },
+        Case("next page by key", "sqlite_autoindex_avatar_1 (key>?)") { index in
+            var query = AvatarListQuery()
+            query.after = "a"
+            _ = try index.list(query)
+        },
+        Case("page of an owner", "owner USING PRIMARY KEY (contact=?)", sorts: true) { index in
+            var query = AvatarListQuery()
+            query.owner = "anna"
+            query.after = "a"
+            _ = try index.list(query)
+        },
+    ]
+
+    static let writes = [
+        Case("state of an entry", "sqlite_autoindex_avatar_1 (key=?)") { index in
+            _ = try index.write { try $0.state(of: key) }
+        },
+        Case("file with a digest", "sqlite_autoindex_file_1 (storage_class=? AND sha256=?)") { index in
+            _ = try index.write { try $0.file(withDigest: FileRecord.sampleDigest(1), in: .caches) }
+        },
+        Case("eviction candidates", "file_by_last_access (storage_class=? AND last_access_us<?)") { index in
+            try index.write { try $0.forEachEvictionCandidate(accessedBefore: 1) { _ in true } }
+        },
+        Case("touch", "file USING INTEGER PRIMARY KEY") { index in
+            try index.write { try $0.touch(fileID: 1, microseconds: 1) }
+        },
+        Case("retirement", "avatar_by_file (file_id=?)", "file USING INTEGER PRIMARY KEY") { index in
+            try index.write { transaction in
+                let file = try transaction.addFile(1)
+                _ = try transaction.retireFileIfUnused(id: transaction.addFile(2), holder: "me")
+                _ = try transaction.retireFile(id: file, absence: .evicted, holder: "me")
+            }
+        },
+        Case("pending files of a holder", "pending_file_by_holder (holder=?)") { index in
+            _ = try index.write { try $0.pendingFiles(of: "me") }
+        },
+        Case("end of a pending file", "pending_file USING PRIMARY KEY (storage_class=? AND path=?)") { index in
+            try index.write { try $0.dropPending(.sample(1)) }
+        },
+        Case("due times", "host_by_next_check (next_check_ms<?)", "avatar_due (host_id=? AND next_check_ms>?)") {
+            index in
+            try index.write { try $0.refreshDueTimes(ofHostsDueAt: now) }
+        },
+        Case("owners", "owner USING PRIMARY KEY (contact=? AND avatar_id=?)") { index in
+            try index.write { transaction in
+                let id = try transaction.add("a")
+                try transaction.link("anna", to: id)
+                try transaction.unlinkOtherFetchedImages(of: "anna", keeping: id)
+                _ = try transaction.images(of: "anna")
+                _ = try transaction.unlink("anna", from: id)
+                _ = try transaction.hasOwner(id)
+                _ = try transaction.removeEntry(id: id, fileID: nil, holder: "me")
+            }
+        },
+    ]
+
+    @Test(arguments: reads)
+    func aReadFindsItsRowsByAnIndex(_ example: Case) throws {
+        try withIndex { index in
+            try index.write { try $0.link("anna", to: $0.add(Self.key.rawValue)) }
+            try example.run(index)
+
+            // One thread reads on the first connection.
+            let plans = try index.readers.read { try Self.plans($0.handle) }
+            expect(plans, toFit: example)
+        }
+    }
+
+    @Test(arguments: writes)
+    func aWriteFindsItsRowsByAnIndex(_ example: Case) throws {
+        try withIndex { index in
+            try example.run(index)
+
+            let plans = try index.write { transaction in
+                try Self.plans(try #require(transaction.database.sqliteConnection))
+            }
+            expect(plans, toFit: example)
+        }
+    }
+
+    private func expect(
+        _ plans: [String],
+        toFit example: Case,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let steps = plans.joined(separator: "\n")
+        for index in example.indexes {
+            #expect(steps.contains(index), "\(steps)", sourceLocation: sourceLocation)
+        }
+        #expect(!steps.contains("SCAN"), "\(steps)", sourceLocation: sourceLocation)
+        #expect(example.sorts || !steps.contains("TEMP B-TREE"), "\(steps)", sourceLocation: sourceLocation)
+    }
+
+    /// The steps of every statement that the connection has prepared so far.
+    private static func plans(_ connection: OpaquePointer) throws -> [String] {
+        var prepared: [String] = []
+        var statement = sqlite3_next_stmt(connection, nil)
+        while let current = statement {
+            if let sql = sqlite3_sql(current) { prepared.append(String(cString: sql)) }
+            statement = sqlite3_next_stmt(connection, current)
+        }
+        return try prepared.flatMap { try steps(of: $0, on: connection) }
+    }
+
+    /// The details of each step (https://www.sqlite.org/eqp.html).
+    private static func steps(of sql: String, on connection: OpaquePointer) throws -> [String] {
+        var steps: [String] = []
+        try Statement("EXPLAIN QUERY PLAN " + sql, on: connection).forEachRow([]) { row in
+            steps.append(row.text(3))
+            return true
+        }
+        return steps
+    }
+}

@@ -1,0 +1,79 @@
+import AvatarMigrations
+import Testing
+
+@testable import AvatarIndex
+
+/// Every index that is in the field becomes one that a new program would have made, and keeps what it holds.
+@Suite struct GoldenUpgradeTests {
+    @Test(arguments: 1...Migration.latestVersion)
+    func anUpgradedIndexHasTheSchemaOfAFreshOne(version: Int) throws {
+        try withTemporaryDirectory { directory in
+            let fresh = directory + "/fresh.sqlite"
+            try AvatarIndex.open(path: fresh, fileMode: 0o600).close()
+
+            let upgraded = try upgrade(version, in: directory)
+
+            for question in [PlainSQL.schema, "PRAGMA user_version", "PRAGMA application_id", "PRAGMA auto_vacuum"] {
+                #expect(try PlainSQL.rows(question, in: upgraded) == PlainSQL.rows(question, in: fresh))
+            }
+        }
+    }
+
+    @Test(arguments: 1...Migration.latestVersion)
+    func anUpgradeKeepsWhatPeopleSee(version: Int) throws {
+        try withTemporaryDirectory { directory in
+            let before = directory + "/before.sqlite"
+            try GoldenIndex(version: version).load(into: before)
+
+            let upgraded = try upgrade(version, in: directory)
+
+            let seen = try PlainSQL.rows(GoldenIndex.overview, in: before)
+            #expect(seen.isEmpty == false)
+            #expect(try PlainSQL.rows(GoldenIndex.overview, in: upgraded) == seen)
+            try expectSound(upgraded)
+        }
+    }
+
+    @Test(arguments: 1...Migration.latestVersion)
+    func anUpgradedIndexIsReadAndWritten(version: Int) throws {
+        try withTemporaryDirectory { directory in
+            let index = try AvatarIndex.open(path: upgrade(version, in: directory), fileMode: 0o600)
+
+            let entry = try #require(try index.entry(for: .stored("https://img.example.com/logo.png?size=96")))
+            let file = try #require(entry.file)
+            #expect(file.sizeBytes == 1000)
+            #expect(try index.keys(usingFile: file.id).count == 2)
+            try index.write { transaction in
+                #expect(try transaction.pendingHolders().sorted() == ["00112233aabbccdd", "ddccbbaa33221100"])
+                _ = try transaction.retireFile(id: file.id, absence: .evicted, holder: "me")
+            }
+            #expect(try index.overview(of: entry.key)?.state == "evicted")
+            #expect(try index.overview(of: entry.key)?.owners == ["ben", "dora"])
+            try index.close()
+            try expectSound(index.path)
+        }
+    }
+
+    /// What the tests above rely on.
+    @Test(arguments: 1...Migration.latestVersion)
+    func aGoldenIndexHoldsEveryState(version: Int) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/golden.sqlite"
+            try GoldenIndex(version: version).load(into: path)
+
+            let states = try PlainSQL.rows("SELECT DISTINCT state FROM avatar_overview ORDER BY state", in: path)
+
+            #expect(states == ["evicted", "failing", "fresh", "gone", "missing", "own", "stale"])
+            #expect(try PlainSQL.rows("PRAGMA user_version", in: path) == ["\(version)"])
+            try expectSound(path)
+        }
+    }
+
+    /// Makes the golden index of `version`, opens and closes it, and gives its path.
+    private func upgrade(_ version: Int, in directory: String) throws -> String {
+        let path = directory + "/upgraded.sqlite"
+        try GoldenIndex(version: version).load(into: path)
+        try AvatarIndex.open(path: path, fileMode: 0o600).close()
+        return path
+    }
+}

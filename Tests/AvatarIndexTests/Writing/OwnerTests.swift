@@ -1,0 +1,112 @@
+import AvatarCore
+import Testing
+
+@testable import AvatarIndex
+
+@Suite struct OwnerTests {
+    @Test func linkingTwiceIsLinkingOnce() throws {
+        try withIndex { index in
+            let id = try index.write { try $0.add("https://example.com/a.png") }
+            try index.write { try $0.link("anna", to: id) }
+            try index.write { try $0.link("ben", to: id) }
+
+            let changes = try index.write { transaction in
+                try transaction.link("anna", to: id)
+                return transaction.database.totalChangesCount
+            }
+
+            #expect(try index.write { $0.database.totalChangesCount } == changes)
+            #expect(try index.overview(of: .stored("https://example.com/a.png"))?.owners == ["anna", "ben"])
+        }
+    }
+
+    @Test func unlinkingSaysWhetherTheImageWasTheirs() throws {
+        try withIndex { index in
+            let id = try index.write { try $0.add("https://example.com/a.png") }
+            try index.write { try $0.link("anna", to: id) }
+
+            #expect(try index.write { try $0.unlink("ben", from: id) } == false)
+            #expect(try index.write { try $0.hasOwner(id) })
+            #expect(try index.write { try $0.unlink("anna", from: id) })
+            #expect(try index.write { try $0.unlink("anna", from: id) } == false)
+            #expect(try index.write { try $0.hasOwner(id) } == false)
+        }
+    }
+
+    @Test func aNewImageTakesThePlaceOfTheFetchedOnesOnly() throws {
+        try withIndex { index in
+            try index.write { transaction in
+                let new = try transaction.add("https://example.com/new.png")
+                let old = try transaction.add("https://example.com/old.png")
+                let older = try transaction.add("https://example.org/older.png", host: "example.org:443")
+                let own = try transaction.add("contact:anna", host: nil)
+                for id in [new, old, older, own] { try transaction.link("anna", to: id) }
+                try transaction.link("ben", to: old)
+
+                let taken = try transaction.unlinkOtherFetchedImages(of: "anna", keeping: new)
+
+                #expect(taken.sorted() == [old, older])
+                #expect(try transaction.unlinkOtherFetchedImages(of: "anna", keeping: new) == [])
+                #expect(try transaction.images(of: "anna").map(\.id).sorted() == [new, own].sorted())
+                #expect(try transaction.images(of: "ben").map(\.id) == [old])
+            }
+        }
+    }
+
+    @Test func imagesOfAContactComeWithTheirFiles() throws {
+        try withIndex { index in
+            try index.write { transaction in
+                let file = try transaction.addFile(1)
+                let with = try transaction.add("https://example.com/a.png", file: file)
+                let without = try transaction.add("https://example.com/b.png")
+                try transaction.link("anna", to: with)
+                try transaction.link("anna", to: without)
+
+                let images = try transaction.images(of: "anna").sorted { $0.id < $1.id }
+                #expect(images.map(\.id) == [with, without])
+                #expect(images.map(\.fileID) == [file, nil])
+                #expect(try transaction.images(of: "nobody").isEmpty)
+            }
+        }
+    }
+
+    @Test func onlyAContactWithThisOneFetchedImageIsLinked() throws {
+        try withIndex { index in
+            let (image, other, own) = try index.write { transaction in
+                try (
+                    transaction.add("https://example.com/a.png"), transaction.add("https://example.com/b.png"),
+                    transaction.add("contact:photo", host: nil)
+                )
+            }
+            try index.write { transaction in
+                try transaction.link("exact", to: image)
+                try transaction.link("with an own one", to: image)
+                try transaction.link("with an own one", to: own)
+                try transaction.link("another", to: other)
+                try transaction.link("both", to: image)
+                try transaction.link("both", to: other)
+            }
+
+            let contacts = ["exact", "with an own one", "another", "both", "nobody"]
+            let unlinked = try index.unlinked(contacts.map { (contact: $0, avatarID: image) })
+
+            #expect(unlinked == [false, false, true, true, true])
+        }
+    }
+
+    @Test(arguments: ["", "' OR 1=1 --", "Zoë", "Zoe\u{308}", "👩‍👩‍👧", "a\nb"])
+    func aContactIsWhateverTheHostProgramSays(contact: String) throws {
+        try withIndex { index in
+            let id = try index.write { try $0.add("https://example.com/a.png") }
+            guard !contact.isEmpty else {
+                #expect(thrownCode { try index.write { try $0.link(contact, to: id) } } == .storage)
+                return
+            }
+            try index.write { try $0.link(contact, to: id) }
+
+            let owners = try index.overview(of: .stored("https://example.com/a.png"))?.owners
+            #expect(owners.map { $0.map { Array($0.utf8) } } == [Array(contact.utf8)])
+            #expect(try index.unlinked([(contact: contact, avatarID: id)]) == [false])
+        }
+    }
+}

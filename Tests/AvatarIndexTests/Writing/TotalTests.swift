@@ -1,0 +1,85 @@
+import AvatarCore
+import Testing
+
+@testable import AvatarIndex
+
+@Suite struct TotalTests {
+    private struct Undone: Error {}
+
+    @Test func totalsCountFilesAndPendingFilesOfEachClass() throws {
+        try withIndex { index in
+            try index.write { transaction in
+                try transaction.addFile(1, bytes: 100)
+                try transaction.addFile(2, bytes: 20)
+                try transaction.addFile(1, bytes: 100, storageClass: .documents)
+                try transaction.addPending(.sample(3, bytes: 7))
+                try transaction.addPending(.sample(3, bytes: 5, storageClass: .documents))
+                try transaction.addPending(.sample(4, bytes: 1, storageClass: .documents))
+            }
+
+            let caches = try index.total(of: .caches)
+            #expect(caches == ClassTotal(files: 2, bytes: 120, pendingFiles: 1, pendingBytes: 7))
+            #expect(caches.accountedBytes == 127)
+            let documents = try index.total(of: .documents)
+            #expect(documents == ClassTotal(files: 1, bytes: 100, pendingFiles: 2, pendingBytes: 6))
+            #expect(try index.write { try $0.total(of: .documents) } == documents)
+        }
+    }
+
+    @Test func totalsFollowEveryChange() throws {
+        let seed = UInt64.random(in: .min ... .max)
+        var walk = RandomChanges(seed: seed)
+        try withIndex { index in
+            for step in 0..<300 {
+                do {
+                    try index.write { transaction in
+                        try walk.change(transaction)
+                        if step % 7 == 0 { throw Undone() }
+                    }
+                } catch is Undone {
+                    walk.forget()
+                }
+                let totals = try index.readers.read { connection in
+                    try (
+                        connection.rows("SELECT * FROM total ORDER BY storage_class", [], Self.numbers),
+                        connection.rows(PlainSQL.recountedTotals, [], Self.numbers)
+                    )
+                }
+                try #require(totals.0 == totals.1, "step \(step), seed \(seed)")
+            }
+            #expect(try index.total(of: .caches).accountedBytes > 0)
+        }
+    }
+
+    @Test(arguments: ["storage_class = 1", "path = 'x'", "size_bytes = 1", "sha256 = zeroblob(32)"])
+    func aPublishedFileDoesNotChange(assignment: String) throws {
+        try withIndex { index in
+            try index.write { _ = try $0.addFile(1) }
+
+            #expect(thrownCode { try index.write { try $0.execute("UPDATE file SET \(assignment)") } } == .storage)
+        }
+    }
+
+    @Test(arguments: ["storage_class = 1", "path = 'x'", "size_bytes = 1"])
+    func aPendingFileDoesNotChange(assignment: String) throws {
+        try withIndex { index in
+            try index.write { try $0.addPending(.sample(1)) }
+
+            let code = thrownCode { try index.write { try $0.execute("UPDATE pending_file SET \(assignment)") } }
+            #expect(code == .storage)
+        }
+    }
+
+    @Test func aNameIsPendingOnce() throws {
+        try withIndex { index in
+            try index.write { try $0.addPending(.sample(1, holder: "one")) }
+
+            #expect(thrownCode { try index.write { try $0.addPending(.sample(1, holder: "two")) } } == .storage)
+            #expect(try index.write { try $0.pendingFiles(of: "one") } == [.sample(1, holder: "one")])
+        }
+    }
+
+    private static func numbers(_ row: borrowing Statement.Row) -> [Int64] {
+        (0..<5).map { row.integer($0) }
+    }
+}

@@ -1,0 +1,110 @@
+import AvatarCore
+import GRDB
+import Testing
+
+@testable import AvatarIndex
+
+@Suite struct TransactionTests {
+    private struct Stop: Error {}
+
+    @Test(arguments: [AvatarIndex.Durability.process, .power])
+    func anErrorUndoesTheWholeTransaction(durability: AvatarIndex.Durability) throws {
+        try withIndex { index in
+            try index.write { _ = try $0.add("https://example.com/kept.png") }
+
+            #expect(throws: Stop.self) {
+                try index.write(durability) { transaction in
+                    let file = try transaction.addFile(1)
+                    try transaction.add("https://example.com/undone.png", file: file)
+                    try transaction.addPending(.sample(2))
+                    throw Stop()
+                }
+            }
+
+            #expect(try index.statistics().entries == 1)
+            #expect(try index.total(of: .caches) == ClassTotal(files: 0, bytes: 0, pendingFiles: 0, pendingBytes: 0))
+        }
+    }
+
+    @Test func anErrorOfTheDatabaseUndoesTheWholeTransaction() throws {
+        try withIndex { index in
+            let code = thrownCode {
+                try index.write { transaction in
+                    try transaction.add("https://example.com/a.png")
+                    try transaction.add("https://example.com/a.png")
+                }
+            }
+
+            #expect(code == .storage)
+            let statistics = try index.statistics()
+            #expect(statistics.entries == 0)
+        }
+    }
+
+    @Test func theIndexCanBeWrittenAfterAnError() throws {
+        try withIndex { index in
+            #expect(throws: Stop.self) { try index.write(.power) { _ in throw Stop() } }
+
+            try index.write { _ = try $0.add("https://example.com/a.png") }
+
+            #expect(try index.statistics().entries == 1)
+        }
+    }
+
+    /// 1 is NORMAL, 2 is FULL (https://www.sqlite.org/pragma.html#pragma_synchronous).
+    @Test func onlyWhatMustSurviveAPowerLossIsSynchronised() throws {
+        try withIndex { index in
+            let level = { (transaction: IndexTransaction) in
+                try transaction.fetchRow("PRAGMA synchronous")?[0] as Int?
+            }
+
+            let levels = try [AvatarIndex.Durability.process, .power, .process].map { try index.write($0, level) }
+            #expect(throws: Stop.self) { try index.write(.power) { _ in throw Stop() } }
+
+            #expect(levels == [1, 2, 1])
+            #expect(try index.write(.process, level) == 1)
+        }
+    }
+
+    @Test func aLockHeldElsewhereIsReportedAsBusy() throws {
+        try withIndex { index in
+            // The wait limit of this connection is cut down: the usual one would hold the test up.
+            try index.write { try $0.execute("PRAGMA busy_timeout = 1") }
+            var hasRun = false
+
+            try DatabaseQueue(path: index.path).inDatabase { other in
+                try other.execute(sql: "BEGIN IMMEDIATE")
+                #expect(thrownCode { try index.write { _ in hasRun = true } } == .busy)
+                try other.execute(sql: "ROLLBACK")
+            }
+
+            #expect(!hasRun)
+            try index.write { _ = try $0.add("https://example.com/a.png") }
+            #expect(try index.statistics().entries == 1)
+        }
+    }
+
+    @Test func aReadDoesNotWaitForAWriter() throws {
+        try withIndex { index in
+            try index.write { transaction in
+                try transaction.add("https://example.com/a.png")
+
+                // Another connection: what is not committed is not there.
+                #expect(try index.statistics().entries == 0)
+            }
+            #expect(try index.statistics().entries == 1)
+        }
+    }
+
+    @Test func theWALIsEmptiedOnDemand() throws {
+        try withIndex { index in
+            try index.write { _ = try $0.add("https://example.com/a.png") }
+            let wal = index.path + "-wal"
+            #expect(try FileState.size(of: wal) ?? 0 > 0)
+
+            #expect(try index.truncateWAL())
+
+            #expect(try FileState.size(of: wal) == 0)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+/// What an origin may say about itself, and what a confirmed removal does.
+struct OriginWishTests {
+    private let face = SampleImage.png(seed: 1, byteCount: 4000)
+
+    @Test func hostThatAskedToBeLeftAloneIs_alsoByReads() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.status(429, headers: ["Retry-After": "120"]), for: "/a.png")
+            let other = fixture.serve(face, at: "/b.png")
+            await #expect(throws: AvatarStoreError.self) {
+                try await fixture.store.avatar(for: fixture.origin.url("/a.png"))
+            }
+
+            await #expect { try await fixture.store.avatar(for: other) } throws: {
+                ($0 as? AvatarStoreError)?.failure == .rateLimited
+            }
+            let skipped = try await fixture.store.sync(contacts: [Contact(id: "b", avatarURL: other)])
+            #expect(skipped.skipped == 1)
+            #expect(fixture.origin.requestCount == 1)
+
+            fixture.clock.advance(by: .seconds(121))
+            #expect(try await fixture.store.avatar(for: other).bytes == face)
+        }
+    }
+
+    @Test func goneIsKept_unlessRemovalIsSetAndConfirmed() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(face, at: "/a.png")
+            let key = try await fixture.store.avatar(for: url).key
+            fixture.origin.setResponse(.status(404), for: "/a.png")
+            let reload = FetchOptions(policy: .reload)
+            for _ in 0..<3 { #expect(try await fixture.store.avatar(for: url, options: reload).bytes == face) }
+            try await fixture.store.set(.goneConfirmations, to: 5)
+
+            #expect(try await fixture.store.avatar(for: url, options: reload).bytes == face)
+            await #expect(throws: AvatarStoreError.self) { try await fixture.store.avatar(for: url, options: reload) }
+
+            #expect(try fixture.store.details(for: key)?.overview.state == "gone")
+            #expect(fixture.files(in: .caches).isEmpty)
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test func imageThatNobodyUsesAnyMoreIsRemoved_ifTheStoreIsSetSo() async throws {
+        try await StoreFixture.withStore { fixture in
+            try await fixture.store.set(.keepUnowned, to: 0)
+            let old = fixture.serve(face, at: "/old.png")
+            let new = fixture.serve(SampleImage.gif(seed: 2), at: "/new.png")
+            _ = try await fixture.store.sync(contacts: [Contact(id: "a", avatarURL: old)])
+
+            _ = try await fixture.store.sync(contacts: [Contact(id: "a", avatarURL: new)])
+
+            #expect(try fixture.store.list().items.map(\.key) == [new])
+            try fixture.expectConsistent()
+        }
+    }
+}

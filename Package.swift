@@ -31,6 +31,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-collections.git", from: "1.1.0"),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
@@ -93,6 +94,7 @@ let package = Package(
                 "AvatarIndex",
                 "AvatarFiles",
                 .target(name: "AvatarOrigin", condition: .when(traits: ["HTTPOrigin"])),
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -159,7 +161,7 @@ let package = Package(
         .testTarget(name: "AvatarContactsTests", dependencies: ["AvatarContacts"], swiftSettings: swiftSettings),
         .testTarget(
             name: "AvatarStoreTests",
-            dependencies: ["AvatarStore", "AvatarContacts", "AvatarStoreTesting"],
+            dependencies: ["AvatarStore", "AvatarContacts", "AvatarDemo", "AvatarStoreTesting"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

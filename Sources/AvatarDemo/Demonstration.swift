@@ -4,8 +4,6 @@ import AvatarStoreTesting
 
 /// What the steps of the demonstration share; the steps are in the extensions, in their order.
 final class Demonstration {
-    /// The time one image may take: short, as one of the origins never answers.
-    static let timeout = Duration.seconds(4)
     /// The name of the image that is saved as a document.
     static let documentName = "our-logo"
 

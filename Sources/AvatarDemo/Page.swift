@@ -51,13 +51,9 @@ final class Page {
         let columns = all.first?.indices ?? 0..<0
         let widths = columns.map { column in all.map { $0[column].count }.max() ?? 0 }
         for (number, row) in all.enumerated() {
-            let cells = columns.map { column in
-                let isRight = rightAligned.contains(column)
-                return column == columns.last && !isRight ? row[column] : pad(row[column], widths[column], isRight)
-            }
-            let text = Self.cut(Self.indent + cells.joined(separator: "  "), to: Self.width)
-            let isHeader = number == 0 && header != nil
-            line(isHeader ? styled(Self.trimmed(text), .dim) : Self.trimmed(text))
+            let cells = columns.map { pad(row[$0], widths[$0], rightAligned.contains($0)) }
+            let text = Self.cut(Self.trimmed(Self.indent + cells.joined(separator: "  ")), to: Self.width)
+            line(number == 0 && header != nil ? styled(text, .dim) : text)
         }
     }
 

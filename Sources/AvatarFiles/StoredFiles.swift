@@ -50,7 +50,9 @@ package struct StoredFiles: Sendable {
             throw error.storeError
         }
         var information = stat()
-        guard fstat(descriptor, &information) == 0, Int(information.st_size) == file.sizeBytes else {
+        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
+            Int(information.st_size) == file.sizeBytes
+        else {
             close(descriptor)
             return nil
         }

@@ -150,8 +150,11 @@ package final class AvatarIndex: Sendable {
         configuration.busyMode = .timeout(TimeInterval(busyTimeoutSeconds))
         configuration.foreignKeysEnabled = true
         configuration.prepareDatabase { database in
-            // `auto_vacuum` takes effect only in a file without tables, so it comes before the journal mode.
-            try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+            // It takes effect only in a file without tables, so it comes before the journal mode. Setting it again would
+            // be a write at each opening.
+            if try Int.fetchOne(database, sql: "PRAGMA auto_vacuum") != 2 {
+                try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+            }
             try database.execute(sql: "PRAGMA journal_mode = WAL")
             try database.execute(sql: "PRAGMA synchronous = NORMAL")
             try database.execute(sql: "PRAGMA secure_delete = ON")

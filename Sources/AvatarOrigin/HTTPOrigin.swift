@@ -74,41 +74,36 @@ public final class HTTPOrigin: OriginClient {
         _ request: OriginRequest,
         receive: (OriginResponse) async throws -> Result
     ) async throws -> Result {
-        var hop = RedirectChain(limit: configuration.maximumRedirects)
-        var url = try hop.start(request.url)
+        var hops = RedirectChain(limit: configuration.maximumRedirects)
+        var url = try hops.start(request.url)
         while true {
-            let response = try await execute(url, request, &hop)
+            let response = try await execute(url, request)
             guard let location = response.redirectLocation else {
                 let answer = OriginResponse(
                     status: Int(response.status.code),
                     fields: HTTPFields(response.headers),
-                    requestCount: hop.requestCount,
                     body: body(of: response, at: url)
                 )
                 return try await receive(answer)
             }
             // The redirect's own body is dropped with the response; a small one lets the connection live on.
-            url = try hop.follow(location, from: url)
+            url = try hops.follow(location, from: url)
         }
     }
 
     /// Sends one request. A pooled connection may have been closed by the origin in the moment it was taken; since
     /// nothing was answered, that one attempt is made again on another.
-    private func execute(
-        _ url: AvatarKey,
-        _ request: OriginRequest,
-        _ hop: inout RedirectChain
-    ) async throws -> HTTPClientResponse {
+    private func execute(_ url: AvatarKey, _ request: OriginRequest) async throws -> HTTPClientResponse {
         var attempts = 0
         while true {
             attempts += 1
-            hop.requestCount += 1
+            request.willSend()
             do {
                 return try await client.execute(message(url, request), deadline: .distantFuture)
             } catch let error as HTTPClientError where error == .remoteConnectionClosed && attempts < 2 {
                 continue
             } catch {
-                throw OriginFailure.translate(error, host: url, requestCount: hop.requestCount)
+                throw OriginFailure.translate(error, host: url)
             }
         }
     }

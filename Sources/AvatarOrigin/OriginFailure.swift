@@ -14,10 +14,10 @@ import Darwin
 /// The failure kind for what the HTTP client reports.
 enum OriginFailure {
     /// Before an answer came.
-    static func translate(_ error: any Error, host url: AvatarKey, requestCount: Int) -> any Error {
+    static func translate(_ error: any Error, host url: AvatarKey) -> any Error {
         if error is CancellationError { return error }
         let (kind, reason) = judge(error)
-        return OriginError(kind, "\(url.redacted): \(reason)", requestCount: requestCount)
+        return OriginError(kind, "\(url.redacted): \(reason)")
     }
 
     /// While the body was coming.

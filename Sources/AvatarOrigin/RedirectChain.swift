@@ -4,8 +4,6 @@ import Foundation
 /// The hops of one fetch: how many, and to where.
 struct RedirectChain {
     let limit: Int
-    /// How many requests were sent so far.
-    var requestCount = 0
     private var visited: Set<AvatarKey> = []
 
     init(limit: Int) {
@@ -26,23 +24,20 @@ struct RedirectChain {
         else {
             throw OriginError(
                 .unexpectedStatus,
-                "\(url.redacted) redirects to something that is no URL.",
-                requestCount: requestCount
+                "\(url.redacted) redirects to something that is no URL."
             )
         }
         let next = try key(target)
         guard visited.count <= limit else {
             throw OriginError(
                 .tooManyRedirects,
-                "\(url.redacted) redirects once more after \(limit) redirects, the limit.",
-                requestCount: requestCount
+                "\(url.redacted) redirects once more after \(limit) redirects, the limit."
             )
         }
         guard visited.insert(next).inserted else {
             throw OriginError(
                 .tooManyRedirects,
-                "\(url.redacted) redirects in a circle to \(next.redacted).",
-                requestCount: requestCount
+                "\(url.redacted) redirects in a circle to \(next.redacted)."
             )
         }
         return next
@@ -52,7 +47,7 @@ struct RedirectChain {
         do {
             return try AvatarKey(url: url)
         } catch {
-            throw OriginError(.unsupportedURL, error.message, requestCount: requestCount)
+            throw OriginError(.unsupportedURL, error.message)
         }
     }
 }

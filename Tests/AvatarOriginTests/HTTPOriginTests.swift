@@ -2,6 +2,7 @@ import AvatarCore
 import AvatarOrigin
 import AvatarStoreTesting
 import HTTPTypes
+import Synchronization
 import Testing
 
 struct HTTPOriginTests {
@@ -28,11 +29,14 @@ struct HTTPOriginTests {
     }
 
     private func read(_ client: HTTPOrigin, _ url: String) async throws -> (status: Int, body: [UInt8], requests: Int) {
-        try await client.send(OriginRequest(url: url)) { response in
+        let requests = Mutex(0)
+        let request = OriginRequest(url: url) { requests.withLock { $0 += 1 } }
+        let answer = try await client.send(request) { response in
             var bytes: [UInt8] = []
             while let chunk = try await response.body.next() { bytes += chunk }
-            return (response.status, bytes, response.requestCount)
+            return (status: response.status, body: bytes)
         }
+        return (answer.status, answer.body, requests.withLock { $0 })
     }
 
     private func kind(of work: () async throws -> Void) async -> FailureKind? {

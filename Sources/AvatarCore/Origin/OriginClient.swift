@@ -31,11 +31,18 @@ public struct OriginRequest: Sendable {
     public var url: String
     /// Conditions and what the host added. The client adds its own, such as User-Agent and Accept.
     public var fields: HTTPFields
+    /// Called by the client each time it sends an HTTP request, also for redirects and repeated attempts.
+    public var willSend: @Sendable () -> Void
 
     /// A request for `url` with `fields`.
-    public init(url: String, fields: HTTPFields = HTTPFields()) {
+    public init(
+        url: String,
+        fields: HTTPFields = HTTPFields(),
+        willSend: @escaping @Sendable () -> Void = {}
+    ) {
         self.url = url
         self.fields = fields
+        self.willSend = willSend
     }
 }
 
@@ -47,16 +54,13 @@ public struct OriginResponse {
     public var status: Int
     /// The header fields.
     public var fields: HTTPFields
-    /// How many requests it took, redirects and repeated attempts included; at least 1.
-    public var requestCount: Int
     /// The body.
     public var body: OriginBody
 
     /// An answer.
-    public init(status: Int, fields: HTTPFields, requestCount: Int = 1, body: OriginBody) {
+    public init(status: Int, fields: HTTPFields, body: OriginBody) {
         self.status = status
         self.fields = fields
-        self.requestCount = requestCount
         self.body = body
     }
 }
@@ -83,14 +87,11 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
     public var kind: FailureKind
     /// A sentence for a person; names the host, never the query.
     public var message: String
-    /// How many requests were sent all the same.
-    public var requestCount: Int
 
     /// A failure of `kind`.
-    public init(_ kind: FailureKind, _ message: String, requestCount: Int = 0) {
+    public init(_ kind: FailureKind, _ message: String) {
         self.kind = kind
         self.message = message
-        self.requestCount = requestCount
     }
 
     /// The message.

@@ -16,28 +16,13 @@ struct Fetcher: Sendable {
         let tally = Tally()
         let content: FetchResult.Content
         do {
-            content = try await withDeadline { try await exchange(target, tally) }
+            content = try await withDeadline(timeout) { try await exchange(target, tally) }
         } catch is CancellationError {
             throw CancellationError()
         } catch {
             content = .failed(failure(for: error, target))
         }
         return tally.result(content)
-    }
-
-    private func withDeadline(
-        _ work: @escaping @Sendable () async throws -> FetchResult.Content
-    ) async throws -> FetchResult.Content {
-        try await withThrowingTaskGroup(of: FetchResult.Content.self) { group in
-            group.addTask { try await work() }
-            group.addTask {
-                try await Task.sleep(for: timeout)
-                throw DeadlinePassed()
-            }
-            defer { group.cancelAll() }
-            guard let first = try await group.next() else { throw CancellationError() }
-            return first
-        }
     }
 
     private func exchange(_ target: FetchTarget, _ tally: Tally) async throws -> FetchResult.Content {
@@ -61,8 +46,8 @@ struct Fetcher: Sendable {
         _ tally: Tally
     ) async throws -> FetchResult.Content? {
         let requestTime = clock.now()
-        return try await origin.send(OriginRequest(url: target.sourceURL, fields: conditions)) { response in
-            tally.add(requests: response.requestCount)
+        let request = OriginRequest(url: target.sourceURL, fields: conditions) { tally.addRequest() }
+        return try await origin.send(request) { response in
             let metadata = ResponseMetadata(
                 status: response.status,
                 fields: response.fields,
@@ -217,6 +202,3 @@ struct Fetcher: Sendable {
         AvatarKey.redact(target.sourceURL)
     }
 }
-
-/// The time for one image is up.
-private struct DeadlinePassed: Error {}

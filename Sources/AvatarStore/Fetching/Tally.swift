@@ -5,8 +5,8 @@ final class Tally: Sendable {
     private let requests = Atomic<Int>(0)
     private let bytes = Atomic<Int>(0)
 
-    func add(requests count: Int) {
-        requests.add(count, ordering: .relaxed)
+    func addRequest() {
+        requests.add(1, ordering: .relaxed)
     }
 
     func add(bytes count: Int) {

@@ -1,31 +1,18 @@
+import DequeModule
+
 /// Targets that wait for a connection, in a queue a host.
 ///
 /// Hosts take turns, and none gets more than its share at once, so a slow host holds up nobody but itself.
 struct HostQueues<Target> {
     private struct Queue {
-        var waiting: [Target] = []
-        var next = 0
+        var waiting: Deque<Target> = []
         var active = 0
-
-        var isEmpty: Bool { next == waiting.count }
-
-        mutating func take() -> Target {
-            defer {
-                next += 1
-                if isEmpty {
-                    waiting.removeAll(keepingCapacity: true)
-                    next = 0
-                }
-            }
-            return waiting[next]
-        }
     }
 
     private let perHost: Int
     private var queues: [String: Queue] = [:]
-    /// Hosts that have something waiting and may begin more, in the order of their turns.
-    private var turns: [String] = []
-    private var firstTurn = 0
+    /// Hosts that have something waiting and may begin more, each once, in the order of their turns.
+    private var turns: Deque<String> = []
 
     /// Targets that wait.
     private(set) var waitingCount = 0
@@ -45,20 +32,12 @@ struct HostQueues<Target> {
 
     /// What `next` would give.
     var first: Target? {
-        guard firstTurn < turns.count, let queue = queues[turns[firstTurn]], !queue.isEmpty else { return nil }
-        return queue.waiting[queue.next]
+        turns.first.flatMap { queues[$0]?.waiting.first }
     }
 
     /// The next target that may begin; `nil` if none may.
     mutating func next() -> Target? {
-        guard firstTurn < turns.count else { return nil }
-        let host = turns[firstTurn]
-        firstTurn += 1
-        if firstTurn > 1024 && firstTurn * 2 > turns.count {
-            turns.removeFirst(firstTurn)
-            firstTurn = 0
-        }
-        guard let target = queues[host]?.take() else { return nil }
+        guard let host = turns.popFirst(), let target = queues[host]?.waiting.popFirst() else { return nil }
         queues[host]?.active += 1
         waitingCount -= 1
         activeCount += 1
@@ -71,7 +50,7 @@ struct HostQueues<Target> {
         let hadTurn = hasTurn(host)
         queues[host]?.active -= 1
         activeCount -= 1
-        if let queue = queues[host], queue.isEmpty, queue.active == 0 {
+        if let queue = queues[host], queue.waiting.isEmpty, queue.active == 0 {
             queues[host] = nil
         } else if !hadTurn && hasTurn(host) {
             turns.append(host)
@@ -80,13 +59,9 @@ struct HostQueues<Target> {
 
     /// Takes out everything that waits.
     mutating func removeAll() -> [Target] {
-        let targets = queues.values.flatMap { Array($0.waiting[$0.next...]) }
-        for host in queues.keys {
-            queues[host]?.waiting = []
-            queues[host]?.next = 0
-        }
+        let targets = queues.values.flatMap(\.waiting)
+        for host in queues.keys { queues[host]?.waiting = [] }
         turns = []
-        firstTurn = 0
         waitingCount = 0
         return targets
     }
@@ -94,6 +69,6 @@ struct HostQueues<Target> {
     /// A host has one turn in line while something of it waits and may begin.
     private func hasTurn(_ host: String) -> Bool {
         guard let queue = queues[host] else { return false }
-        return !queue.isEmpty && queue.active < perHost
+        return !queue.waiting.isEmpty && queue.active < perHost
     }
 }

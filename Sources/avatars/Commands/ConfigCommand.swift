@@ -6,6 +6,7 @@ struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
         abstract: "Prints or changes the settings that are kept in the store.",
+        usage: "avatars config [<name> [<value>]] [<options>]",
         discussion: """
             Without a NAME all settings, with a NAME that one, with a VALUE it is set. Sizes are written 500000, 64MB \
             or 64MiB, times in seconds. A lower budget is in force, and the caches trimmed, when the command ends.

@@ -6,6 +6,7 @@ struct FetchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",
         abstract: "Fetches images and stores them.",
+        usage: "avatars fetch <url> ... [<options>]",
         discussion: """
             One line an image, in the order of the URLs. What is stored already is given without a request, unless \
             --policy says otherwise. Exit code 1 if an image could not be had.

@@ -6,6 +6,7 @@ struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
         abstract: "Writes the bytes of an image to standard output or a file.",
+        usage: "avatars get <key> [--output <file>] [<options>]",
         discussion: """
             A URL that is not stored is fetched, unless --policy is offline. Exit code 1 if there is nothing to give.
 

@@ -6,6 +6,7 @@ struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Lists entries.",
+        usage: "avatars list [<options>]",
         discussion: """
             All of them, or with --limit one page; --after goes on where a page ended.
 

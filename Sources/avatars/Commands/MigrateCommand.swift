@@ -6,6 +6,7 @@ struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
         abstract: "Brings the index to this program's schema.",
+        usage: "avatars migrate [--status] [<options>]",
         discussion: """
             Every command that writes does so too; this one does nothing else. Each step happens as a whole or not at \
             all.

@@ -6,6 +6,7 @@ struct MoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "move",
         abstract: "Moves images between caches and documents.",
+        usage: "avatars move <key> ... --to <class> [--dry-run] [<options>]",
         discussion: """
             Documents are never evicted and do not count against the budget.
 
@@ -47,7 +48,9 @@ struct MoveCommand: AsyncParsableCommand {
     /// Whether the image was, or with `--dry-run` would be, moved; false if it is there already.
     private func isMoved(_ key: AvatarKey, in store: AvatarStore) async throws -> Bool {
         guard dryRun else { return try await store.move(key, to: to) }
-        guard let details = try store.details(for: key), details.isFilePresent else { throw AvatarStoreError.unknown(key) }
+        guard let details = try store.details(for: key), details.isFilePresent else {
+            throw AvatarStoreError.unknown(key)
+        }
         return details.overview.storageClass != to.rawValue
     }
 }

@@ -6,6 +6,7 @@ struct PathCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "path",
         abstract: "Prints the path of a stored image.",
+        usage: "avatars path <key> [<options>]",
         discussion: """
             Exit code 1 if there is no file. Looking does not count as a use of the image.
 

@@ -6,6 +6,10 @@ struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract: "Removes entries and their files, and says what is gone.",
+        usage: """
+            avatars remove <key> ... [<options>]
+                   avatars remove --owner <id> | --host <name> | --all [<options>]
+            """,
         discussion: """
             A file that another entry uses stays, and so does an image that another contact uses. --erase also empties \
             the index's log, so that nothing of what was removed is left on disk.

@@ -6,6 +6,7 @@ struct SaveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "save",
         abstract: "Stores an image of your own under a name.",
+        usage: "avatars save <file> --name <name> [--class <class>] [<options>]",
         discussion: """
             Its key is name:NAME; the same NAME replaces. A NAME is never a path. What is no image is refused with \
             exit code 1.

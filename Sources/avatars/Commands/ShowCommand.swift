@@ -6,6 +6,7 @@ struct ShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Shows one entry in full, and says why it is fresh, stale or failing.",
+        usage: "avatars show <key> [<options>]",
         discussion: """
             Example: avatars show https://example.com/ada.png
             """

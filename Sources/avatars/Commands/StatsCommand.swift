@@ -6,6 +6,7 @@ struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
         abstract: "Prints counts and bytes of the store.",
+        usage: "avatars stats [<options>]",
         discussion: """
             Example: avatars stats --json
             """

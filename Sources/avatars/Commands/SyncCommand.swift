@@ -7,6 +7,7 @@ struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
         abstract: "Brings the store in line with contact lists: fetches what is missing, revalidates what is due.",
+        usage: "avatars sync [<contacts> ...] [<options>]",
         discussion: """
             A list is JSON (an array of objects, or an object with \"contacts\"; the image's URL under avatarURL), \
             NDJSON, or text with one URL a line. Several are read as one. Without a list, what is due is revalidated.
@@ -53,7 +54,9 @@ struct SyncCommand: AsyncParsableCommand {
         let fromInput = contacts.filter { $0 == "-" }.count
         guard fromInput <= 1 else { throw ValidationError("Standard input can be read once.") }
         guard fromInput == 0 || format != nil else { throw ValidationError("Reading from - needs --format.") }
-        guard storage != .transient else { throw ValidationError("A sync stores images; --class is caches or documents.") }
+        guard storage != .transient else {
+            throw ValidationError("A sync stores images; --class is caches or documents.")
+        }
         if let limit, limit < 0 { throw ValidationError("--limit is at least 0.") }
     }
 

@@ -6,6 +6,7 @@ struct TrimCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trim",
         abstract: "Evicts images, the least recently used first.",
+        usage: "avatars trim [--budget <bytes>] [--dry-run] [<options>]",
         discussion: """
             Down to the low watermark, or down to --budget, which is not kept. Documents stay.
 

@@ -17,7 +17,9 @@ struct HeaderFile: Sendable {
     ///
     /// - Throws: `invalidConfiguration`, naming the line.
     init(path: String) throws {
-        for (number, line) in try Self.text(of: path).split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        for (number, line) in try Self.text(of: path).split(separator: "\n", omittingEmptySubsequences: false)
+            .enumerated()
+        {
             let line = line.trimmingCharacters(in: .whitespacesAndNewlines)
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
             guard add(line) else {

@@ -56,6 +56,8 @@ extension AvatarDetails {
         facts.add("fetched", fetched.map { Wording.age(of: $0.date) })
         facts.add("checked", overview.checkedAt.map { Wording.age(ofISO8601: $0) })
         facts.add("next check", nextCheck.map { Wording.age(of: $0.date) })
-        if let failure { facts.add("failure", "\(failure)" + (failureCount > 1 ? ", \(failureCount) times in a row" : ""), .red) }
+        if let failure {
+            facts.add("failure", "\(failure)" + (failureCount > 1 ? ", \(failureCount) times in a row" : ""), .red)
+        }
     }
 }

@@ -83,7 +83,10 @@ struct ImageResult: Sendable {
 
     var row: [Table.Cell] {
         let pixels = width.flatMap { width in height.map { "\(width)×\($0)" } }
-        return [Table.Cell(words, colour), Table.Cell(sizeBytes.map(Wording.size) ?? "–"), Table.Cell(pixels ?? "–"), Table.Cell(key)]
+        return [
+            Table.Cell(words, colour), Table.Cell(sizeBytes.map(Wording.size) ?? "–"), Table.Cell(pixels ?? "–"),
+            Table.Cell(key),
+        ]
     }
 
     private var words: String {

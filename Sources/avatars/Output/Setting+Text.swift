@@ -15,7 +15,9 @@ extension Setting {
             case (.boolean, _): nil
             default: Int64(text)
             }
-        guard let value, range.contains(value) else { throw ValidationError("\(name) can be \(choices), not \"\(text)\".") }
+        guard let value, range.contains(value) else {
+            throw ValidationError("\(name) can be \(choices), not \"\(text)\".")
+        }
         return value
     }
 

@@ -81,7 +81,13 @@ struct SyncSummary {
         addIfAny(report.notModified, "  not modified", "\(report.notModified)", .green, to: &facts)
         addIfAny(report.fresh, "  fresh", "\(report.fresh)", .green, to: &facts)
         let skipped = report.skipped - (wouldAsk.map { $0.toFetch + $0.toRevalidate } ?? 0)
-        addIfAny(skipped, "  skipped", "\(skipped) (backing off, host blocked, offline or over a limit)", .yellow, to: &facts)
+        addIfAny(
+            skipped,
+            "  skipped",
+            "\(skipped) (backing off, host blocked, offline or over a limit)",
+            .yellow,
+            to: &facts
+        )
         addIfAny(report.overBudget, "  over budget", "\(report.overBudget)", .yellow, to: &facts)
         addIfAny(report.failed, "  failed", "\(report.failed)", .red, to: &facts)
         addIfAny(report.evicted, "evicted", Wording.count(report.evicted, "file"), nil, to: &facts)
@@ -116,7 +122,9 @@ struct SyncSummary {
 
     /// Names what failed; the first of them, if there are many.
     func reportFailures() {
-        for failure in report.failures.prefix(Self.namedFailures) { Message.error("\(failure.kind): \(failure.message)") }
+        for failure in report.failures.prefix(Self.namedFailures) {
+            Message.error("\(failure.kind): \(failure.message)")
+        }
         let rest = report.failed + report.unreadable - Self.namedFailures
         if rest > 0 {
             Message.error("… and \(rest) more; --json names up to \(SyncReport.largestFailureCount).")

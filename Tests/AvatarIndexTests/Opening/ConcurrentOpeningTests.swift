@@ -7,7 +7,7 @@ import Testing
 @testable import AvatarIndex
 
 @Suite struct ConcurrentOpeningTests {
-    @Test(arguments: 0..<5)
+    @Test(arguments: 0..<300)
     func aNewIndexIsOpenedByManyAtOnce(round: Int) throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/index.sqlite"
@@ -31,6 +31,18 @@ import Testing
                 try index.close()
             }
             try expectSound(path)
+        }
+    }
+
+    /// Opening writes nothing, so it need not wait for another process's batch.
+    @Test func anIndexIsOpenedWhileAnotherProgramWrites() throws {
+        try withIndex { first in
+            try first.write { transaction in
+                let second = try AvatarIndex.open(path: first.path, fileMode: 0o600)
+                #expect(try second.statistics().entries == 0)
+                try second.close()
+                try transaction.add("https://example.com/a.png")
+            }
         }
     }
 

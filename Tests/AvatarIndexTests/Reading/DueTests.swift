@@ -42,6 +42,7 @@ import Testing
                     try transaction.add(absence.rawValue, file: file, dueAt: 1)
                     _ = try transaction.retireFile(id: file, absence: absence, holder: "me")
                 }
+                try transaction.refreshDueTimes(ofHostsDueAt: Self.now)
             }
 
             let host = try #require(try index.dueHosts(at: Self.now).first)

@@ -2,33 +2,22 @@ import GRDB
 
 /// SQL on the file of an index, past the code under test.
 enum PlainSQL {
+    /// Runs `body` with a connection to the file at `path`, which is made if it is not there.
+    static func open<Value>(_ path: String, _ body: (Database) throws -> Value) throws -> Value {
+        let queue = try DatabaseQueue(path: path)
+        let value = try queue.inDatabase(body)
+        try queue.close()
+        return value
+    }
+
     /// The rows of `sql`, each as its columns joined with `|`.
     static func rows(_ sql: String, in path: String) throws -> [String] {
-        let queue = try DatabaseQueue(path: path)
-        let rows = try queue.inDatabase { database in
-            try Row.fetchAll(database, sql: sql).map { $0.databaseValues.map(text).joined(separator: "|") }
-        }
-        try queue.close()
-        return rows
+        try open(path) { try $0.rows(sql) }
     }
 
-    private static func text(_ value: DatabaseValue) -> String {
-        String.fromDatabaseValue(value) ?? value.description
-    }
-
-    /// Runs the statements of `sql`, and makes the file if it is not there.
+    /// Runs the statements of `sql`.
     static func run(_ sql: String, in path: String) throws {
-        let queue = try DatabaseQueue(path: path)
-        try queue.inDatabase { try $0.execute(sql: sql) }
-        try queue.close()
-    }
-
-    /// Runs `body` after the statements of `sql`, while the connection that ran them is open.
-    static func whileOpen(_ path: String, running sql: String, _ body: () throws -> Void) throws {
-        let queue = try DatabaseQueue(path: path)
-        try queue.inDatabase { try $0.execute(sql: sql) }
-        try body()
-        try queue.close()
+        try open(path) { try $0.execute(sql: sql) }
     }
 
     /// Everything that makes up the schema, to the letter.
@@ -44,4 +33,13 @@ enum PlainSQL {
                 WHERE pending.storage_class = total.storage_class)
         FROM total ORDER BY storage_class
         """
+}
+
+extension Database {
+    /// The rows of `sql`, each as its columns joined with `|`.
+    func rows(_ sql: String) throws -> [String] {
+        try Row.fetchAll(self, sql: sql).map { row in
+            row.databaseValues.map { String.fromDatabaseValue($0) ?? $0.description }.joined(separator: "|")
+        }
+    }
 }

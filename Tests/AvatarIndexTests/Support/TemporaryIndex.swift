@@ -26,12 +26,12 @@ func withIndex(_ body: (AvatarIndex) throws -> Void) throws {
 
 /// Expects what holds for every index between two transactions.
 func expectSound(_ path: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
-    let faults = try PlainSQL.rows("PRAGMA integrity_check", in: path)
-    #expect(faults == ["ok"], sourceLocation: sourceLocation)
-    let dangling = try PlainSQL.rows("PRAGMA foreign_key_check", in: path)
-    #expect(dangling == [], sourceLocation: sourceLocation)
-    let totals = try PlainSQL.rows("SELECT * FROM total ORDER BY storage_class", in: path)
-    #expect(try PlainSQL.rows(PlainSQL.recountedTotals, in: path) == totals, sourceLocation: sourceLocation)
+    try PlainSQL.open(path) { database in
+        #expect(try database.rows("PRAGMA integrity_check") == ["ok"], sourceLocation: sourceLocation)
+        #expect(try database.rows("PRAGMA foreign_key_check") == [], sourceLocation: sourceLocation)
+        let totals = try database.rows("SELECT * FROM total ORDER BY storage_class")
+        #expect(try database.rows(PlainSQL.recountedTotals) == totals, sourceLocation: sourceLocation)
+    }
 }
 
 /// The code that `body` throws; `nil`, with an issue recorded, if it throws none.

@@ -1,0 +1,234 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+/// `remove`, `move`, `trim`, `config` and `migrate`.
+@Suite struct ChangingCommandTests {
+    /// A store with the pictures 1 to 4, each of a contact of the same number; 4 is also contact 5's.
+    private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let records = [("1", 1), ("2", 2), ("3", 3), ("4", 4), ("5", 4)].map { contact, number in
+                "{\"id\": \"\(contact)\", \"avatarURL\": \"\(origin.url("/p/\(number).png"))\"}"
+            }
+            try workplace.write("people.ndjson", records.joined(separator: "\n"))
+            _ = try await workplace.run("sync", "people.ndjson", "--allow-private-network")
+            try await body(workplace, origin)
+        }
+    }
+
+    private static let size = pictureBytes("/p/1.png").count
+
+    // MARK: remove
+
+    @Test func removedEntriesAndFilesAreGone() async throws {
+        try await withStore { workplace, origin in
+            let run = try await workplace.run("remove", origin.url("/p/1.png"), origin.url("/p/2.png#x"), "--json")
+            let list = try await workplace.run("list", "--json")
+
+            #expect(run.status == 0)
+            let removed = try run.object
+            #expect(removed.names == ["rows", "files", "bytes", "erased"])
+            #expect(removed.number("rows") == 2)
+            #expect(removed.number("files") == 2)
+            #expect(removed.number("bytes") == 2 * Self.size)
+            #expect(removed.flag("erased") == false)
+            #expect(list.lines.count == 2)
+        }
+    }
+
+    @Test func unknownKeysDoNotKeepTheOthers() async throws {
+        try await withStore { workplace, origin in
+            let run = try await workplace.run(
+                "remove",
+                "name:nobody",
+                origin.url("/p/1.png"),
+                "http://u:p4ss@h/",
+                "--json"
+            )
+
+            #expect(run.status == 1)
+            #expect(try run.object.number("rows") == 1)
+            #expect(run.messages.contains("There is no entry name:nobody."))
+            #expect(!run.messages.contains("p4ss"))
+        }
+    }
+
+    @Test(arguments: [
+        (["--owner", "1"], 1), (["--owner", "4"], 0), (["--owner", "9"], 0), (["--host", "127.0.0.1"], 4),
+        (["--all"], 4),
+    ])
+    func dryRunCountsWhatWouldBeRemoved(arguments: [String], rows: Int) async throws {
+        try await withStore { workplace, _ in
+            let preview = try await workplace.start(["remove", "--dry-run", "--json"] + arguments).end()
+            let before = try await workplace.run("list", "--json")
+            let real = try await workplace.start(["remove", "--json"] + arguments).end()
+
+            #expect(preview.status == 0)
+            #expect(try preview.object.number("rows") == rows)
+            #expect(before.lines.count == 4)
+            #expect(try real.object.number("rows") == rows)
+            #expect(try real.object.number("files") == preview.object.number("files"))
+        }
+    }
+
+    @Test func eraseLeavesNoTrace() async throws {
+        try await withStore { workplace, _ in
+            let run = try await workplace.run("remove", "--all", "--erase")
+
+            #expect(run.status == 0)
+            #expect(run.text.hasPrefix("Removed 4 entries and 4 files ("))
+            #expect(run.text.hasSuffix(", and erased the traces.\n"))
+            for name in ["store/index.sqlite", "store/index.sqlite-wal"] where workplace.exists(name) {
+                #expect(!String(decoding: try workplace.read(name), as: UTF8.self).contains("/p/1.png"))
+            }
+        }
+    }
+
+    // MARK: move
+
+    @Test func imagesMoveAndAreCountedOnce() async throws {
+        try await withStore { workplace, origin in
+            let urls = [origin.url("/p/1.png"), origin.url("/p/2.png")]
+
+            let preview = try await workplace.start(["move", "--to", "documents", "--dry-run", "--json"] + urls).end()
+            let run = try await workplace.start(["move", "--to", "documents", "--json"] + urls).end()
+            let again = try await workplace.start(["move", "--to", "documents"] + urls).end()
+            let list = try await workplace.run("list", "--class", "documents", "--json")
+
+            #expect(try preview.object.number("moved") == 2)
+            #expect(try run.object.number("moved") == 2)
+            #expect(again.text == "Moved 0 images to documents.\n")
+            #expect(try list.objects.compactMap { $0.text("key") } == urls)
+        }
+    }
+
+    @Test func unknownKeyDoesNotKeepOthersFromMoving() async throws {
+        try await withStore { workplace, origin in
+            let run = try await workplace.run(
+                "move",
+                "name:nobody",
+                origin.url("/p/1.png"),
+                "--to",
+                "documents",
+                "--json"
+            )
+
+            #expect(run.status == 1)
+            #expect(try run.object.number("moved") == 1)
+            #expect(run.messages.contains("name:nobody"))
+        }
+    }
+
+    // MARK: trim
+
+    @Test func trimEvictsDownToTheBudgetGiven() async throws {
+        try await withStore { workplace, _ in
+            let budget = "\(2 * Self.size)"
+
+            let preview = try await workplace.run("trim", "--budget", budget, "--dry-run", "--json")
+            let run = try await workplace.run("trim", "--budget", budget, "--json")
+            let evicted = try await workplace.run("list", "--state", "evicted", "--json")
+
+            #expect(run.status == 0)
+            let trimmed = try run.object
+            #expect(trimmed.names == ["evicted", "bytesFreed", "bytes", "budgetBytes", "lowWatermarkBytes"])
+            #expect(trimmed.number("evicted") == 2)
+            #expect(trimmed.number("bytesFreed") == 2 * Self.size)
+            #expect(trimmed.number("bytes") == 2 * Self.size)
+            #expect(trimmed.number("budgetBytes") == 256 << 20)
+            #expect(try preview.object.number("evicted") == 2)
+            #expect(try preview.object.number("bytes") == 2 * Self.size)
+            #expect(evicted.lines.count == 2)
+        }
+    }
+
+    @Test func trimWithoutNeedEvictsNothing() async throws {
+        try await withStore { workplace, _ in
+            let run = try await workplace.run("trim")
+
+            #expect(run.status == 0)
+            #expect(run.text.hasPrefix("Evicted 0 files (0 B); "))
+        }
+    }
+
+    // MARK: config
+
+    @Test func configPrintsAllSettings() async throws {
+        let workplace = try Workplace()
+        _ = try await workplace.run("migrate")
+
+        let run = try await workplace.run("config", "--json")
+        let table = try await workplace.run("config")
+
+        #expect(run.status == 0)
+        let settings = try run.object
+        #expect(
+            settings.names == [
+                "budget", "lowWatermark", "maxImageBytes", "maxPixels", "minFree", "minimumFreshness",
+                "maximumFreshness", "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "goneConfirmations",
+            ]
+        )
+        #expect(settings.number("budget") == 256 << 20)
+        #expect(settings.isNull("maximumFreshness"))
+        #expect(settings.flag("keepUnowned") == true)
+        #expect(table.lines.contains { $0.hasPrefix("budget ") && $0.contains("268.4 MB") })
+    }
+
+    @Test(arguments: [
+        ("budget", "64MiB", "budget", 64 << 20), ("max-pixels", "1000000", "maxPixels", 1_000_000),
+        ("default-freshness", "3600", "defaultFreshness", 3600), ("min-free", "1GB", "minFree", 1_000_000_000),
+    ])
+    func settingIsKept(name: String, value: String, field: String, number: Int) async throws {
+        let workplace = try Workplace()
+
+        let run = try await workplace.run("config", name, value)
+        let later = try await workplace.run("config", "--json")
+
+        #expect(run.status == 0)
+        #expect(run.lines.count == 1)
+        #expect(try later.object.number(field) == number)
+    }
+
+    @Test func lowerBudgetTrimsBeforeTheCommandEnds() async throws {
+        try await withStore { workplace, _ in
+            let run = try await workplace.run("config", "budget", "\(2 * Self.size)")
+            let stats = try await workplace.run("stats", "--json")
+
+            #expect(run.status == 0)
+            #expect(try stats.object.number("cachesBytes") == Self.size)
+        }
+    }
+
+    @Test(arguments: [
+        ["config", "colour"], ["config", "colour", "red"], ["config", "budget", "much"],
+        ["config", "max-pixels", "-1"],
+        ["config", "max-pixels", "1k"], ["config", "keep-unowned", "maybe"], ["config", "gone-confirmations", "9999"],
+        ["config", "budget", "1", "2"], ["config", "max-image-bytes", "0"],
+    ])
+    func impossibleSettingIsAUsageErrorAndMakesNoStore(arguments: [String]) async throws {
+        let workplace = try Workplace()
+
+        let run = try await workplace.start(arguments).end()
+
+        #expect(run.status == 64)
+        #expect(try workplace.names.isEmpty)
+    }
+
+    // MARK: migrate
+
+    @Test func migrateMakesTheIndexAndListsItsSteps() async throws {
+        let workplace = try Workplace()
+
+        let run = try await workplace.run("migrate", "--json")
+        let status = try await workplace.run("migrate", "--status")
+
+        #expect(run.status == 0)
+        let steps = try run.object
+        #expect(steps.names == ["schemaVersion", "applied", "pending"])
+        #expect(steps.texts("applied")?.first == "0001_index")
+        #expect(steps.texts("applied")?.count == steps.number("schemaVersion"))
+        #expect(steps.texts("pending") == [])
+        #expect(status.lines.last == "pending  none")
+    }
+}

@@ -1,0 +1,146 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+@Suite struct FetchCommandTests {
+    private static let fields: Set<String> = [
+        "key", "outcome", "stale", "localFile", "sizeBytes", "mediaType", "width", "height", "kind", "message",
+    ]
+
+    @Test func everyURLHasItsLineInTheOrderOfTheArguments() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(picture("/slow.png").delayed(by: .milliseconds(150)), for: "/slow.png")
+            origin.setResponse(.status(404), for: "/gone.png")
+            let urls = ["/slow.png", "/gone.png", "/fast.png"].map { origin.url($0) }
+
+            let run = try await workplace.start(["fetch", "--json", "--allow-private-network"] + urls).end()
+
+            #expect(run.status == 1)
+            let lines = try run.objects
+            #expect(lines.map { $0.text("key") } == urls)
+            #expect(lines.map { $0.text("outcome") } == ["fetched", "failed", "fetched"])
+            #expect(lines.allSatisfy { $0.names == Self.fields })
+            #expect(lines[0].number("sizeBytes") == pictureBytes("/slow.png").count)
+            #expect(lines[0].text("mediaType") == "image/png")
+            #expect(lines[0].number("width") == 120)
+            #expect(lines[0].isNull("kind"))
+            #expect(lines[1].text("kind") == "gone")
+            #expect(lines[1].isNull("localFile"))
+            let file = try #require(lines[2].text("localFile"))
+            #expect(try workplace.read(file) == pictureBytes("/fast.png"))
+        }
+    }
+
+    @Test(arguments: [
+        ("cache-first", "stored", 1), ("offline", "stored", 1), ("revalidate", "stored", 1), ("reload", "fetched", 2),
+    ])
+    func policySaysWhoIsAsked(policy: String, outcome: String, requests: Int) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let url = origin.url("/ada.png")
+            _ = try await workplace.run("fetch", url, "--allow-private-network")
+
+            let run = try await workplace.run("fetch", url, "--policy", policy, "--allow-private-network", "--json")
+
+            #expect(run.status == 0)
+            #expect(try run.object.text("outcome") == outcome)
+            #expect(try run.object.flag("stale") == false)
+            #expect(origin.requestCount == requests)
+        }
+    }
+
+    @Test func staleImageIsRevalidated() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(.image(pictureBytes("/a"), etag: "\"1\"", cacheControl: "max-age=0"), for: "/a")
+            _ = try await workplace.run("fetch", origin.url("/a"), "--allow-private-network")
+
+            let run = try await workplace.run(
+                "fetch",
+                origin.url("/a"),
+                "--policy",
+                "revalidate",
+                "--allow-private-network",
+                "--json"
+            )
+
+            #expect(try run.object.text("outcome") == "notModified")
+        }
+    }
+
+    @Test func storedImageIsGivenIfTheOriginFails() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            _ = try await workplace.run("fetch", origin.url("/a"), "--allow-private-network")
+            origin.setResponse(.status(503), for: "/a")
+
+            let run = try await workplace.run(
+                "fetch",
+                origin.url("/a"),
+                "--policy",
+                "reload",
+                "--allow-private-network",
+                "--json"
+            )
+
+            #expect(run.status == 0)
+            #expect(try run.object.text("outcome") == "stored")
+            #expect(try run.object.flag("stale") == true)
+            #expect(try run.object.text("kind") == "serverError")
+            #expect(run.messages.hasPrefix("avatars: warning: "))
+        }
+    }
+
+    @Test func transientImageIsNotStored() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+
+            let run = try await workplace.run(
+                "fetch",
+                origin.url("/a"),
+                "--class",
+                "transient",
+                "--allow-private-network",
+                "--json"
+            )
+            let list = try await workplace.run("list")
+
+            #expect(try run.object.text("outcome") == "fetched")
+            #expect(try run.object.isNull("localFile"))
+            #expect(list.text.isEmpty)
+        }
+    }
+
+    @Test func documentsAreStoredAsDocuments() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+
+            let run = try await workplace.run(
+                "fetch",
+                origin.url("/a"),
+                "--class",
+                "documents",
+                "--allow-private-network",
+                "--json"
+            )
+
+            #expect(try run.object.text("localFile")?.hasPrefix(workplace.path("store/documents/")) == true)
+        }
+    }
+
+    @Test func withoutJSONThereIsATable() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+
+            let run = try await workplace.run("fetch", origin.url("/a.png"), "ftp://x/y", "--allow-private-network")
+
+            #expect(run.status == 1)
+            #expect(run.lines[0].hasPrefix("OUTCOME "))
+            #expect(run.lines[1].hasPrefix("fetched "))
+            #expect(run.lines[1].hasSuffix("120×120    \(origin.url("/a.png"))"))
+            #expect(run.lines[2].hasPrefix("unsupportedURL "))
+            #expect(run.messages == "avatars: The URL ftp://x/y is neither http nor https.\n")
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+@Suite struct GetCommandTests {
+    @Test func bytesGoToStandardOutput() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+
+            let fetched = try await workplace.run("get", origin.url("/a"), "--allow-private-network")
+            try await origin.stop()
+            let stored = try await workplace.run("get", origin.url("/a"))
+
+            #expect(fetched.status == 0)
+            #expect(fetched.bytes == pictureBytes("/a"))
+            #expect(stored.bytes == pictureBytes("/a"))
+        }
+    }
+
+    @Test func bytesGoToAFileInOneStep() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("a.png", "old")
+
+            let run = try await workplace.run("get", origin.url("/a"), "--output", "a.png", "--allow-private-network")
+
+            #expect(run.status == 0)
+            #expect(run.bytes.isEmpty)
+            #expect(try workplace.read("a.png") == pictureBytes("/a"))
+            #expect(try workplace.names == ["a.png", "store"])
+        }
+    }
+
+    @Test func deviceIsWrittenToAndNotReplaced() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+
+            let run = try await workplace.run("get", origin.url("/a"), "-o", "/dev/null", "--allow-private-network")
+
+            #expect(run.status == 0)
+            let type = try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType
+            #expect(type == .typeCharacterSpecial)
+        }
+    }
+
+    @Test func fileThatCannotBeWrittenIsExitCode2() async throws {
+        try await withPictures { origin in
+            let run = try await Workplace().run("get", origin.url("/a"), "-o", "no/where", "--allow-private-network")
+
+            #expect(run.status == 2)
+            #expect(run.messages == "avatars: no/where cannot be written (No such file or directory).\n")
+        }
+    }
+
+    @Test(arguments: ["name:me", "contact:4711", "my-key", "http://example.com/a.png", "http://u:p4ss@example.com/"])
+    func nothingToGiveIsExitCode1(key: String) async throws {
+        let workplace = try Workplace()
+
+        let run = try await workplace.run("get", key, "--policy", "offline", "--output", "out")
+
+        #expect(run.status == 1)
+        #expect(run.messages.hasPrefix("avatars: "))
+        #expect(!run.messages.contains("p4ss"))
+        #expect(!workplace.exists("out"))
+    }
+
+    @Test func imageThatMayNotBeStoredIsGivenAllTheSame() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(.image(pictureBytes("/a"), cacheControl: "no-store"), for: "/a")
+
+            let run = try await workplace.run("get", origin.url("/a"), "--strict", "--allow-private-network")
+            let list = try await workplace.run("list")
+
+            #expect(run.bytes == pictureBytes("/a"))
+            #expect(list.text.isEmpty)
+        }
+    }
+
+    @Test func staleImageComesWithAWarning() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            _ = try await workplace.run("fetch", origin.url("/a"), "--allow-private-network")
+            try await origin.stop()
+
+            let run = try await workplace.run("get", origin.url("/a"), "--policy", "reload", "--allow-private-network")
+
+            #expect(run.status == 0)
+            #expect(run.bytes == pictureBytes("/a"))
+            #expect(run.messages.hasPrefix("avatars: warning: "))
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+/// Signals, closed pipes, and other processes at work on the same store.
+@Suite struct InterruptionTests {
+    /// An origin where pictures in `/p/` come at once and those in `/late/` never, and a list of both.
+    private func withSlowOrigin(_ body: (Workplace, SlowOrigin) async throws -> Void) async throws {
+        let slow = try await SlowOrigin.start()
+        do {
+            let workplace = try Workplace()
+            try workplace.write("list.txt", slow.origin.list(20) + slow.origin.list(8, folder: "late"))
+            try await body(workplace, slow)
+        } catch {
+            try await slow.origin.stop()
+            throw error
+        }
+        try await slow.origin.stop()
+    }
+
+    private static let sync = ["sync", "list.txt", "--allow-private-network", "--json"]
+
+    @Test(arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
+    func signalStopsCleanlyAndWhatArrivedIsStored(signal: Int32, status: Int32) async throws {
+        try await withSlowOrigin { workplace, slow in
+            let running = try workplace.start(Self.sync)
+            await slow.lateRequest()
+            running.signal(signal)
+            let run = try await running.end()
+            let stored = try await workplace.run("list", "--state", "fresh", "--json")
+            slow.hurry()
+            let second = try await workplace.start(Self.sync).end()
+
+            #expect(run.status == status)
+            let fetched = try #require(try run.object.number("fetched"))
+            #expect(fetched > 0)
+            #expect(run.messages.contains("interrupted"))
+            #expect(stored.lines.count == fetched)
+            #expect(second.status == 0)
+            #expect(try second.object.number("fresh") == fetched)
+            #expect(try second.object.number("fetched") == 28 - fetched)
+        }
+    }
+
+    @Test func repeatedSignalAtOnceIsOneRequestToStop() async throws {
+        try await withSlowOrigin { workplace, slow in
+            let running = try workplace.start(Self.sync)
+            await slow.lateRequest()
+            for _ in 1...5 { running.signal(SIGINT) }
+            let run = try await running.end()
+
+            #expect(run.status == 130)
+            #expect(try run.object.number("fetched") != nil)
+        }
+    }
+
+    @Test func killedSyncIsContinuedByTheNext() async throws {
+        try await withSlowOrigin { workplace, slow in
+            let running = try workplace.start(Self.sync)
+            await slow.lateRequest()
+            running.signal(SIGKILL)
+            let run = try await running.end()
+            slow.hurry()
+            let second = try await workplace.start(Self.sync).end()
+
+            #expect(run.status == -SIGKILL)
+            #expect(second.status == 0)
+            #expect(try second.object.number("wanted") == 28)
+            #expect(try await workplace.run("list", "--state", "fresh", "--json").lines.count == 28)
+        }
+    }
+
+    @Test func signalEndsAProgramThatWaitsForItsInput() async throws {
+        let workplace = try Workplace()
+        let pipe = Pipe()
+        let running = try workplace.start(["sync", "-", "--format", "text"], reading: pipe)
+        // More than a pipe holds: once it is written, the program reads and waits for more.
+        try pipe.fileHandleForWriting.write(contentsOf: Data(repeating: UInt8(ascii: "\n"), count: 1 << 20))
+
+        running.signal(SIGINT)
+        let run = try await running.end()
+
+        #expect(run.status == 130)
+        #expect(try workplace.names.isEmpty)
+    }
+
+    @Test func secondSyncIsToldThatOneIsRunning() async throws {
+        try await withSlowOrigin { workplace, slow in
+            let first = try workplace.start(Self.sync)
+            await slow.lateRequest()
+            let second = try await workplace.start(Self.sync).end()
+            let reader = try await workplace.run("stats")
+            first.signal(SIGINT)
+            _ = try await first.end()
+
+            #expect(second.status == 75)
+            #expect(second.text.isEmpty)
+            #expect(second.messages == "avatars: Another sync is running on this store.\n")
+            #expect(reader.status == 0)
+        }
+    }
+
+    @Test func waitingSyncRunsAfterTheFirst() async throws {
+        try await withSlowOrigin { workplace, slow in
+            let first = try workplace.start(Self.sync)
+            await slow.lateRequest()
+            let second = try workplace.start(Self.sync + ["--wait"])
+            try await second.says("waiting for another sync to end")
+            slow.hurry()
+            first.signal(SIGINT)
+            _ = try await first.end()
+            let run = try await second.end()
+
+            #expect(run.status == 0)
+            #expect(try run.object.number("wanted") == 28)
+        }
+    }
+
+    @Test func closedPipeEndsQuietly() async throws {
+        try await withSlowOrigin { workplace, slow in
+            slow.hurry()
+            _ = try await workplace.start(Self.sync).end()
+
+            let run = try await workplace.shell(
+                """
+                mkfifo pipe
+                "$AVATARS" list --json >pipe & program=$!
+                exec 3<pipe; exec 3<&-
+                wait $program; echo $?
+                """
+            )
+
+            #expect(run.text == "0\n")
+            #expect(run.messages.isEmpty)
+        }
+    }
+
+    #if os(Linux)
+    @Test func fullDiskUnderStandardOutputIsExitCode2() async throws {
+        let run = try await Workplace().shell("\"$AVATARS\" migrate >/dev/full; echo $?")
+
+        #expect(run.text == "2\n")
+        #expect(run.messages == "avatars: Standard output cannot be written (No space left on device).\n")
+    }
+    #endif
+}

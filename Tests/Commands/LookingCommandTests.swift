@@ -1,0 +1,200 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+/// `list`, `show`, `path` and `stats`.
+@Suite struct LookingCommandTests {
+    private static let columns: Set<String> = [
+        "key", "sourceURL", "localFile", "storageClass", "sizeBytes", "etag", "lastAccess", "freshUntil", "checkedAt",
+        "state", "owners",
+    ]
+
+    /// A store with three pictures, one that is gone, and an own image; contact 4 shares contact 2's.
+    private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(.status(404), for: "/gone.png")
+            let records = ["/a.png", "/b.png", "/c.png", "/gone.png", "/c.png"].enumerated().map { number, path in
+                "{\"id\": \"\(number)\", \"avatarURL\": \"\(origin.url(path))\"}"
+            }
+            try workplace.write("people.ndjson", records.joined(separator: "\n"))
+            try workplace.write("me.png", SampleImage.identicon(for: "me"))
+            _ = try await workplace.run("sync", "people.ndjson", "--allow-private-network")
+            _ = try await workplace.run("save", "me.png", "--name", "me")
+            try await body(workplace, origin)
+        }
+    }
+
+    // MARK: list
+
+    @Test func listHasTheColumnsOfTheOverview() async throws {
+        try await withStore { workplace, origin in
+            let run = try await workplace.run("list", "--json")
+
+            #expect(run.status == 0)
+            let lines = try run.objects
+            #expect(lines.allSatisfy { $0.names == Self.columns })
+            #expect(lines.map { $0.text("state") } == ["fresh", "fresh", "fresh", "gone", "own"])
+            #expect(lines[0].text("key") == origin.url("/a.png"))
+            #expect(lines[0].text("etag") == "\"v1\"")
+            #expect(lines[0].texts("owners") == ["0"])
+            #expect(lines[2].texts("owners") == ["2", "4"])
+            #expect(lines[0].text("localFile")?.hasPrefix("caches/") == true)
+            #expect(lines[0].text("checkedAt")?.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
+            #expect(lines[3].isNull("localFile"))
+            #expect(lines[3].isNull("sizeBytes"))
+            #expect(lines[4].isNull("sourceURL"))
+        }
+    }
+
+    @Test(arguments: [
+        (["--class", "documents"], 1), (["--class", "caches"], 4), (["--state", "gone"], 1), (["--state", "fresh"], 3),
+        (["--host", "127.0.0.1"], 4), (["--host", "example.com"], 0), (["--owner", "1"], 1), (["--owner", "9"], 0),
+        (["--owner", "4", "--state", "fresh"], 1), (["--owner", "3", "--state", "fresh"], 0),
+    ])
+    func listIsFiltered(arguments: [String], count: Int) async throws {
+        try await withStore { workplace, _ in
+            let run = try await workplace.start(["list", "--json"] + arguments).end()
+
+            #expect(run.status == 0)
+            #expect(run.lines.count == count)
+        }
+    }
+
+    @Test(arguments: ["key", "size", "last-access", "next-check"])
+    func pagesAddUpToTheWholeList(order: String) async throws {
+        try await withStore { workplace, _ in
+            var keys: [String] = []
+            var after: [String] = []
+            while true {
+                let arguments = ["list", "--json", "--limit", "2", "--sort", order] + after
+                let page = try await workplace.start(arguments).end().objects
+                keys += page.compactMap { $0.text("key") }
+                guard let next = page.last?.text("next") else { break }
+                after = ["--after", next]
+            }
+            let whole = try await workplace.run("list", "--json", "--sort", order)
+
+            #expect(try keys == whole.objects.compactMap { $0.text("key") })
+            #expect(Set(keys).count == 5)
+        }
+    }
+
+    @Test func placeThatNoPageGaveIsAUsageError() async throws {
+        try await withStore { workplace, _ in
+            let run = try await workplace.run("list", "--sort", "size", "--after", "nonsense")
+
+            #expect(run.status == 64)
+        }
+    }
+
+    @Test func listForPeopleIsAlignedAndPlain() async throws {
+        try await withStore { workplace, origin in
+            let run = try await workplace.run("list")
+
+            #expect(run.lines.count == 6)
+            #expect(run.lines[0].hasPrefix("STATE    CLASS          SIZE  LAST ACCESS  KEY"))
+            let column = try #require(run.lines[0].range(of: "KEY")?.lowerBound.utf16Offset(in: run.lines[0]))
+            #expect(run.lines[1].dropFirst(column) == origin.url("/a.png"))
+            #expect(run.lines[1].contains(" kB "))
+            #expect(!run.text.contains("\u{1B}"))
+        }
+    }
+
+    @Test func noEntriesAreNoOutput() async throws {
+        let workplace = try Workplace()
+        _ = try await workplace.run("migrate")
+
+        for arguments in [["list"], ["list", "--json"], ["list", "--json", "--limit", "5"]] {
+            let run = try await workplace.start(arguments).end()
+            #expect(run.status == 0)
+            #expect(run.text.isEmpty)
+        }
+    }
+
+    // MARK: show
+
+    @Test func showHasAllFieldsAndReasons() async throws {
+        try await withStore { workplace, origin in
+            let run = try await workplace.run("show", origin.url("/a.png"), "--json")
+
+            #expect(run.status == 0)
+            let entry = try run.object
+            #expect(
+                entry.names.isSuperset(of: Self.columns.union(["mediaType", "width", "height", "sha256", "reasons"]))
+            )
+            #expect(entry.text("localFile")?.hasPrefix(workplace.path("store/caches/")) == true)
+            #expect(entry.flag("filePresent") == true)
+            #expect(entry.texts("reasons")?.isEmpty == false)
+        }
+    }
+
+    @Test func showSaysWhyAnEntryFails() async throws {
+        try await withStore { workplace, origin in
+            let run = try await workplace.run("show", origin.url("/gone.png"))
+
+            #expect(run.text.contains("state "))
+            #expect(run.text.contains("The last check failed (gone, once)"))
+        }
+    }
+
+    @Test(arguments: ["show", "path"])
+    func unknownKeyIsExitCode1(command: String) async throws {
+        try await withStore { workplace, _ in
+            let run = try await workplace.run(command, "name:nobody", "--json")
+
+            #expect(run.status == 1)
+            #expect(run.text.isEmpty)
+            #expect(run.messages.contains("name:nobody"))
+        }
+    }
+
+    // MARK: path
+
+    @Test func pathIsThatOfTheFile() async throws {
+        try await withStore { workplace, origin in
+            let plain = try await workplace.run("path", origin.url("/a.png") + "#x")
+            let json = try await workplace.run("path", origin.url("/a.png"), "--json")
+
+            #expect(plain.status == 0)
+            #expect(try workplace.read(plain.lines[0]) == pictureBytes("/a.png"))
+            #expect(try json.object.names == ["key", "localFile"])
+            #expect(try json.object.text("localFile") == plain.lines[0])
+        }
+    }
+
+    @Test func entryWithoutAFileHasNoPath() async throws {
+        try await withStore { workplace, origin in
+            let run = try await workplace.run("path", origin.url("/gone.png"))
+
+            #expect(run.status == 1)
+        }
+    }
+
+    // MARK: stats
+
+    @Test func statsCountEntriesAndBytes() async throws {
+        try await withStore { workplace, _ in
+            let run = try await workplace.run("stats", "--json")
+            let table = try await workplace.run("stats")
+
+            #expect(run.status == 0)
+            let stats = try run.object
+            #expect(
+                stats.names == [
+                    "entries", "files", "cachesBytes", "documentsBytes", "stagingBytes", "pendingBytes", "budgetBytes",
+                    "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "oldestAccess",
+                    "newestAccess",
+                    "schemaVersion", "guard",
+                ]
+            )
+            #expect(stats.number("entries") == 5)
+            #expect(stats.number("files") == 4)
+            #expect(stats.numbers("states") == ["fresh": 3, "gone": 1, "own": 1])
+            #expect(stats.number("documentsBytes") == SampleImage.identicon(for: "me").count)
+            #expect(stats.number("hosts") == 1)
+            #expect(stats.text("guard") == "on")
+            #expect(table.lines.contains { $0.hasPrefix("entries ") && $0.contains("5, of 1 host") })
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+/// A program that was started.
+struct RunningProgram: Sendable {
+    private let identifier: Int32
+    private let output: String
+    private let statuses: AsyncStream<Int32>
+
+    /// Starts `process`, with its output in files whose names begin with `output`.
+    init(_ process: Process, output: String) throws {
+        let files = [output + ".out", output + ".err"]
+        for file in files { try Data().write(to: URL(filePath: file)) }
+        process.standardOutput = try FileHandle(forWritingTo: URL(filePath: files[0]))
+        process.standardError = try FileHandle(forWritingTo: URL(filePath: files[1]))
+        let (statuses, ended) = AsyncStream.makeStream(of: Int32.self)
+        process.terminationHandler = { process in
+            ended.yield(process.terminationStatus * (process.terminationReason == .exit ? 1 : -1))
+            ended.finish()
+        }
+        try process.run()
+        self.output = output
+        self.statuses = statuses
+        identifier = process.processIdentifier
+    }
+
+    /// Sends it a signal.
+    func signal(_ number: Int32) {
+        kill(identifier, number)
+    }
+
+    /// Waits until it has written `text` to standard error.
+    func says(_ text: String) async throws {
+        while try !String(contentsOf: URL(filePath: output + ".err"), encoding: .utf8).contains(text) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
+    /// Waits for its end. To be called once.
+    func end() async throws -> Run {
+        for await status in statuses {
+            let bytes = try Array(Data(contentsOf: URL(filePath: output + ".out")))
+            let messages = try String(contentsOf: URL(filePath: output + ".err"), encoding: .utf8)
+            return Run(status: status, bytes: bytes, messages: messages)
+        }
+        throw CancellationError()
+    }
+}

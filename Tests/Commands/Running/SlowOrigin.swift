@@ -1,0 +1,42 @@
+import AvatarStoreTesting
+import Synchronization
+
+/// An origin that has a picture at every path, but leaves requests for `/late/` without an answer until told to hurry.
+final class SlowOrigin: Sendable {
+    let origin: LoopbackOrigin
+    private let late: AsyncStream<Void>
+    private let pace: Pace
+
+    private final class Pace: Sendable {
+        let isHurrying = Mutex(false)
+    }
+
+    private init(origin: LoopbackOrigin, late: AsyncStream<Void>, pace: Pace) {
+        self.origin = origin
+        self.late = late
+        self.pace = pace
+    }
+
+    static func start() async throws -> SlowOrigin {
+        let (late, arrivals) = AsyncStream.makeStream(of: Void.self)
+        let pace = Pace()
+        let origin = try await LoopbackOrigin.start { request in
+            guard request.path.hasPrefix("/late/"), !pace.isHurrying.withLock({ $0 }) else {
+                return picture(request.target)
+            }
+            arrivals.yield()
+            return .hang
+        }
+        return SlowOrigin(origin: origin, late: late, pace: pace)
+    }
+
+    /// Waits until a picture that never comes was asked for.
+    func lateRequest() async {
+        for await _ in late { return }
+    }
+
+    /// From now on every picture comes at once.
+    func hurry() {
+        pace.isHurrying.withLock { $0 = true }
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+
+/// An empty directory to run the program in, removed in the end.
+final class Workplace: Sendable {
+    let path: String
+    /// What the program writes goes here, so that its own directory holds only what it makes.
+    private let outputs: String
+
+    init() throws {
+        let base = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+            .appending(path: "avatars-commands-\(UUID().uuidString)")
+        path = base.appending(path: "work").path(percentEncoded: false)
+        outputs = base.appending(path: "outputs").path(percentEncoded: false)
+        for folder in [path, outputs] {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        }
+    }
+
+    deinit {
+        // What cannot be removed lies in the system's folder for temporary files, which empties itself.
+        try? FileManager.default.removeItem(atPath: path + "/..")
+    }
+
+    // MARK: Files
+
+    /// The absolute path of `name`.
+    func path(_ name: String) -> String { path + "/" + name }
+
+    /// Writes a file and gives its name.
+    @discardableResult
+    func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+        try Data(bytes).write(to: URL(filePath: path(name)))
+        return name
+    }
+
+    /// Writes a text file and gives its name.
+    @discardableResult
+    func write(_ name: String, _ text: String) throws -> String {
+        try write(name, Array(text.utf8))
+    }
+
+    func read(_ name: String) throws -> [UInt8] {
+        try Array(Data(contentsOf: URL(filePath: name.hasPrefix("/") ? name : path(name))))
+    }
+
+    func exists(_ name: String) -> Bool {
+        FileManager.default.fileExists(atPath: path(name))
+    }
+
+    /// What lies in the directory.
+    var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+    }
+
+    // MARK: Running
+
+    /// Runs `avatars` with `arguments` in the directory, to its end. Its store is `store` unless they say otherwise.
+    func run(
+        _ arguments: String...,
+        input: String? = nil,
+        environment: [String: String] = [:]
+    ) async throws -> Run {
+        try await start(arguments, input: input, environment: environment).end()
+    }
+
+    /// Starts `avatars`.
+    func start(
+        _ arguments: [String],
+        input: String? = nil,
+        environment: [String: String] = [:]
+    ) throws -> RunningProgram {
+        guard let input else { return try start(program, arguments, FileHandle.nullDevice, environment) }
+        let file = outputs + "/" + UUID().uuidString
+        try Data(input.utf8).write(to: URL(filePath: file))
+        return try start(program, arguments, try FileHandle(forReadingFrom: URL(filePath: file)), environment)
+    }
+
+    /// Starts `avatars`, which reads what comes through `pipe`.
+    func start(_ arguments: [String], reading pipe: Pipe) throws -> RunningProgram {
+        try start(program, arguments, pipe, [:])
+    }
+
+    /// Runs a shell script, which finds the program as `$AVATARS`.
+    func shell(_ script: String) async throws -> Run {
+        try await start("/bin/sh", ["-c", script], FileHandle.nullDevice, ["AVATARS": program]).end()
+    }
+
+    /// Runs `avatars` as somebody who may read the directory and not write it.
+    ///
+    /// To the superuser no directory is read-only, so the program then runs as the user 65534.
+    func runUnprivileged(_ arguments: [String]) async throws -> Run {
+        guard geteuid() == 0 else { return try await start(arguments).end() }
+        let options = ["--reuid=65534", "--regid=65534", "--clear-groups", program]
+        return try await start("/usr/bin/setpriv", options + arguments, FileHandle.nullDevice, [:]).end()
+    }
+
+    private var program: String { Program.executable.path(percentEncoded: false) }
+
+    private func start(
+        _ program: String,
+        _ arguments: [String],
+        _ input: Any,
+        _ environment: [String: String]
+    ) throws -> RunningProgram {
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = arguments
+        process.currentDirectoryURL = URL(filePath: path)
+        process.environment = ["HOME": path, "AVATARS_STORE": "store", "PATH": "/usr/bin:/bin"]
+            .merging(environment) { $1 }
+        process.standardInput = input
+        return try RunningProgram(process, output: outputs + "/" + UUID().uuidString)
+    }
+}

@@ -1,0 +1,105 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+@Suite struct SaveCommandTests {
+    private static let image = SampleImage.identicon(for: "me")
+
+    @Test func savedImageIsADocumentUnderItsName() async throws {
+        let workplace = try Workplace()
+        try workplace.write("me.png", Self.image)
+
+        let run = try await workplace.run("save", "me.png", "--name", "me", "--json")
+
+        #expect(run.status == 0)
+        let saved = try run.object
+        #expect(saved.text("key") == "name:me")
+        #expect(saved.text("outcome") == "stored")
+        #expect(saved.number("sizeBytes") == Self.image.count)
+        let file = try #require(saved.text("localFile"))
+        #expect(file.hasPrefix(workplace.path("store/documents/")))
+        #expect(try workplace.read(file) == Self.image)
+    }
+
+    @Test func sameNameReplaces() async throws {
+        let workplace = try Workplace()
+        let other = SampleImage.gif(seed: 1)
+        try workplace.write("me.png", Self.image)
+        try workplace.write("me.gif", other)
+
+        _ = try await workplace.run("save", "me.png", "--name", "me")
+        let run = try await workplace.run("save", "me.gif", "--name", "me", "--class", "caches")
+        let stored = try await workplace.run("get", "name:me")
+
+        #expect(run.text.contains("name:me"))
+        #expect(stored.bytes == other)
+    }
+
+    @Test(arguments: [
+        "../../etc/passwd", "/absolute", "a/b", ".", "..", "~", "🙂👩‍🚀", "žofie", "a b", "-", "\u{1B}[31mred",
+        "two\nlines",
+        String(repeating: "n", count: 300), String(repeating: "n", count: 1024), "caches/x", "name:name",
+    ])
+    func nameIsAKeyAndNeverAPath(name: String) async throws {
+        let workplace = try Workplace()
+        try workplace.write("me.png", Self.image)
+
+        let run = try await workplace.run("save", "me.png", "--name=\(name)", "--json")
+        let stored = try await workplace.run("get", "name:\(name)")
+        let list = try await workplace.run("list")
+
+        #expect(run.status == 0)
+        #expect(try run.object.text("key") == "name:\(name)")
+        #expect(stored.bytes == Self.image)
+        #expect(try workplace.names == ["me.png", "store"])
+        // Nothing in a name reaches the terminal as a command.
+        #expect(!list.text.contains("\u{1B}"))
+        #expect(list.lines.count == 2)
+    }
+
+    @Test(arguments: [("", "--name"), (String(repeating: "n", count: 1025), "1 to 1024 bytes")])
+    func impossibleNameIsAUsageError(name: String, message: String) async throws {
+        let workplace = try Workplace()
+        try workplace.write("me.png", Self.image)
+
+        let run = try await workplace.run("save", "me.png", "--name=\(name)")
+
+        #expect(run.status == 64)
+        #expect(run.messages.contains(message))
+        #expect(try workplace.names == ["me.png"])
+    }
+
+    @Test func whatIsNoImageIsRefused() async throws {
+        let workplace = try Workplace()
+        try workplace.write("me.png", "This is no image.")
+        try workplace.write("half.png", Array(Self.image.prefix(2000)))
+
+        let run = try await workplace.run("save", "me.png", "--name", "me", "--json")
+        let half = try await workplace.run("save", "half.png", "--name", "me")
+
+        #expect(run.status == 1)
+        #expect(try run.object.text("outcome") == "failed")
+        #expect(try run.object.text("kind") == "notImage")
+        #expect(half.status == 1)
+        #expect(half.text.contains("truncated"))
+    }
+
+    @Test func imageAboveTheLimitIsRefused() async throws {
+        let workplace = try Workplace()
+        try workplace.write("me.png", Self.image)
+        _ = try await workplace.run("config", "max-image-bytes", "1kB")
+
+        let run = try await workplace.run("save", "me.png", "--name", "me", "--json")
+
+        #expect(run.status == 1)
+        #expect(try run.object.text("kind") == "tooLarge")
+    }
+
+    @Test(arguments: ["nowhere.png", "."])
+    func fileThatCannotBeReadIsExitCode2(file: String) async throws {
+        let run = try await Workplace().run("save", file, "--name", "me")
+
+        #expect(run.status == 2)
+        #expect(run.messages.contains("cannot be read"))
+    }
+}

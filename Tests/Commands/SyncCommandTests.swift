@@ -1,0 +1,346 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+@Suite struct SyncCommandTests {
+    private static let fields: Set<String> = [
+        "contacts", "withoutImage", "unreadable", "saved", "wanted", "fresh", "fetched", "notModified", "changed",
+        "failed", "skipped", "overBudget", "evicted", "requests", "bytesReceived", "seconds", "failures",
+    ]
+
+    @Test func syncFetchesWhatIsMissingAndThenLeavesItAlone() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write(
+                "people.json",
+                """
+                [{"id": "1", "name": "Ada", "avatarURL": "\(origin.url("/ada.png"))"},
+                 {"id": "2", "name": "Bob", "photo": "\(origin.url("/bob.png"))"},
+                 {"id": "3", "name": "Cyd"}]
+                """
+            )
+
+            let first = try await workplace.run("sync", "people.json", "--allow-private-network", "--json")
+            let second = try await workplace.run("sync", "people.json", "--allow-private-network", "--json")
+
+            #expect(first.status == 0)
+            #expect(first.messages.isEmpty)
+            let report = try first.object
+            #expect(report.names == Self.fields)
+            #expect(report.number("contacts") == 3)
+            #expect(report.number("withoutImage") == 1)
+            #expect(report.number("wanted") == 2)
+            #expect(report.number("fetched") == 2)
+            #expect(report.number("requests") == 2)
+            #expect(try second.object.number("fresh") == 2)
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test func withoutJSONThereIsATableOfWhatWasDone() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(2) + "ftp://example.com/x?token=secret\n")
+
+            let run = try await workplace.run("sync", "list.txt", "--allow-private-network")
+
+            #expect(run.status == 1)
+            #expect(run.lines.contains { $0.hasPrefix("  fetched ") && $0.contains("in 2 requests") })
+            #expect(run.lines.contains { $0.hasPrefix("  failed ") && $0.hasSuffix(" 1") })
+            #expect(run.messages.hasPrefix("avatars: unsupportedURL: "))
+            #expect(!run.messages.contains("secret"))
+            #expect(run.lines.allSatisfy { $0.count <= 80 })
+        }
+    }
+
+    @Test func severalListsAreReadAsOneAndFaultsNameTheirList() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("a.txt", origin.list(3))
+            try workplace.write("b.ndjson", "{\"id\": \"x\", \"image\": \"\(origin.url("/p/3.png"))\"}\n{\"id\": \n")
+
+            let run = try await workplace.run("sync", "a.txt", "b.ndjson", "--allow-private-network", "--json")
+
+            #expect(run.status == 1)
+            let report = try run.object
+            #expect(report.number("contacts") == 4)
+            #expect(report.number("wanted") == 3)
+            #expect(report.number("unreadable") == 1)
+            #expect(report.failureKinds == ["badRecord"])
+            #expect(report.failureMessages.first?.contains("b.ndjson") == true)
+        }
+    }
+
+    @Test func listIsReadFromStandardInput() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+
+            let run = try await workplace.run(
+                "sync",
+                "-",
+                "--format",
+                "text",
+                "--allow-private-network",
+                "--json",
+                input: origin.list(2)
+            )
+
+            #expect(run.status == 0)
+            #expect(try run.object.number("fetched") == 2)
+        }
+    }
+
+    @Test func withoutAListWhatIsDueIsRevalidated() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(2))
+            _ = try await workplace.run("sync", "list.txt", "--allow-private-network")
+
+            let due = try await workplace.run("sync", "--allow-private-network", "--json")
+            let all = try await workplace.run("sync", "--all", "--allow-private-network", "--json")
+
+            #expect(try due.object.number("wanted") == 0)
+            #expect(try all.object.number("notModified") == 2)
+        }
+    }
+
+    @Test func changedImageIsCounted() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(2))
+            _ = try await workplace.run("sync", "list.txt", "--allow-private-network")
+            origin.setResponse(picture("/p/1.png", version: 2), for: "/p/1.png")
+
+            let run = try await workplace.run("sync", "list.txt", "--all", "--allow-private-network", "--json")
+
+            #expect(try run.object.number("changed") == 1)
+            #expect(try run.object.number("notModified") == 1)
+            let stored = try await workplace.run("get", origin.url("/p/1.png"), "--policy", "offline")
+            #expect(stored.bytes == pictureBytes("/p/1.png", version: 2))
+        }
+    }
+
+    @Test func failuresAreToldApartAndEndWithExitCode1() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            for (path, status) in [("/gone", 404), ("/refused", 403), ("/broken", 500)] {
+                origin.setResponse(.status(status), for: path)
+            }
+            origin.setResponse(.image(Array("<html>".utf8)), for: "/page")
+            let paths = ["/gone", "/refused", "/broken", "/page", "/good.png"]
+            try workplace.write("list.txt", paths.map { origin.url($0) }.joined(separator: "\n"))
+
+            let run = try await workplace.run("sync", "list.txt", "--allow-private-network", "--json")
+
+            #expect(run.status == 1)
+            #expect(try run.object.failureKinds == ["gone", "notImage", "refused", "serverError"])
+            #expect(try run.object.number("fetched") == 1)
+        }
+    }
+
+    @Test func privateNetworkIsRefusedUnlessItIsAllowed() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(1))
+
+            let run = try await workplace.run("sync", "list.txt", "--json")
+
+            #expect(run.status == 1)
+            #expect(try run.object.failureKinds == ["forbiddenAddress"])
+            #expect(origin.requestCount == 0)
+        }
+    }
+
+    @Test func limitSkipsTheRest() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(5))
+
+            let run = try await workplace.run(
+                "sync",
+                "list.txt",
+                "--limit",
+                "2",
+                "--allow-private-network",
+                "--json"
+            )
+
+            #expect(run.status == 0)
+            #expect(try run.object.number("fetched") == 2)
+            #expect(try run.object.number("skipped") == 3)
+        }
+    }
+
+    @Test func whatDoesNotFitTheBudgetIsAWarning() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(5))
+
+            let run = try await workplace.run(
+                "sync",
+                "list.txt",
+                "--budget",
+                "10kB",
+                "--allow-private-network",
+                "--json"
+            )
+
+            #expect(run.status == 0)
+            #expect(run.messages.hasPrefix("avatars: warning: "))
+            let report = try run.object
+            #expect(report.number("fetched") == 2)
+            #expect(report.number("overBudget") == 3)
+        }
+    }
+
+    @Test func documentsAreOutsideTheBudget() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(5))
+
+            let run = try await workplace.run(
+                "sync",
+                "list.txt",
+                "--class",
+                "documents",
+                "--budget",
+                "10kB",
+                "--allow-private-network",
+                "--json"
+            )
+
+            #expect(try run.object.number("fetched") == 5)
+        }
+    }
+
+    // MARK: Dry run
+
+    @Test func dryRunSaysWhatWouldBeDoneAndAsksNobody() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(2))
+            _ = try await workplace.run("sync", "list.txt", "--allow-private-network")
+            try workplace.write("list.txt", origin.list(5))
+            origin.resetCounts()
+
+            let run = try await workplace.run("sync", "list.txt", "--all", "--dry-run", "--json")
+            let table = try await workplace.run("sync", "list.txt", "--dry-run")
+
+            #expect(run.status == 0)
+            let report = try run.object
+            #expect(report.names == Self.fields.union(["toFetch", "toRevalidate"]))
+            #expect(report.number("wanted") == 5)
+            #expect(report.number("toFetch") == 3)
+            #expect(report.number("toRevalidate") == 2)
+            #expect(report.number("skipped") == 5)
+            #expect(table.lines.contains { $0.hasPrefix("  to fetch ") && $0.hasSuffix(" 3") })
+            #expect(origin.requestCount == 0)
+        }
+    }
+
+    // MARK: Origins
+
+    @Test func headersGoToTheirHostOnly() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write(
+                "list.txt",
+                [origin.url("/a"), origin.url("/b", host: "localhost")].joined(separator: "\n")
+            )
+            try workplace.write("headers", "# tokens\n127.0.0.1:\(origin.port)\tAuthorization: Bearer s3cret: x\n")
+
+            let run = try await workplace.run(
+                "sync",
+                "list.txt",
+                "--header-file",
+                "headers",
+                "--user-agent",
+                "Tester/1",
+                "--allow-private-network",
+                "--verbose"
+            )
+
+            #expect(run.status == 0)
+            let requests = origin.requests.sorted { $0.path < $1.path }
+            #expect(requests.map { $0.headers["Authorization"] } == ["Bearer s3cret: x", nil])
+            #expect(requests.map { $0.headers["User-Agent"] } == ["Tester/1", "Tester/1"])
+            #expect(!run.messages.contains("s3cret"))
+        }
+    }
+
+    @Test(arguments: [
+        "no-colon value", "host", "host Bad Name: x", "host Name:", "host/path Name: s3cret", "a@host Name: s3cret",
+        "host Name: s3cret\u{1}",
+    ])
+    func badHeaderFileNamesTheLineAndNoValue(line: String) async throws {
+        let workplace = try Workplace()
+        try workplace.write("headers", "# tokens\n\n\(line)\n")
+
+        let run = try await workplace.run("sync", "--header-file", "headers")
+
+        #expect(run.status == 2)
+        #expect(run.messages.contains("headers, line 3: "))
+        #expect(!run.messages.contains("s3cret"))
+        #expect(try workplace.names == ["headers"])
+    }
+
+    @Test(arguments: ["--header-file", "--ca-file"])
+    func missingFileStopsBeforeAStoreIsMade(option: String) async throws {
+        let workplace = try Workplace()
+
+        let run = try await workplace.run("sync", option, "nowhere")
+
+        #expect(run.status == 2)
+        #expect(run.messages.contains("nowhere"))
+        #expect(try workplace.names.isEmpty)
+    }
+
+    @Test func timeoutBoundsAnImage() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(.hang, for: "/p/1.png")
+            try workplace.write("list.txt", origin.list(2))
+
+            let run = try await workplace.run(
+                "sync",
+                "list.txt",
+                "--timeout",
+                "0.2",
+                "--allow-private-network",
+                "--json"
+            )
+
+            #expect(run.status == 1)
+            #expect(try run.object.failureKinds == ["timeout"])
+            #expect(try run.object.number("fetched") == 1)
+        }
+    }
+
+    // MARK: Progress
+
+    @Test func plainProgressIsALineNowAndThen() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(3))
+
+            let run = try await workplace.run("sync", "list.txt", "--progress", "plain", "--allow-private-network")
+
+            #expect(run.messages.hasPrefix("avatars: "))
+            #expect(run.messages.contains(" of 3, "))
+            #expect(!run.messages.contains("\r"))
+        }
+    }
+
+    @Test(arguments: [["--quiet", "--progress", "plain"], ["--progress", "none"], ["--progress", "auto"]])
+    func noProgressIfQuietOrNoTerminal(arguments: [String]) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(3))
+
+            let run = try await workplace.start(["sync", "list.txt", "--allow-private-network"] + arguments).end()
+
+            #expect(run.status == 0)
+            #expect(run.messages.isEmpty)
+        }
+    }
+}

@@ -68,7 +68,7 @@ package final class Directory: Sendable {
     private static func makeWithParents(_ path: String, mode: mode_t) throws(SystemCallError) {
         var information = stat()
         if lstat(path, &information) == 0 { return }
-        if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+        if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex {
             try makeWithParents(String(path[..<slash]), mode: mode)
         }
         guard mkdir(path, mode) == 0 || errno == EEXIST else { throw SystemCallError("mkdir", path) }

@@ -20,6 +20,8 @@ package final class FileStore: Sendable {
     private let fileMode: mode_t
     private let directoryMode: mode_t
     private let counter = Atomic<UInt64>(0)
+    /// Two-digit folders whose own names are known to be durable.
+    private let durableFolders = Mutex<Set<String>>([])
 
     /// The files of `storageClass` in `root`, staged in a folder of `holder`'s in `staging`.
     package init(
@@ -92,7 +94,7 @@ package final class FileStore: Sendable {
     /// Makes a published file durable, with the folder that names it.
     package func synchronize(published path: String) throws(AvatarStoreError) {
         try synchronize(path, in: root)
-        try synchronize(FilePath.folder(of: path), in: root)
+        try synchronizeFolder(of: path)
     }
 
     /// Moves a staged image to `path`, where it stays for good.
@@ -100,11 +102,11 @@ package final class FileStore: Sendable {
     /// - Parameter isDurable: the folder of `path` is durable on return too. The bytes must have been before.
     package func publish(_ image: StagedImage, as path: String, isDurable: Bool) throws(AvatarStoreError) {
         do throws(SystemCallError) {
-            try rename(image.name, to: path, isDurable: isDurable)
+            try rename(image.name, to: path)
         } catch {
             throw error.storeError
         }
-        if isDurable { try synchronize(FilePath.folder(of: path), in: root) }
+        if isDurable { try synchronizeFolder(of: path) }
     }
 
     /// Unlinks the file at `path`; one that is gone already is fine.
@@ -116,18 +118,26 @@ package final class FileStore: Sendable {
         }
     }
 
-    private func rename(_ name: String, to path: String, isDurable: Bool) throws(SystemCallError) {
+    /// Makes the name of a published file durable, and once for each folder the folder's name too: whoever made the
+    /// folder may not have needed that.
+    private func synchronizeFolder(of path: String) throws(AvatarStoreError) {
+        let folder = FilePath.folder(of: path)
+        try synchronize(folder, in: root)
+        guard !durableFolders.withLock({ $0.contains(folder) }) else { return }
+        try synchronize(".", in: root)
+        durableFolders.withLock { _ = $0.insert(folder) }
+    }
+
+    private func rename(_ name: String, to path: String) throws(SystemCallError) {
         do throws(SystemCallError) {
             try fileSystem.rename(name, in: folder.descriptor, to: path, in: root.descriptor)
         } catch {
             guard error.isMissing else { throw error }
             // The two-digit folder is made when it is first needed, and again if somebody emptied the root.
-            let isNew = try fileSystem.makeDirectory(
-                FilePath.folder(of: path),
-                in: root.descriptor,
-                mode: directoryMode
-            )
-            if isNew && isDurable { try fileSystem.synchronize(root.descriptor, named: root.path) }
+            let parent = FilePath.folder(of: path)
+            if try fileSystem.makeDirectory(parent, in: root.descriptor, mode: directoryMode) {
+                durableFolders.withLock { _ = $0.remove(parent) }
+            }
             try fileSystem.rename(name, in: folder.descriptor, to: path, in: root.descriptor)
         }
     }

@@ -25,8 +25,8 @@ package struct RootMark {
         do throws(SystemCallError) {
             if try makeMark(id) { return }
             let owner = try readMark()
-            // An empty mark is one whose maker was stopped before it was written.
-            if owner.isEmpty { return try overwriteMark(id) }
+            // A mark whose maker was stopped while it wrote it; the id was in the index before.
+            if owner.utf8.count < 32 && id.hasPrefix(owner) { return try overwriteMark(id) }
             guard owner == id else {
                 throw SystemCallError("claim", root.path, number: EEXIST)
             }
@@ -40,7 +40,7 @@ package struct RootMark {
     }
 
     private var name: String {
-        let last = root.path.split(separator: "/").last.map(String.init) ?? "root"
+        let last = root.path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? "root"
         return last + ".store-id"
     }
 

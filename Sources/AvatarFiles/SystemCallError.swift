@@ -36,7 +36,7 @@ package struct SystemCallError: Error, Sendable {
         case EROFS, EACCES, EPERM:
             return AvatarStoreError(
                 .readOnly,
-                "\(path) cannot be written: \(call) failed (\(reason)).",
+                "\(call) of \(path) was refused (\(reason)).",
                 failure: .storage,
                 underlying: self
             )

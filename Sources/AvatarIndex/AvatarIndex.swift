@@ -131,15 +131,31 @@ package final class AvatarIndex: Sendable {
     }
 
     /// SQLite would make the file with wider permissions; its companions get those of the file.
+    ///
+    /// It is made under another name first: closing a descriptor of a database file drops the locks that this process
+    /// has on it, and another thread may have opened it in the moment it appeared.
     private static func makeFile(at path: String, mode: UInt32) throws {
-        let file = Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
-        // Whatever else is wrong with the path, SQLite says it better when it opens the file.
-        if file >= 0 { Foundation.close(file) }
+        var information = stat()
+        guard stat(path, &information) != 0 else { return }
+        let temporary = path + "-new-\(UUID().uuidString)"
+        let file = Foundation.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
+        // Whatever is wrong with the place, SQLite says it better when it opens the file.
+        guard file >= 0 else { return }
+        Foundation.close(file)
+        link(temporary, path)
+        unlink(temporary)
     }
 
-    private static func refuseForeignFile(at path: String) throws {
+    /// Reads whose file `path` is, if there is one; nothing is made or changed.
+    ///
+    /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`.
+    package static func refuseForeignFile(at path: String) throws {
         var information = stat()
         guard stat(path, &information) == 0, information.st_size > 0 else { return }
+        // SQLite takes a file of a byte or two for an empty database.
+        guard information.st_size >= 100 else {
+            throw AvatarStoreError(.damagedIndex, "\(path) is too short for a database; it was left as it is.")
+        }
         let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
         try SchemaStatus(of: connection).requireOurs()
     }

@@ -12,9 +12,18 @@ struct SchemaStatus: Sendable {
     let isEmpty: Bool
 
     init(of connection: ReadConnection) throws {
-        applicationID = try connection.firstRow("PRAGMA application_id") { $0.integer(0) } ?? 0
-        version = try connection.firstRow("PRAGMA user_version") { Int($0.integer(0)) } ?? 0
-        isEmpty = try connection.firstRow("SELECT count(*) FROM sqlite_schema") { $0.integer(0) == 0 } ?? true
+        // In one statement: another process may be at its first migration, and commit it between two.
+        let row = try connection.firstRow(
+            """
+            SELECT
+                (SELECT application_id FROM pragma_application_id),
+                (SELECT user_version FROM pragma_user_version),
+                (SELECT count(*) FROM sqlite_schema)
+            """
+        ) { (applicationID: $0.integer(0), version: Int($0.integer(1)), tables: $0.integer(2)) }
+        applicationID = row?.applicationID ?? 0
+        version = row?.version ?? 0
+        isEmpty = row?.tables ?? 0 == 0
     }
 
     /// - Throws: `foreignIndex` or `newerIndex`.

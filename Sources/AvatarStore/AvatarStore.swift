@@ -58,6 +58,8 @@ public final class AvatarStore: Sendable {
 
     private init(_ configuration: Configuration, _ fileSystem: any FileSystem) throws {
         let layout = configuration.layout
+        // Before a folder is made beside it.
+        try AvatarIndex.refuseForeignFile(at: layout.indexPath)
         let places = try StorePlaces(layout, fileMode: configuration.fileMode, fileSystem: fileSystem)
         let index = try AvatarIndex.open(path: layout.indexPath, fileMode: configuration.fileMode)
         let storeID = try index.write { try $0.storeID(orNew: Hexadecimal.random64() + Hexadecimal.random64()) }
@@ -81,8 +83,8 @@ public final class AvatarStore: Sendable {
             throw AvatarStoreError(.noStore, "There is no store at \(layout.indexPath).")
         }
         self.configuration = configuration
-        roots = try StoredRoots(layout)
         index = try ReadOnlyIndex.open(layout)
+        roots = try StoredRoots(layout)
         accesses = AccessRecorder(clock: configuration.clock)
         writable = nil
         origin = OriginHolder(configuration)

@@ -14,9 +14,9 @@ import Darwin
     static let codes: [(Int32, AvatarStoreError.Code, String)] = [
         (ENOSPC, .diskFull, "The disk is full"),
         (EDQUOT, .diskFull, "The disk is full"),
-        (EACCES, .readOnly, "cannot be written"),
-        (EROFS, .readOnly, "cannot be written"),
-        (EPERM, .readOnly, "cannot be written"),
+        (EACCES, .readOnly, "was refused"),
+        (EROFS, .readOnly, "was refused"),
+        (EPERM, .readOnly, "was refused"),
         (EIO, .storage, "failed"),
     ]
 

@@ -31,15 +31,19 @@ import Testing
         }
     }
 
-    @Test func deviceIsWrittenToAndNotReplaced() async throws {
+    @Test func pipeIsWrittenToAndNotReplaced() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
 
-            let run = try await workplace.run("get", origin.url("/a"), "-o", "/dev/null", "--allow-private-network")
+            let run = try await workplace.shell(
+                """
+                mkfifo pipe; cat pipe >copy & "$AVATARS" get '\(origin.url("/a"))' -o pipe --allow-private-network
+                test -p pipe && wait || { kill $!; exit 1; }
+                """
+            )
 
             #expect(run.status == 0)
-            let type = try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType
-            #expect(type == .typeCharacterSpecial)
+            #expect(try workplace.read("copy") == pictureBytes("/a"))
         }
     }
 

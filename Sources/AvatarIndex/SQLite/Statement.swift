@@ -57,7 +57,7 @@ final class Statement {
         let code =
             switch value {
             case .integer(let integer): sqlite3_bind_int64(handle, index, integer)
-            case .text(let text): sqlite3_bind_text(handle, index, text, -1, Self.copied)
+            case .text(let text): sqlite3_bind_text(handle, index, text, Int32(text.utf8.count), Self.copied)
             case .null: sqlite3_bind_null(handle, index)
             }
         guard code == SQLITE_OK else { throw SQLiteError.make(code, connection, doing: "a read") }

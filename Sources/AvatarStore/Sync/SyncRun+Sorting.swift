@@ -18,6 +18,8 @@ extension SyncRun {
                 // Once settled it is no longer due, and a second walk would not meet it.
                 if let file = entry.file { settledFiles.insert(file.id) }
                 wanted.append((entry.key, entry, nil))
+            case .listed(_, let contact) where contact.isEmpty || contact.utf8.contains(0):
+                countUnreadable("A contact's id is empty or holds NUL.")
             case .listed(let url, let contact):
                 report.contacts += 1
                 if let key = newKey(url, contact) { listed.append((key, contact)) }
@@ -26,9 +28,7 @@ extension SyncRun {
                 report.withoutImage += 1
                 done += 1
             case .unreadable(let line, let reason):
-                report.unreadable += 1
-                report.add(.init(key: nil, kind: .badRecord, message: "Line \(line): \(reason)."))
-                done += 1
+                countUnreadable("Line \(line): \(reason).")
             }
         }
         let entries = try store.index.entries(for: listed.map(\.key))
@@ -41,6 +41,12 @@ extension SyncRun {
             kept += contacts.map { (key, $0, entry.id) }
         }
         try link(kept)
+    }
+
+    private func countUnreadable(_ message: String) {
+        report.unreadable += 1
+        report.add(.init(key: nil, kind: .badRecord, message: message))
+        done += 1
     }
 
     /// The key of a listed URL, unless the list named it before or it is none.

@@ -81,10 +81,8 @@ struct ListCommand: AsyncParsableCommand {
         for item in page.items {
             text += output.json ? try JSON.object(item.fields).line : AvatarListItem.table.line(item.row)
         }
-        if limit != nil {
-            text += output.json ? try JSON.object(["next": JSON(page.next)]).line : ""
-            if !output.json, let next = page.next { store.note("there may be more: --after '\(next)'") }
-        }
+        if limit != nil, output.json { text += try JSON.object(["next": JSON(page.next)]).line }
         try Console.output.write(text)
+        if limit != nil, !output.json, let next = page.next { store.note("there may be more: --after '\(next)'") }
     }
 }

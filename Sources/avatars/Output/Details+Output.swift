@@ -43,7 +43,7 @@ extension AvatarDetails {
     private func addFile(to facts: inout Facts) {
         facts.add("file", localFile)
         if localFile != nil, !isFilePresent { facts.add("", "the file is gone", .red) }
-        facts.add("size", overview.sizeBytes.map { "\(Wording.size($0)) (\($0) bytes)" })
+        facts.add("size", overview.sizeBytes.map { Wording.size($0) + ($0 >= 1000 ? " (\($0) bytes)" : "") })
         if let mediaType, let width, let height { facts.add("image", "\(mediaType), \(width)×\(height)") }
         facts.add("sha256", sha256)
         facts.add("last access", overview.lastAccess.map { Wording.age(ofISO8601: $0) })

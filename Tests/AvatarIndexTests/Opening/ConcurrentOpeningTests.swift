@@ -7,7 +7,7 @@ import Testing
 @testable import AvatarIndex
 
 @Suite struct ConcurrentOpeningTests {
-    @Test(arguments: 0..<300)
+    @Test(arguments: 0..<20)
     func aNewIndexIsOpenedByManyAtOnce(round: Int) throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/index.sqlite"

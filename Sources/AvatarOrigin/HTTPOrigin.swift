@@ -19,6 +19,8 @@ public final class HTTPOrigin: OriginClient {
         /// Whether loopback, private and link-local addresses may be contacted too, cloud metadata services among
         /// them. Default: no, only globally reachable addresses.
         public var allowsPrivateNetworks = false
+        /// A finer policy than the above; default: none.
+        package var addressPolicy: AddressPolicy?
         /// The largest number of redirects for one image. Default: 5.
         public var maximumRedirects = 5
         /// Connections a host (name and port) at once over HTTP/1.1. Default: 8.
@@ -35,6 +37,10 @@ public final class HTTPOrigin: OriginClient {
 
         /// The defaults.
         public init() {}
+
+        fileprivate var guardPolicy: AddressPolicy {
+            addressPolicy ?? (allowsPrivateNetworks ? .allowingPrivateNetworks : .globalOnly)
+        }
     }
 
     private let configuration: Configuration
@@ -143,9 +149,7 @@ public final class HTTPOrigin: OriginClient {
         client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connectionsPerHost
         // Required by the guard: the client's retry cannot bear a connection that is closed while it comes up.
         client.connectionPool.retryConnectionEstablishment = false
-        let guardPeer = PeerGuard(
-            policy: configuration.allowsPrivateNetworks ? .allowingPrivateNetworks : .globalOnly
-        ).initializer
+        let guardPeer = PeerGuard(policy: configuration.guardPolicy).initializer
         client.http1_1ConnectionDebugInitializer = guardPeer
         client.http2ConnectionDebugInitializer = guardPeer
         if let file = configuration.additionalTrustRootsFile {

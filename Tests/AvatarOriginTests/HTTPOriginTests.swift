@@ -146,6 +146,21 @@ struct HTTPOriginTests {
         }
     }
 
+    @Test func redirectToAForbiddenAddressIsRefused_beforeAByteOfHTTP() async throws {
+        let forbidden = try await LoopbackOrigin.start(host: "127.0.0.2")
+        let allowed = try #require(IPAddress("127.0.0.1"))
+        try await withClient({ $0.addressPolicy = .globalOnly.allowing([allowed]) }) { client, origin in
+            origin.setResponse(.redirect(to: forbidden.url("/a.png")), for: "/a.png")
+
+            let kind = await kind { _ = try await read(client, origin.url("/a.png")) }
+
+            #expect(kind == .forbiddenAddress)
+            #expect(origin.requestCount == 1)
+            #expect(forbidden.requestCount == 0)
+        }
+        try await forbidden.stop()
+    }
+
     @Test func manyRefusalsLeaveNoConnectionOpen() async throws {
         try await withClient({ $0.allowsPrivateNetworks = false }) { client, origin in
             let url = origin.url("/a.png")

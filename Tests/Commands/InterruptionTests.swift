@@ -46,14 +46,12 @@ import Testing
         try await withSlowOrigin { workplace, slow in
             let running = try workplace.start(Self.sync)
             await slow.lateRequest()
-            // Signals that are still pending count as one, so some have to come later than others.
-            for _ in 1...200 {
-                running.signal(SIGINT)
-                await Task.yield()
-            }
+            // Two different ones, as equal ones that are still pending count as one.
+            running.signal(SIGINT)
+            running.signal(SIGTERM)
             let run = try await running.end()
 
-            #expect(run.status == 130)
+            #expect([130, 143].contains(run.status))
             #expect(try run.object.number("fetched") != nil)
         }
     }

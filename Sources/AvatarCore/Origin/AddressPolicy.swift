@@ -18,9 +18,22 @@ package struct AddressPolicy: Hashable, Sendable {
     package static let allowingPrivateNetworks = AddressPolicy(allowsPrivateNetworks: true)
 
     private let allowsPrivateNetworks: Bool
+    private var exceptions: Set<IPAddress> = []
+
+    private init(allowsPrivateNetworks: Bool) {
+        self.allowsPrivateNetworks = allowsPrivateNetworks
+    }
+
+    /// The policy that allows `addresses` too.
+    package func allowing(_ addresses: Set<IPAddress>) -> AddressPolicy {
+        var policy = self
+        policy.exceptions.formUnion(addresses)
+        return policy
+    }
 
     /// Whether a request may be sent to `address`.
     package func allows(_ address: IPAddress) -> Bool {
+        if exceptions.contains(address) { return true }
         if Self.localTranslation.contains(address) {
             return allowsAnyReading(of: address)
         }

@@ -18,11 +18,25 @@ struct SyncPolicy: Sendable {
     /// Judges freshness anew from the stored header fields; `nil`: what was judged when they came holds.
     let freshness: FreshnessPolicy?
 
-    init(_ options: SyncOptions, _ limits: Limits, now: Timestamp) {
-        policy = options.policy
-        includesFresh = options.includesFresh
+    init(
+        policy: FetchOptions.Policy,
+        includesFresh: Bool,
+        now: Timestamp,
+        freshness: FreshnessPolicy?
+    ) {
+        self.policy = policy
+        self.includesFresh = includesFresh
         self.now = now
-        freshness = options.mode == nil ? nil : limits.freshness
+        self.freshness = freshness
+    }
+
+    init(_ options: SyncOptions, _ limits: Limits, now: Timestamp) {
+        self.init(
+            policy: options.policy,
+            includesFresh: options.includesFresh,
+            now: now,
+            freshness: options.mode == nil ? nil : limits.freshness
+        )
     }
 
     /// - Parameter hasFile: whether the entry's file was seen, with its indexed length.

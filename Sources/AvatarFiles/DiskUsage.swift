@@ -19,7 +19,18 @@ package struct DiskUsage: Sendable {
         walk(path)
     }
 
-    private mutating func walk(_ path: String) {
+    /// Of the folders in `path` alone, not of the files beside them.
+    package init(foldersIn path: String) {
+        walk(path)
+        var files = DiskUsage()
+        files.walk(path, isDeep: false)
+        bytes -= files.bytes
+        allocatedBytes -= files.allocatedBytes
+    }
+
+    private init() {}
+
+    private mutating func walk(_ path: String, isDeep: Bool = true) {
         guard let stream = opendir(path) else { return }
         defer { closedir(stream) }
         while let entry = readdir(stream) {
@@ -28,7 +39,7 @@ package struct DiskUsage: Sendable {
             }
             guard name != "." && name != ".." else { continue }
             let child = path + "/" + name
-            if add(child) { walk(child) }
+            if add(child) && isDeep { walk(child) }
         }
     }
 

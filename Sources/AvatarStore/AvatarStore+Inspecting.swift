@@ -27,7 +27,7 @@ extension AvatarStore {
     public func statistics() throws -> StoreStatistics {
         let counted = try index.statistics()
         let layout = configuration.layout
-        let staging = Set([layout.staging(of: .caches), layout.staging(of: .documents)]).map(DiskUsage.init(folder:))
+        let staging = Set([layout.staging(of: .caches), layout.staging(of: .documents)]).map(DiskUsage.init(foldersIn:))
         let wal = DiskUsage(file: layout.indexPath + "-wal")
         let index = [layout.indexPath, layout.indexPath + "-shm"].map(DiskUsage.init(file:))
         let roots = [layout.cachesRoot, layout.documentsRoot].map(DiskUsage.init(folder:))

@@ -213,7 +213,9 @@ private enum Resolution<Stored> {
 extension FetchOptions.Policy {
     /// Whether what is stored will do.
     fileprivate func accepts(_ file: AvatarFile) -> Bool {
-        switch self {
+        // An own image has no origin that could be asked.
+        if file.key.isOwnImage { return true }
+        return switch self {
         case .cacheFirst, .offline: true
         case .revalidate: !file.isStale
         case .reload: false

@@ -193,7 +193,9 @@ struct HTTPOriginTests {
     }
 
     @Test func connectionThatTheOriginClosedWhileItWasPooledIsReplaced() async throws {
-        try await withClient { client, origin in
+        // An address of its own: nobody else takes the port while the origin is down.
+        let origin = try await LoopbackOrigin.start(host: "127.0.0.77")
+        try await withClient { client, _ in
             origin.setResponse(LoopbackOrigin.Response(body: .text("x")), for: "/a.png")
             for _ in 0..<5 {
                 #expect(try await read(client, origin.url("/a.png")).status == 200)
@@ -201,6 +203,7 @@ struct HTTPOriginTests {
                 try await origin.restart()
             }
         }
+        try await origin.stop()
     }
 
     @Test func headerBombIsRefused() async throws {

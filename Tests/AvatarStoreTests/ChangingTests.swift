@@ -27,6 +27,17 @@ struct ChangingTests {
         }
     }
 
+    @Test(arguments: FetchOptions.Policy.allCases)
+    func ownImageIsReadUnderEveryPolicy(_ policy: FetchOptions.Policy) async throws {
+        try await StoreFixture.withStore { fixture in
+            let key = try await fixture.store.save(face, named: "me")
+
+            let image = try await fixture.store.avatar(for: key, options: FetchOptions(policy: policy))
+
+            #expect(image.bytes == face && !image.isStale)
+        }
+    }
+
     @Test func savingUnderTheSameNameReplaces() async throws {
         try await StoreFixture.withStore { fixture in
             let other = SampleImage.gif(seed: 3)

@@ -119,7 +119,7 @@ struct LastGoodImageTests {
                 ($0 as? AvatarStoreError)?.failure == .timeout
             }
             let statistics = try fixture.store.statistics()
-            #expect(statistics.stagingBytes < 200)
+            #expect(statistics.stagingBytes == 0)
         }
     }
 

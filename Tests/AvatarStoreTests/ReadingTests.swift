@@ -201,7 +201,7 @@ struct ReadingTests {
             #expect(image.bytes == face)
             #expect(image.localFile == nil)
             #expect(try fixture.store.list().items.isEmpty)
-            #expect(try fixture.store.statistics().stagingBytes < 200)
+            #expect(try fixture.store.statistics().stagingBytes == 0)
         }
     }
 

@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+struct DemoCommandTests {
+    @Test func everyClaimHolds_andTheCommandsItNamesWorkOnWhatItLeaves() async throws {
+        try await withTemporaryFolder { folder in
+            let demo = try await run("\(Program.executable.path) demo", in: folder)
+
+            #expect(demo.status == 0)
+            #expect(demo.errors == "")
+            #expect(demo.output.contains("claims held."))
+            #expect(!demo.output.contains("\u{1B}") && !demo.output.contains("\r"))
+            let lines = demo.output.split(separator: "\n").map(String.init)
+            let start = try #require(
+                lines.firstIndex { $0.hasPrefix("   export AVATARS_STORE=\(folder)/avatars-demo-") }
+            )
+            #expect(lines.count - start == 5)
+
+            let commands = try await run(lines[start...].joined(separator: " &&\n"), in: folder)
+            #expect(commands.status == 0)
+            #expect(commands.errors.split(separator: "\n").allSatisfy { $0.contains("there may be more") })
+            #expect(commands.output.contains("/photos/"))
+        }
+    }
+
+    @Test func folderThatIsNotEmptyIsExit2_andNotTouched() async throws {
+        try await withTemporaryFolder { folder in
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: folder + "/kept/file", isDirectory: false))
+
+            let demo = try await run("\(Program.executable.path) demo --keep kept", in: folder)
+
+            #expect(demo.status == 2)
+            #expect(demo.output == "")
+            #expect(demo.errors.contains("\(folder)/kept is not empty"))
+            #expect(try FileManager.default.subpathsOfDirectory(atPath: folder + "/kept") == ["file"])
+        }
+    }
+
+    // MARK: Running
+
+    private struct Ending {
+        let status: Int32
+        let output: String
+        let errors: String
+    }
+
+    /// Runs a line of shell with `folder` as its current and its temporary folder.
+    private func run(_ line: String, in folder: String) async throws -> Ending {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", line]
+        process.currentDirectoryURL = URL(fileURLWithPath: folder)
+        process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder]) { $1 }
+        // Files, as a pipe that nobody empties would stop the program.
+        let (output, errors) = (folder + "/output", folder + "/errors")
+        process.standardOutput = try emptyFile(output)
+        process.standardError = try emptyFile(errors)
+        let status = try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Int32, any Error>) in
+            process.terminationHandler = { ended.resume(returning: $0.terminationStatus) }
+            do {
+                try process.run()
+            } catch {
+                process.terminationHandler = nil
+                ended.resume(throwing: error)
+            }
+        }
+        return Ending(
+            status: status,
+            output: try String(contentsOfFile: output, encoding: .utf8),
+            errors: try String(contentsOfFile: errors, encoding: .utf8)
+        )
+    }
+
+    private func emptyFile(_ path: String) throws -> FileHandle {
+        try Data().write(to: URL(fileURLWithPath: path))
+        return try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    }
+
+    private func withTemporaryFolder(_ body: (String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("demo-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder + "/kept", withIntermediateDirectories: true)
+        defer {
+            do {
+                try FileManager.default.removeItem(atPath: folder)
+            } catch {
+                Issue.record(error)
+            }
+        }
+        try await body(folder)
+    }
+}

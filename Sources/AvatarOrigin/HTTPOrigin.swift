@@ -106,7 +106,7 @@ public final class HTTPOrigin: OriginClient {
             request.willSend()
             do {
                 return try await client.execute(message(url, request), deadline: .distantFuture)
-            } catch let error as HTTPClientError where error == .remoteConnectionClosed && attempts < 2 {
+            } catch  where attempts < 2 && OriginFailure.isClosedConnection(error) {
                 continue
             } catch {
                 throw OriginFailure.translate(error, host: url)

@@ -32,6 +32,16 @@ enum OriginFailure {
         }
     }
 
+    /// Whether a connection that was up went away before anything was answered.
+    static func isClosedConnection(_ error: any Error) -> Bool {
+        switch error {
+        case let error as HTTPClientError: error == .remoteConnectionClosed
+        case let error as ChannelError: error == .ioOnClosedChannel || error == .alreadyClosed
+        case let error as IOError: error.errnoCode == ECONNRESET || error.errnoCode == EPIPE
+        default: false
+        }
+    }
+
     private static func judge(_ error: any Error) -> (FailureKind, String) {
         switch error {
         case is ForbiddenPeer:
@@ -46,6 +56,8 @@ enum OriginFailure {
             (.unreachable, "the TLS handshake failed (\(error))")
         case let error as IOError:
             judge(error)
+        case is ChannelError:
+            (.unreachable, "the origin closed the connection without an answer")
         default:
             (.unreachable, "\(error)")
         }

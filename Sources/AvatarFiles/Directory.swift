@@ -1,5 +1,6 @@
 package import AvatarCore
 import CAvatarSystem
+import Synchronization
 
 #if canImport(Glibc)
 package import Glibc
@@ -10,18 +11,33 @@ package import Darwin
 /// An open directory that the store works in. Closed with its last reference.
 package final class Directory: Sendable {
     package let path: String
-    package let descriptor: Int32
+    private let current: Atomic<Int32>
+
+    /// The open directory.
+    package var descriptor: Int32 { current.load(ordering: .relaxed) }
 
     /// Opens `path`, which must be a directory and no symbolic link.
     package init(opening path: String) throws(SystemCallError) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemCallError("open", path) }
         self.path = path
-        self.descriptor = descriptor
+        current = Atomic(descriptor)
     }
 
     deinit {
         close(descriptor)
+    }
+
+    /// Makes the directory again if somebody removed it, as purging a cache may.
+    ///
+    /// The descriptor of the removed one stays open: others may be using it in this moment.
+    package func restoreIfRemoved(mode: mode_t) throws(SystemCallError) {
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, information.st_nlink == 0 else { return }
+        try Self.makeWithParents(path, mode: mode)
+        let opened = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard opened >= 0 else { throw SystemCallError("open", path) }
+        current.store(opened, ordering: .relaxed)
     }
 
     /// Opens `path` as a place for a store's data, and makes it and its parents if they are not there.

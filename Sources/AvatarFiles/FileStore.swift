@@ -54,6 +54,12 @@ package final class FileStore: Sendable {
     /// Begins a file.
     package func stage() throws(AvatarStoreError) -> StagedFile {
         let number = counter.add(1, ordering: .relaxed).newValue
+        do throws(SystemCallError) {
+            try staging.restoreIfRemoved(mode: 0o700)
+            try folder.restoreIfRemoved(mode: 0o700)
+        } catch {
+            throw error.storeError
+        }
         return try StagedFile(
             name: "\(storageClass.rawValue)-\(number)",
             in: folder,
@@ -91,10 +97,14 @@ package final class FileStore: Sendable {
         try synchronize(image.name, in: folder)
     }
 
-    /// Makes a published file durable, with the folder that names it.
+    /// Makes a published file durable, with the folder that names it. One that is gone is a miss, and no fault.
     package func synchronize(published path: String) throws(AvatarStoreError) {
-        try synchronize(path, in: root)
-        try synchronizeFolder(of: path)
+        do throws(AvatarStoreError) {
+            try synchronize(path, in: root)
+            try synchronizeFolder(of: path)
+        } catch {
+            guard let call = error.underlying as? SystemCallError, call.isMissing else { throw error }
+        }
     }
 
     /// Moves a staged image to `path`, where it stays for good.
@@ -134,6 +144,7 @@ package final class FileStore: Sendable {
         } catch {
             guard error.isMissing else { throw error }
             // The two-digit folder is made when it is first needed, and again if somebody emptied the root.
+            try root.restoreIfRemoved(mode: directoryMode)
             let parent = FilePath.folder(of: path)
             if try fileSystem.makeDirectory(parent, in: root.descriptor, mode: directoryMode) {
                 durableFolders.withLock { _ = $0.remove(parent) }

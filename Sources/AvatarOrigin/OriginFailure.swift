@@ -59,7 +59,8 @@ enum OriginFailure {
         case is ChannelError:
             (.unreachable, "the origin closed the connection without an answer")
         default:
-            (.unreachable, "\(error)")
+            // An error of unknown kind may hold the whole URL.
+            (.unreachable, "the request failed (\(type(of: error)))")
         }
     }
 

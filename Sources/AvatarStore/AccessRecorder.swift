@@ -14,18 +14,21 @@ final class AccessRecorder: Sendable {
     private struct State {
         var times: [Int64: Int64] = [:]
         var lastTime: Int64 = 0
-        var generation = 0
+        var isTimerRunning = false
+        var isFlushRequested = false
     }
 
     private let clock: any WallClock
-    private let flush = Mutex<@Sendable () -> Void>({})
+    /// `nil` while nobody writes the times: then none are gathered.
+    private let flush = Mutex<(@Sendable () -> Void)?>(nil)
     private let state = Mutex(State())
 
     init(clock: any WallClock) {
         self.clock = clock
     }
 
-    /// From now on `flush` is called, on any thread, when the times should be written; it leads to `drain`.
+    /// From now on times are gathered, and `flush` is called, on any thread, when they should be written; it leads to
+    /// `drain`.
     func onFull(_ flush: @escaping @Sendable () -> Void) {
         self.flush.withLock { $0 = flush }
     }
@@ -38,18 +41,15 @@ final class AccessRecorder: Sendable {
 
     /// Records that the file was used now.
     func record(fileID: Int64) {
+        guard flush.withLock({ $0 != nil }) else { return }
         let now = clock.now().milliseconds
-        let (count, generation) = state.withLock { state in
+        let isFull = state.withLock { state in
             state.times[fileID] = Self.nextTime(now, &state)
-            return (state.times.count, state.generation)
+            guard state.times.count >= Self.largestCount, !state.isFlushRequested else { return false }
+            state.isFlushRequested = true
+            return true
         }
-        if count == 1 {
-            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Self.longestDelay)) { [weak self] in
-                self?.flushIfUnchanged(since: generation)
-            }
-        } else if count == Self.largestCount {
-            requestFlush()
-        }
+        if isFull { requestFlush() } else { startTimer() }
     }
 
     /// Takes all times out, for writing.
@@ -57,24 +57,41 @@ final class AccessRecorder: Sendable {
         state.withLock { state in
             defer {
                 state.times = [:]
-                state.generation += 1
+                state.isFlushRequested = false
             }
             return state.times
         }
     }
 
-    /// Puts times back that could not be written; a later time wins.
+    /// Puts times back that could not be written, to be written later; a later time wins.
     func restore(_ times: [Int64: Int64]) {
         state.withLock { $0.times.merge(times) { max($0, $1) } }
+        startTimer()
     }
 
-    private func flushIfUnchanged(since generation: Int) {
-        if state.withLock({ $0.generation == generation && !$0.times.isEmpty }) { requestFlush() }
+    /// One timer runs while there is something to write.
+    private func startTimer() {
+        let starts = state.withLock { state in
+            defer { state.isTimerRunning = true }
+            return !state.isTimerRunning
+        }
+        guard starts else { return }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Self.longestDelay)) { [weak self] in
+            self?.timerFired()
+        }
+    }
+
+    private func timerFired() {
+        let hasTimes = state.withLock { state in
+            state.isTimerRunning = false
+            return !state.times.isEmpty
+        }
+        if hasTimes { requestFlush() }
     }
 
     private func requestFlush() {
         let flush = flush.withLock { $0 }
-        flush()
+        flush?()
     }
 
     private static func nextTime(_ nowMilliseconds: Int64, _ state: inout State) -> Int64 {

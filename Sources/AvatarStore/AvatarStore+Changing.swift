@@ -32,8 +32,10 @@ extension AvatarStore {
         let limits = try limits(mode: nil, ceiling: nil)
         let image = try stage(bytes, storageClass, limits, writable.places)
         let change = Change(key: key, sourceURL: nil, host: nil, content: .image(image, validation: nil))
-        if case .overBudget(let error) = try await writable.writer.commitNow(change, RoomRules(limits)) { throw error }
-        return key
+        switch try await writable.writer.commitNow(change, RoomRules(limits)) {
+        case .overBudget(let error), .superseded(let error): throw error
+        case .stored, .recorded: return key
+        }
     }
 
     /// Removes the entry for `key`, and its file if no other entry uses it.
@@ -79,9 +81,18 @@ extension AvatarStore {
     /// - Returns: whether it was in the other class.
     /// - Throws: `noSuchEntry` if there is none, or it has no file; `overBudget` on the way to `caches`.
     public func move(_ key: AvatarKey, to storageClass: StorageClass) async throws -> Bool {
+        // Should somebody replace the image meanwhile, the new one is moved.
+        for _ in 0..<3 {
+            if let isMoved = try await moveOnce(key, to: storageClass) { return isMoved }
+        }
+        throw AvatarStoreError(.busy, "\(key) changes faster than it can be moved; try again.", failure: .storage)
+    }
+
+    /// `nil` if the image was replaced while it was being copied.
+    private func moveOnce(_ key: AvatarKey, to storageClass: StorageClass) async throws -> Bool? {
         let writable = try requireWritable()
         let limits = try limits(mode: nil, ceiling: nil)
-        guard let entry = try index.entry(for: key), let file = entry.file else {
+        guard let file = try index.entry(for: key)?.file else {
             throw AvatarStoreError(.noSuchEntry, "There is no stored image \(key) to move.")
         }
         guard file.storageClass != storageClass else { return false }
@@ -89,9 +100,12 @@ extension AvatarStore {
             throw AvatarStoreError(.noSuchEntry, "The file of \(key) is gone; fetch it again.")
         }
         let image = try stage(bytes, storageClass, limits, writable.places)
-        let change = Change(key: key, sourceURL: nil, host: nil, content: .image(image, validation: nil))
-        if case .overBudget(let error) = try await writable.writer.commitNow(change, RoomRules(limits)) { throw error }
-        return true
+        let change = Change(key: key, sourceURL: nil, host: nil, content: .moved(image, file: file.id))
+        switch try await writable.writer.commitNow(change, RoomRules(limits)) {
+        case .overBudget(let error): throw error
+        case .superseded: return nil
+        case .stored, .recorded: return true
+        }
     }
 
     /// Evicts, least recently used first, until the files in `caches` are down to `target` bytes.

@@ -27,16 +27,18 @@ extension AvatarStore {
         )
         if options.storage == .documents { target.storageClass = .documents }
         target.isUnconditional = options.policy == .reload
-        if let until = try index.blockedUntil(host: target.host, at: clock.now()) {
-            return .failed(.blocked(target.host, until: until, now: clock.now()))
-        }
+        if let failure = try blocked(target) { return .failed(failure) }
         let result = try await fetcher.fetch(target)
         guard let change = try arrival(result, target, limits) else {
             return .unstored(try await unstoredImage(result, target))
         }
-        let outcome = outcome(result, try await writer.commitNow(change, RoomRules(limits)))
-        if case .notModified = outcome, options.storage == .documents { _ = try await move(key, to: .documents) }
-        return outcome
+        return outcome(result, try await writer.commitNow(change, RoomRules(limits)))
+    }
+
+    /// Why the host may not be asked now; `nil` if it may.
+    private func blocked(_ target: FetchTarget) throws -> FetchFailure? {
+        let now = clock.now()
+        return try index.blockedUntil(host: target.host, at: now).map { .blocked(target.host, until: $0, now: now) }
     }
 
     /// The change that a fetch leads to; `nil` for an image that may not be stored.
@@ -47,8 +49,13 @@ extension AvatarStore {
             let validation = ValidationRecord(metadata, fetched: metadata.responseTime, policy: limits.freshness)
             return target.change(.image(image, validation: validation))
         case .notModified(let metadata):
-            let fetched = target.entry?.validation.fetched
-            return target.change(.confirmed(ValidationRecord(metadata, fetched: fetched, policy: limits.freshness)))
+            let validation = ValidationRecord(
+                metadata,
+                fetched: target.entry?.validation.fetched,
+                policy: limits.freshness
+            )
+            // Only an entry with a file is asked for conditionally.
+            return target.change(.confirmed(validation, file: target.entry?.file?.id ?? 0))
         case .failed(let failure):
             return target.change(.failed(failure.kind, checked: clock.now(), retryAfter: failure.retryAfter))
         }
@@ -58,7 +65,8 @@ extension AvatarStore {
     func outcome(_ result: FetchResult, _ committed: ChangeResult) -> FetchOutcome {
         switch (result.content, committed) {
         case (_, .overBudget(let error)): .overBudget(error)
-        case (_, .stored(let isChanged)): .stored(isChanged: isChanged)
+        case (_, .superseded(let error)): .failed(FetchFailure(kind: .storage, message: error.message))
+        case (_, .stored(_, let isChanged)): .stored(isChanged: isChanged)
         case (.failed(let failure), .recorded): .failed(failure)
         case (_, .recorded): .notModified
         }
@@ -78,10 +86,9 @@ extension AvatarStore {
             )
         }
         let target = try FetchTarget(key: key, source: source, entry: nil, storageClass: .caches)
+        if let failure = try blocked(target) { throw failure.error }
         let result = try await fetcher(limits(options), timeout: options.timeout).fetch(target)
-        if case .failed(let failure) = result.content {
-            throw AvatarStoreError(.fetchFailed, failure.message, failure: failure.kind)
-        }
+        if case .failed(let failure) = result.content { throw failure.error }
         return try await unstoredImage(result, target)
     }
 

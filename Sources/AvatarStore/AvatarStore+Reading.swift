@@ -133,9 +133,9 @@ extension AvatarStore {
         if options.storage == .transient {
             return .unstored(try await transientAvatar(for: key, from: source, options))
         }
-        if let stored = try read(), options.policy.accepts(stored.file) {
-            guard try await promote(stored.file, options) else { return .stored(stored) }
-            return .stored(try read() ?? stored)
+        if let source { try await keepSource(source, of: key) }
+        if let stored = try read(), try accepts(stored.file, options) {
+            return .stored(try await promote(stored, options, read))
         }
         guard options.policy != .offline else {
             throw AvatarStoreError(
@@ -144,28 +144,83 @@ extension AvatarStore {
                 failure: .offline
             )
         }
-        let outcome = try await flights.join(key) { [self] in
-            try await fetchAndStore(key, from: source, options)
-        }
-        switch outcome {
+        switch try await fetchOnce(key, from: source, options) {
         case .unstored(let image):
             return .unstored(image)
         case .stored:
-            return .stored(try require(read(), key, .origin))
+            return .stored(try await promote(require(read(), key, .origin), options, read))
         case .notModified:
-            return .stored(try require(read(), key, .revalidated))
+            return .stored(try await promote(require(read(), key, .revalidated), options, read))
         case .failed(let failure):
-            let error = AvatarStoreError(.fetchFailed, failure.message, failure: failure.kind)
-            return .stored(try fallback(read(), error))
+            return .stored(try await promote(fallback(read(), failure.error, options), options, read))
         case .overBudget(let error):
-            return .stored(try fallback(read(), error))
+            return .stored(try await promote(fallback(read(), error, options), options, read))
         }
     }
 
+    /// The outcome of the one fetch for `key`, whoever began it.
+    private func fetchOnce(
+        _ key: AvatarKey,
+        from source: String?,
+        _ options: FetchOptions
+    ) async throws -> FetchOutcome {
+        while true {
+            do {
+                return try await flights.join(key) { [self] in try await fetchAndStore(key, from: source, options) }
+            } catch is CancellationError where !Task.isCancelled {
+                // A sync began the fetch and gave it up; this reader did not.
+            }
+        }
+    }
+
+    /// Whether what is stored will do.
+    private func accepts(_ file: AvatarFile, _ options: FetchOptions) throws -> Bool {
+        // An own image has no origin that could be asked.
+        if file.key.isOwnImage { return true }
+        switch options.policy {
+        case .reload: return false
+        case .revalidate: return !file.isStale
+        case .cacheFirst: return !file.isStale || mode(options) == .offlineFirst
+        case .offline: return try !file.isStale || allowsStale(file.key, options, .disconnected)
+        }
+    }
+
+    private func mode(_ options: FetchOptions) -> CachingMode { options.mode ?? configuration.mode }
+
+    /// Whether a stale image may be served (RFC 9111 section 4.2.4).
+    private func allowsStale(
+        _ key: AvatarKey,
+        _ options: FetchOptions,
+        _ cause: Freshness.StaleCause
+    ) throws -> Bool {
+        guard mode(options) == .strict, let entry = try index.entry(for: key) else { return true }
+        let freshness = try limits(options).freshness.assess(ResponseMetadata(entry.validation))
+        return freshness.allowsStale(at: clock.now(), because: cause)
+    }
+
+    /// A caller's own key goes with the latest URL that was given for it.
+    private func keepSource(_ source: String, of key: AvatarKey) async throws {
+        guard !isReadOnly, let entry = try index.entry(for: key) else { return }
+        let url = try AvatarKey(url: source)
+        guard entry.sourceURL != url.rawValue, let host = url.host else { return }
+        try await requireWritable().writer.setSource(url.rawValue, host: host.description, of: key)
+    }
+
     /// Moves what is stored in `caches` to `documents` if the caller asked for that.
-    private func promote(_ file: AvatarFile, _ options: FetchOptions) async throws -> Bool {
-        guard options.storage == .documents, file.storageClass == .caches, !isReadOnly else { return false }
-        return try await move(file.key, to: .documents)
+    private func promote<Stored: StoredResult>(
+        _ stored: Stored,
+        _ options: FetchOptions,
+        _ read: () throws -> Stored?
+    ) async throws -> Stored {
+        guard options.storage == .documents, stored.file.storageClass == .caches, !isReadOnly,
+            try await move(stored.file.key, to: .documents), var moved = try read()
+        else { return stored }
+        let before = stored.file
+        moved.file.isStale = before.isStale
+        moved.file.source = before.source
+        moved.file.failure = before.failure
+        moved.file.failureMessage = before.failureMessage
+        return moved
     }
 
     private func require<Stored: StoredResult>(
@@ -181,10 +236,18 @@ extension AvatarStore {
     }
 
     /// The last good image, with the reason why it is not a new one.
-    private func fallback<Stored: StoredResult>(_ stored: Stored?, _ error: AvatarStoreError) throws -> Stored {
-        guard var stored else { throw error }
+    private func fallback<Stored: StoredResult>(
+        _ stored: Stored?,
+        _ error: AvatarStoreError,
+        _ options: FetchOptions
+    ) throws -> Stored {
+        let answered: Set<FailureKind> = [.serverError, .gone, .refused, .rateLimited, .unexpectedStatus]
+        let kind = error.failure ?? .storage
+        guard var stored,
+            try allowsStale(stored.file.key, options, answered.contains(kind) ? .originError : .disconnected)
+        else { throw error }
         stored.file.isStale = true
-        stored.file.failure = error.failure ?? .storage
+        stored.file.failure = kind
         stored.file.failureMessage = error.message
         return stored
     }
@@ -208,17 +271,4 @@ extension AvatarFile: StoredResult {
 private enum Resolution<Stored> {
     case stored(Stored)
     case unstored(AvatarImage)
-}
-
-extension FetchOptions.Policy {
-    /// Whether what is stored will do.
-    fileprivate func accepts(_ file: AvatarFile) -> Bool {
-        // An own image has no origin that could be asked.
-        if file.key.isOwnImage { return true }
-        return switch self {
-        case .cacheFirst, .offline: true
-        case .revalidate: !file.isStale
-        case .reload: false
-        }
-    }
 }

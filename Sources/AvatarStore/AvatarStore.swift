@@ -51,7 +51,7 @@ public final class AvatarStore: Sendable {
             return try AvatarStore(readOnly: configuration)
         case .readWrite:
             let store = try AvatarStore(configuration, fileSystem)
-            try await store.writable?.writer.finishDeadHolders()
+            await store.writable?.writer.recover(reportingTo: configuration.logger)
             return store
         }
     }

@@ -17,6 +17,18 @@ package struct RetryPolicy: Sendable {
         return full / 2 + Int64(Double(full / 2) * min(max(jitter, 0), 1))
     }
 
+    /// How many failures in a row this one makes.
+    ///
+    /// "Gone" is counted for itself, and only when it is seen again after half a day: the origin's own word, again and
+    /// again, may remove an image, an afternoon of mistakes may not.
+    package static func count(of kind: FailureKind, at checked: Timestamp, after past: PastFailure?) -> Int {
+        guard let past, (past.kind == .gone) == (kind == .gone) else { return 1 }
+        if kind == .gone && checked.seconds(since: past.checked) < goneGraceSeconds { return past.count }
+        return past.count + 1
+    }
+
+    private static let goneGraceSeconds: Int64 = 43_200
+
     /// Whether a failure says something of the URL, and is kept with the entry. Being offline or out of disk does not.
     package static func isKept(_ kind: FailureKind) -> Bool {
         kind != .offline && kind != .storage
@@ -32,5 +44,18 @@ package struct RetryPolicy: Sendable {
         default:
             120
         }
+    }
+}
+
+/// The failure that is kept with an entry.
+package struct PastFailure: Sendable {
+    let kind: FailureKind
+    let count: Int
+    let checked: Timestamp
+
+    package init(kind: FailureKind, count: Int, checked: Timestamp) {
+        self.kind = kind
+        self.count = count
+        self.checked = checked
     }
 }

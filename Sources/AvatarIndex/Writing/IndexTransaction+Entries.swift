@@ -8,13 +8,14 @@ package struct EntryState: Sendable {
     package let fileID: Int64?
     package let failure: FailureKind?
     package let failureCount: Int
+    package let checked: Timestamp?
 }
 
 extension IndexTransaction {
     /// The entry for `key` as this transaction sees it.
     package func state(of key: AvatarKey) throws -> EntryState? {
         try fetchRow(
-            "SELECT id, storage_class, file_id, failure, failure_count FROM avatar WHERE key = ?",
+            "SELECT id, storage_class, file_id, failure, failure_count, checked_ms FROM avatar WHERE key = ?",
             [key.rawValue]
         ).map {
             EntryState(
@@ -22,7 +23,8 @@ extension IndexTransaction {
                 storageClass: StorageClass(code: $0[1]),
                 fileID: $0[2],
                 failure: ($0[3] as String?).map(FailureKind.init(rawValue:)),
-                failureCount: $0[4]
+                failureCount: $0[4],
+                checked: ($0[5] as Int64?).map(Timestamp.init(milliseconds:))
             )
         }
     }
@@ -63,10 +65,9 @@ extension IndexTransaction {
         )
     }
 
-    /// Takes the file from the entry alone, with its validators; gives it if no other entry uses it.
-    package func dropFile(_ fileID: Int64, of id: Int64, holder: String) throws -> PendingFile? {
+    /// Takes the file from the entry alone, with its validators.
+    package func dropFile(of id: Int64) throws {
         try execute("UPDATE avatar SET file_id = NULL, etag = NULL, last_modified = NULL WHERE id = ?", [id])
-        return try retireFileIfUnused(id: fileID, holder: holder)
     }
 
     /// Replaces what the index keeps of the origin's answers.
@@ -101,19 +102,21 @@ extension IndexTransaction {
         )
     }
 
+    /// Removes the entry and its owners. Its file stays, for whoever else uses it.
+    package func removeEntry(id: Int64) throws {
+        try execute("DELETE FROM avatar WHERE id = ?", [id])
+    }
+
     /// Removes the entry and its owners, and gives its file if no other entry uses it.
     package func removeEntry(id: Int64, fileID: Int64?, holder: String) throws -> PendingFile? {
-        try execute("DELETE FROM avatar WHERE id = ?", [id])
+        try removeEntry(id: id)
         guard let fileID else { return nil }
         return try retireFileIfUnused(id: fileID, holder: holder)
     }
 
-    /// No request goes to `host` before `time`.
+    /// No request goes to `host` before `time`. What the host said last counts.
     package func block(host: String, until time: Timestamp) throws {
-        try execute(
-            "UPDATE host SET blocked_until_ms = ? WHERE id = ? AND blocked_until_ms < ?",
-            [time.milliseconds, try hostID(host), time.milliseconds]
-        )
+        try execute("UPDATE host SET blocked_until_ms = ? WHERE id = ?", [time.milliseconds, try hostID(host)])
     }
 
     private func hostID(_ name: String) throws -> Int64 {

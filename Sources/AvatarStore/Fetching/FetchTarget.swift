@@ -70,6 +70,11 @@ struct FetchFailure: Error, Sendable {
     /// The error of the store's own disk, if that is what failed.
     var storeError: AvatarStoreError?
 
+    /// The error for a caller who gets no image: that of the store's own disk, or that the fetch failed.
+    var error: AvatarStoreError {
+        storeError ?? AvatarStoreError(.fetchFailed, message, failure: kind)
+    }
+
     /// The host asked to be left alone for a while (RFC 9110 section 10.2.3).
     static func blocked(_ host: String, until: Timestamp, now: Timestamp) -> FetchFailure {
         FetchFailure(

@@ -70,9 +70,9 @@ struct Fetcher: Sendable {
 
     private func conditions(for target: FetchTarget) -> HTTPFields {
         var fields = HTTPFields()
-        // Without its file, or with validators of another URL's image, an entry has nothing to revalidate.
+        // Without its file an entry has nothing to revalidate.
         guard !target.isUnconditional, let entry = target.entry, let file = entry.file,
-            entry.sourceURL == target.sourceURL, places.stored.contains(file), !needsFullFetch(entry)
+            places.stored.contains(file), !needsFullFetch(entry)
         else { return fields }
         if let etag = entry.validation.etag, HTTPField.isValidValue(etag) { fields[.ifNoneMatch] = etag }
         if let date = entry.validation.lastModified, HTTPField.isValidValue(date) { fields[.ifModifiedSince] = date }
@@ -171,11 +171,12 @@ struct Fetcher: Sendable {
         )
     }
 
-    /// A Retry-After field, in either form (RFC 9110 section 10.2.3).
+    /// A Retry-After field, in either form (RFC 9110 section 10.2.3); no host is left alone for longer than a week.
     private func retryTime(_ value: String) -> Timestamp? {
         let now = clock.now()
-        if let seconds = Int64(value), seconds >= 0 { return now.adding(seconds: min(seconds, 365 * 86_400)) }
-        return HTTPDate.parse(value, now: now)
+        let time = Int64(value).map { now.adding(seconds: $0) } ?? HTTPDate.parse(value, now: now)
+        guard let time, time > now else { return nil }
+        return min(time, now.adding(seconds: 7 * 86_400))
     }
 
     private func failure(for error: any Error, _ target: FetchTarget) -> FetchFailure {
@@ -194,7 +195,7 @@ struct Fetcher: Sendable {
         case let error as AvatarStoreError:
             FetchFailure(kind: error.failure ?? .storage, message: error.message, storeError: error)
         default:
-            FetchFailure(kind: .unreachable, message: "\(named(target)): \(error)")
+            FetchFailure(kind: .unreachable, message: "\(named(target)): the origin client failed (\(type(of: error)).")
         }
     }
 

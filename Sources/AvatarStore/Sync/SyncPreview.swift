@@ -63,6 +63,8 @@ struct SyncPreviewCounter {
                 guard error.code == .unsupportedURL else { throw error }
                 fail(AvatarKey.redact(url), .unsupportedURL, error.message)
             }
+        case .postponed(let count):
+            preview.skipped += count
         case .withoutImage:
             preview.contacts += 1
             preview.withoutImage += 1

@@ -13,25 +13,53 @@ extension SyncRun {
             count(failure, key)
         case (_, .overBudget(let error)):
             settleOverBudget(item, error)
+        case (_, .superseded(let error)):
+            count(FetchFailure(kind: .storage, message: error.message), key)
         case (.notModified, _):
             report.notModified += 1
-        case (.image, .stored(let isChanged)):
+        case (.image, .stored(let file, let isChanged)):
             report.fetched += 1
             if isChanged { report.changed += 1 }
+            protect(file, item)
         case (.image, .recorded):
             report.fetched += 1
         }
-        if let flight = item.flight {
-            store.flights.finish(key, flight, .success(store.outcome(result, committed)))
-        }
+        if options.storage == .documents { toPromote.append(key) }
+        if let flight = item.flight { land(item, flight, result, committed) }
         linkLaterOwners(of: key)
     }
 
+    /// Tells who waited for the fetch.
+    private func land(_ item: Collected, _ flight: Int, _ result: FetchResult, _ committed: ChangeResult) {
+        if case .linked = item.change.content {
+            // An image that may not be stored is not in the store for them: they fetch it themselves.
+            return store.flights.finish(item.change.key, flight, .failure(CancellationError()))
+        }
+        store.flights.finish(item.change.key, flight, .success(store.outcome(result, committed)))
+    }
+
+    /// A wanted image's new file inherits its last access, so it is not the time that protects it.
+    private func protect(_ file: Int64, _ item: Collected) {
+        settledFiles.insert(file)
+        if case .files(var files) = rules.protection {
+            // Let go first: a set that is held twice would be copied.
+            rules.protection = .everything
+            files.insert(file)
+            rules.protection = .files(files)
+        }
+    }
+
+    /// Moves what was asked for as a document and is still in `caches`.
+    func promoteConfirmed() async throws {
+        let keys = toPromote
+        toPromote = []
+        for key in keys { try await promote(key) }
+    }
+
     /// Counts an image that another task of this process fetched meanwhile.
-    func count(_ target: FetchTarget, _ outcome: FetchOutcome?) {
+    func count(_ target: FetchTarget, _ outcome: FetchOutcome) {
         done += 1
         switch outcome {
-        case nil: report.skipped += 1
         case .stored(let isChanged):
             report.fetched += 1
             if isChanged { report.changed += 1 }
@@ -40,6 +68,7 @@ extension SyncRun {
         case .failed(let failure): count(failure, target.key)
         case .overBudget: report.overBudget += 1
         }
+        if options.storage == .documents { toPromote.append(target.key) }
         for contact in target.owners { collectLink(target.key, contact) }
         linkLaterOwners(of: target.key)
     }

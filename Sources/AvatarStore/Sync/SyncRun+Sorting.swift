@@ -23,6 +23,9 @@ extension SyncRun {
             case .listed(let url, let contact):
                 report.contacts += 1
                 if let key = newKey(url, contact) { listed.append((key, contact)) }
+            case .postponed(let count):
+                report.skipped += count
+                done += count
             case .withoutImage:
                 report.contacts += 1
                 report.withoutImage += 1
@@ -103,21 +106,24 @@ extension SyncRun {
         } catch {
             // Only an index that was changed by hand holds a URL that cannot be fetched.
             report.failed += 1
+            done += 1
             report.add(.init(key: key.rawValue, kind: .unsupportedURL, message: error.message))
             linkLaterOwners(of: key)
             return false
         }
         // Somebody may have emptied the caches directory: the file itself is looked at.
         let hasFile = entry?.file.map { store.roots.contains($0) } ?? false
-        switch policy.decide(entry, hasFile: hasFile, isBlocked: blocked[target.host] != nil) {
+        switch policy.decide(entry, hasFile: hasFile, isBlocked: isBlocked(target.host)) {
         case .keep:
             report.fresh += 1
             done += 1
-            try await promote(target)
+            if options.storage == .documents { try await promote(key) }
             return true
         case .skip:
             report.skipped += 1
             done += 1
+            if options.storage == .documents, hasFile { try await promote(key) }
+            if entry == nil { laterOwners[key] = nil }
             return entry != nil
         case .ask(let brings):
             try await ask(target, contact, brings: brings)
@@ -129,23 +135,26 @@ extension SyncRun {
         var target = target
         target.owners = contact.map { [$0] } ?? []
         target.isUnconditional = options.policy == .reload
-        guard startedFetches < options.limit ?? .max else {
-            report.skipped += 1
-            done += 1
-            return linkLaterOwners(of: target.key)
-        }
-        if brings, target.storageClass == .caches, try await !hasRoom() {
-            report.overBudget += 1
-            done += 1
-            return linkLaterOwners(of: target.key)
-        }
+        guard !isOffline, startedFetches < options.limit ?? .max else { return skip(target) }
+        if brings, target.storageClass == .caches, try await !hasRoom() { return leaveOut(target) }
         startedFetches += 1
         queues.add(target, host: target.host)
     }
 
-    private func promote(_ target: FetchTarget) async throws {
-        guard options.storage == .documents, target.entry?.file?.storageClass == .caches else { return }
-        _ = try await store.move(target.key, to: .documents)
+    /// Moves an image that is stored in `caches` to the documents.
+    func promote(_ key: AvatarKey) async throws {
+        do {
+            _ = try await store.move(key, to: .documents)
+        } catch let error as AvatarStoreError where error.code == .noSuchEntry {
+            // Removed or purged in between; the next sync finds it missing.
+        }
+    }
+
+    /// Links the contacts of an image that is left as it is, if there is an entry to link them to.
+    func linkOwners(of target: FetchTarget) {
+        let contacts = target.owners + (laterOwners.removeValue(forKey: target.key) ?? [])
+        guard target.entry != nil else { return }
+        for contact in contacts { collectLink(target.key, contact) }
     }
 
     /// Links contacts to images that stay, where the index does not say so already.
@@ -193,7 +202,7 @@ extension SyncRun {
                 switch item {
                 case .entry(let entry): if let file = entry.file { files.insert(file.id) }
                 case .listed(let url, _): if let key = Self.key(url) { keys.append(key) }
-                case .withoutImage, .unreadable: break
+                case .postponed, .withoutImage, .unreadable: break
                 }
             }
             files.formUnion(try store.index.entries(for: keys).compactMap { $0?.file?.id })

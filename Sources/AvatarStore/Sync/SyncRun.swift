@@ -38,6 +38,8 @@ final class SyncRun {
     var hasLookedForRoom = false
     var startedFetches = 0
     var blocked: [String: Timestamp] = [:]
+    /// Images that are stored in `caches`, and were asked for as documents.
+    var toPromote: [AvatarKey] = []
 
     /// The mean size of the stored images, and what counts against the budget, as of the last commit.
     private var typicalBytes = 1
@@ -46,7 +48,7 @@ final class SyncRun {
     private var lastCommit = ContinuousClock.now
     private var isTicking = false
     private var isExhausted = false
-    private var isOffline = false
+    private(set) var isOffline = false
     private var failure: (any Error)?
     private let walk: SyncSource.Walk
 
@@ -64,7 +66,7 @@ final class SyncRun {
 
     enum Event: Sendable {
         case fetched(FetchTarget, flight: Int, FetchResult?)
-        case joined(FetchTarget, FetchOutcome?)
+        case joined(FetchTarget, Result<FetchOutcome, any Error>)
         case committed(Result<CommitSummary, any Error>)
         /// Some time has passed: what is collected must not wait for the next answer of a slow host.
         case tick
@@ -110,14 +112,14 @@ final class SyncRun {
         return report
     }
 
-    private var shouldStop: Bool { Task.isCancelled || isOffline || failure != nil }
+    private var shouldStop: Bool { Task.isCancelled || failure != nil }
 
     private func drive(_ group: inout TaskGroup<Event>) async {
         while true {
             if shouldStop {
                 abandonWaiting()
             } else {
-                await refill()
+                await readPage()
                 startFetches(&group)
             }
             startCommit(&group)
@@ -134,27 +136,34 @@ final class SyncRun {
 
     private var readAhead: Int { 2 * max(4 * options.connections, options.batchSize) }
 
-    private func refill() async {
-        while !isExhausted, queues.waitingCount < readAhead, collected.count < readAhead {
-            do {
-                let items = try await walk(256)
-                isExhausted = items.isEmpty
-                try await sort(items)
-            } catch is CancellationError where Task.isCancelled {
-                // The list stops when the task is cancelled, which is no fault of the list.
-                return
-            } catch {
-                failure = error
-                return
-            }
+    private var wantsToRead: Bool {
+        !isExhausted && !shouldStop && queues.waitingCount < readAhead && collected.count < readAhead
+    }
+
+    /// Reads and sorts one page; between two of them there is time for what came.
+    private func readPage() async {
+        guard wantsToRead else { return }
+        do {
+            let items = try await walk(256)
+            isExhausted = items.isEmpty
+            try await sort(items)
+            progress(SyncProgress(done: done, total: total, report: report))
+        } catch {
+            // The list may notice the cancellation first; that is no failure of it.
+            if !(error is CancellationError && Task.isCancelled) { failure = failure ?? error }
         }
     }
 
     private func abandonWaiting() {
-        let waiting = queues.removeAll()
-        report.skipped += waiting.count
         isExhausted = true
-        for target in waiting { laterOwners[target.key] = nil }
+        for target in queues.removeAll() { skip(target) }
+    }
+
+    /// Leaves an image alone: its contacts are linked to what is stored all the same.
+    func skip(_ target: FetchTarget) {
+        report.skipped += 1
+        done += 1
+        linkOwners(of: target)
     }
 
     // MARK: Fetching
@@ -164,13 +173,13 @@ final class SyncRun {
         while queues.activeCount < options.connections, collected.count < 2 * options.batchSize,
             let target = queues.first
         {
-            if blocked[target.host] != nil {
-                leaveOut { report.skipped += 1 }
+            if isOffline || isBlocked(target.host) {
+                if let target = takeOut() { skip(target) }
                 continue
             }
             if target.bringsCacheFile {
                 if isRoomExhausted {
-                    leaveOut { report.overBudget += 1 }
+                    if let target = takeOut() { leaveOut(target) }
                     continue
                 }
                 // Near the limit the next commit says whether there is room for more, so nothing comes in vain.
@@ -180,12 +189,25 @@ final class SyncRun {
         }
     }
 
-    private func leaveOut(_ count: () -> Void) {
-        guard let target = queues.next() else { return }
+    /// The next target, which will not be asked for.
+    private func takeOut() -> FetchTarget? {
+        guard let target = queues.next() else { return nil }
         queues.finish(host: target.host)
-        laterOwners[target.key] = nil
-        count()
+        return target
+    }
+
+    /// Counts an image that there is no room for.
+    func leaveOut(_ target: FetchTarget) {
+        report.overBudget += 1
         done += 1
+        linkOwners(of: target)
+    }
+
+    func isBlocked(_ host: String) -> Bool {
+        guard let until = blocked[host] else { return false }
+        if until > store.clock.now() { return true }
+        blocked[host] = nil
+        return false
     }
 
     /// What was asked for and is not yet committed.
@@ -201,14 +223,12 @@ final class SyncRun {
             group.addTask {
                 do {
                     let options = FetchOptions(policy: .revalidate, storage: storage)
-                    return .joined(
-                        target,
-                        try await store.flights.join(target.key) {
-                            try await store.fetchAndStore(target.key, from: target.sourceURL, options)
-                        }
-                    )
+                    let outcome = try await store.flights.join(target.key) {
+                        try await store.fetchAndStore(target.key, from: target.sourceURL, options)
+                    }
+                    return .joined(target, .success(outcome))
                 } catch {
-                    return .joined(target, nil)
+                    return .joined(target, .failure(error))
                 }
             }
             return
@@ -228,9 +248,14 @@ final class SyncRun {
         case .fetched(let target, let flight, let result):
             queues.finish(host: target.host)
             collect(target, flight, result)
-        case .joined(let target, let outcome):
+        case .joined(let target, let result):
             queues.finish(host: target.host)
-            count(target, outcome)
+            do {
+                count(target, try result.get())
+            } catch {
+                if !(error is CancellationError) { failure = failure ?? error }
+                skip(target)
+            }
         case .committed(let result):
             await committed(result, &group)
         case .tick:
@@ -240,8 +265,7 @@ final class SyncRun {
 
     private func collect(_ target: FetchTarget, _ flight: Int, _ result: FetchResult?) {
         guard let result else {
-            report.skipped += 1
-            laterOwners[target.key] = nil
+            skip(target)
             store.flights.finish(target.key, flight, .failure(CancellationError()))
             return
         }
@@ -287,12 +311,13 @@ final class SyncRun {
     }
 
     private func startTicking(_ group: inout TaskGroup<Event>) {
-        guard !isTicking, !collected.isEmpty, queues.activeCount > 0, !shouldStop else { return }
+        guard !isTicking, !shouldStop, wantsToRead || (!collected.isEmpty && queues.activeCount > 0) else { return }
         isTicking = true
-        let wait = Self.longestWait
+        // With more to read, nobody waits: the tick is there for what came to be seen in between.
+        let wait = wantsToRead ? Duration.zero : Self.longestWait
         group.addTask {
             // Cancelled early, the tick comes early: the sync ends, and looks at what is collected all the same.
-            try? await Task.sleep(for: wait)
+            if wait > .zero { try? await Task.sleep(for: wait) }
             return .tick
         }
     }
@@ -317,6 +342,7 @@ final class SyncRun {
             lastCommit = .now
             for (item, result) in zip(items, summary.results) { settle(item, result) }
             try lookAtTotals()
+            try await promoteConfirmed()
             progress(SyncProgress(done: done, total: total, report: report))
         } catch is ProtectionNeeded {
             do {

@@ -7,6 +7,8 @@ enum SyncItem: Sendable {
     case listed(url: String, contact: String)
     /// An entry of the index.
     case entry(AvatarEntry)
+    /// So many due entries, all of hosts that may not be asked now.
+    case postponed(Int)
     case withoutImage
     case unreadable(line: Int, reason: String)
 }
@@ -49,8 +51,14 @@ struct SyncSource: Sendable {
         SyncSource {
             var hosts: [(host: DueHost, position: DuePosition)]?
             return { limit in
-                var waiting = try hosts ?? index.dueHosts(at: time).map { ($0, DuePosition()) }
                 var items: [SyncItem] = []
+                var waiting = hosts ?? []
+                if hosts == nil {
+                    let (blocked, due) = try partitioned(index.dueHosts(at: time)) { $0.blockedUntil > time }
+                    let count = try blocked.reduce(0) { try $0 + index.dueCount(of: $1, at: time) }
+                    if count > 0 { items.append(.postponed(count)) }
+                    waiting = due.map { ($0, DuePosition()) }
+                }
                 while items.isEmpty, !waiting.isEmpty {
                     let share = max(1, limit / waiting.count)
                     var remaining: [(host: DueHost, position: DuePosition)] = []
@@ -83,6 +91,14 @@ struct SyncSource: Sendable {
             }
         }
     }
+}
+
+/// The elements for which `belongsInFirst` holds, and the others.
+private func partitioned<Element>(
+    _ elements: [Element],
+    by belongsInFirst: (Element) -> Bool
+) -> (first: [Element], second: [Element]) {
+    (elements.filter(belongsInFirst), elements.filter { !belongsInFirst($0) })
 }
 
 extension SyncItem {

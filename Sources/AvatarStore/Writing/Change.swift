@@ -13,10 +13,12 @@ struct Change: Sendable {
     var content: Content
 
     enum Content: Sendable {
-        /// A new image; `validation` is `nil` where what the index knows of the origin stays as it is.
+        /// A new image; `validation` is `nil` where there is no origin.
         case image(StagedImage, validation: ValidationRecord?)
-        /// The origin confirmed what is stored.
-        case confirmed(ValidationRecord)
+        /// The entry's own bytes for another class, valid while its file is `file`.
+        case moved(StagedImage, file: Int64)
+        /// The origin confirmed the entry's file `file`.
+        case confirmed(ValidationRecord, file: Int64)
         /// The image could not be had. Nothing that is stored changes.
         case failed(FailureKind, checked: Timestamp, retryAfter: Timestamp?)
         /// Only the owners change.
@@ -24,19 +26,30 @@ struct Change: Sendable {
     }
 
     var image: StagedImage? {
-        if case .image(let image, _) = content { return image }
-        return nil
+        switch content {
+        case .image(let image, _), .moved(let image, _): image
+        case .confirmed, .failed, .linked: nil
+        }
+    }
+}
+
+extension Change {
+    /// What it may add to what counts against the budget.
+    var cacheBytes: Int {
+        image.map { $0.storageClass == .caches ? $0.sizeBytes : 0 } ?? 0
     }
 }
 
 /// What became of a change.
 enum ChangeResult: Sendable {
-    /// The image is stored; `isChanged`: it replaced other bytes.
-    case stored(isChanged: Bool)
+    /// The image is stored in the file `file`; `isChanged`: it replaced other bytes.
+    case stored(file: Int64, isChanged: Bool)
     /// Everything else that was to be recorded is.
     case recorded
     /// There is no room for the image, and none may be made.
     case overBudget(AvatarStoreError)
+    /// What the change was about is no longer there; nothing of it was done.
+    case superseded(AvatarStoreError)
 }
 
 /// What became of changes that were committed together.
@@ -64,6 +77,8 @@ struct RoomRules: Sendable {
         /// Which files to keep is not known yet: if something has to be evicted, `ProtectionNeeded` is thrown.
         case unknown
         case files(Set<Int64>)
+        /// Nothing may be evicted.
+        case everything
     }
 
     init(_ limits: Limits) {
@@ -71,8 +86,11 @@ struct RoomRules: Sendable {
     }
 
     func allowsEviction(of file: Int64) -> Bool {
-        if case .files(let files) = protection { return !files.contains(file) }
-        return true
+        switch protection {
+        case .none, .unknown: true
+        case .files(let files): !files.contains(file)
+        case .everything: false
+        }
     }
 }
 

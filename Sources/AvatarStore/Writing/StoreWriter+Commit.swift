@@ -10,13 +10,32 @@ extension StoreWriter {
     /// - Throws: `ProtectionNeeded` before anything changed; an error of the index or the disk, after which the staged
     ///   images that were not published are discarded.
     func commit(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
+        var rules = rules
+        if case .unknown = rules.protection {
+            try requireProtection(for: changes, rules)
+            // Whatever changes from here on: a part that is committed is not committed again.
+            rules.protection = .everything
+        }
         do {
             return try publishWhatFits(changes, rules)
-        } catch let error as ProtectionNeeded {
-            throw error
         } catch {
             discard(changes)
+            finishOwnLeftovers(after: error)
             throw error
+        }
+    }
+
+    private func requireProtection(for changes: [Change], _ rules: RoomRules) throws {
+        let incoming = changes.reduce(0) { $0 + ($1.cacheBytes) }
+        if try index.total(of: .caches).accountedBytes + incoming > rules.limits.budget { throw ProtectionNeeded() }
+    }
+
+    /// What the failed steps left behind counts against the budget, so it does not wait for the next commit.
+    private func finishOwnLeftovers(after error: any Error) {
+        do {
+            try finishOwnLeftovers()
+        } catch {
+            // The first error is the one to report. Whoever needs room next tries again.
         }
     }
 
@@ -33,7 +52,7 @@ extension StoreWriter {
         }
     }
 
-    /// Publishes all changes together if there is room for all of their images, else each half apart.
+    /// Publishes all changes together if there is room for all of their images, else those that fit, in their order.
     private func publishWhatFits(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
         do {
             return try publish(changes, rules)
@@ -42,10 +61,43 @@ extension StoreWriter {
                 discard(changes)
                 return CommitSummary(results: [.overBudget(error)])
             }
-            let middle = changes.count / 2
-            return try publishWhatFits(Array(changes[..<middle]), rules)
-                + publishWhatFits(Array(changes[middle...]), rules)
         }
+        do {
+            return try publish(changes, upTo: try roomThatCanBeMade(rules), rules)
+        } catch let error as AvatarStoreError where error.code == .overBudget {
+            // Another process took the room in between.
+            return try publish(changes, upTo: 0, rules)
+        }
+    }
+
+    /// Publishes the images that `room` bytes take, in their order, and refuses the others.
+    private func publish(_ changes: [Change], upTo room: Int, _ rules: RoomRules) throws -> CommitSummary {
+        var room = room
+        var refusals: [Int: AvatarStoreError] = [:]
+        for (number, change) in changes.enumerated() where change.cacheBytes > 0 {
+            if change.cacheBytes <= room {
+                room -= change.cacheBytes
+            } else {
+                refusals[number] = refusal(of: change.cacheBytes, rules.limits)
+            }
+        }
+        let fitting = changes.indices.filter { refusals[$0] == nil }
+        let published = try publish(fitting.map { changes[$0] }, rules)
+        discard(refusals.keys.map { changes[$0] })
+        var results = published.results[...]
+        return CommitSummary(
+            results: changes.indices.compactMap { refusals[$0].map(ChangeResult.overBudget) ?? results.popFirst() },
+            evicted: published.evicted
+        )
+    }
+
+    private func refusal(of bytes: Int, _ limits: Limits) -> AvatarStoreError {
+        guard bytes <= limits.budget else { return .largerThanBudget(bytes, limits.budget) }
+        return AvatarStoreError(
+            .overBudget,
+            "\(bytes) bytes do not fit into what the budget of \(limits.budget) bytes has left.",
+            failure: .storage
+        )
     }
 
     private func publish(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
@@ -53,11 +105,17 @@ extension StoreWriter {
         let placements = try reserve(changes, rules, &evictedCount)
         try moveIntoPlace(placements)
         let needsPower = placements.contains { $0?.needsDurableCommit == true }
-        var retired: [PendingFile] = []
-        let results = try write(needsPower ? .power : .process) { transaction in
-            try zip(changes, placements).map { change, placement in
-                try apply(change, placement, transaction, &retired)
+        let (results, retired) = try write(needsPower ? .power : .process) { transaction in
+            var surplus = Surplus()
+            let results = try zip(changes, placements).map { change, placement in
+                try apply(change, placement, transaction, &surplus)
             }
+            // Only now: one entry's old file may be another's new one.
+            for file in surplus.files {
+                let unused = try transaction.retireFileIfUnused(id: file, holder: places.holder.name)
+                if let unused { surplus.pending.append(unused) }
+            }
+            return (results, surplus.pending)
         }
         try unlink(retired)
         for case let placement? in placements where placement.path == nil {
@@ -72,15 +130,16 @@ extension StoreWriter {
         _ rules: RoomRules,
         _ evictedCount: inout Int
     ) throws -> [Placement?] {
-        let incoming = changes.reduce(0) { $0 + ($1.image?.sizeBytes ?? 0) }
-        guard incoming > 0 else { return changes.map { _ in nil } }
-        try prepareRoom(for: incoming, rules)
+        guard changes.contains(where: { $0.image != nil }) else { return changes.map { _ in nil } }
+        try requireFreeSpace(rules.limits)
+        try prepareRoom(for: changes.reduce(0) { $0 + $1.cacheBytes }, rules)
         while true {
             var evicted: [PendingFile] = []
             let placements = try write { transaction -> [Placement?]? in
                 let placements = try place(changes, transaction, &evicted)
                 let incoming = placements.reduce(0) { $0 + ($1?.budgetBytes ?? 0) }
-                let victims = try victims(for: incoming, rules, transaction)
+                let replaced = Set(placements.compactMap { $0?.replaced })
+                let victims = try victims(for: incoming, sparing: replaced, rules, transaction)
                 guard victims.isEmpty else {
                     evicted += try evict(victims, transaction)
                     return nil
@@ -170,45 +229,50 @@ extension StoreWriter {
         _ change: Change,
         _ placement: Placement?,
         _ transaction: IndexTransaction,
-        _ retired: inout [PendingFile]
+        _ surplus: inout Surplus
     ) throws -> ChangeResult {
         let state = try transaction.state(of: change.key)
         switch change.content {
         case .image(let image, let validation):
             guard let placement else { return .recorded }
             // Somebody promoted the entry meanwhile; what was fetched for the caches never demotes it.
-            let isDemotion =
-                state?.storageClass == .documents && image.storageClass == .caches
-                && state?.fileID != nil && validation != nil
-            if isDemotion {
-                if let surplus = placement.pending(holder: places.holder.name) { retired.append(surplus) }
-                return .stored(isChanged: false)
+            let isFetched = change.host != nil
+            if isFetched, image.storageClass == .caches, state?.storageClass == .documents, let file = state?.fileID {
+                surplus.add(placement.pending(holder: places.holder.name))
+                return .stored(file: file, isChanged: false)
             }
-            return try apply(change, image, validation, placement, state, transaction, &retired)
-        case .confirmed(let validation):
-            // Without the entry, or without its file, there is nothing that could have been confirmed.
-            guard let state, state.fileID != nil else { return .recorded }
+            return try store(change, image, validation, placement, state, transaction, &surplus)
+        case .moved(let image, let file):
+            guard let placement, let state, state.fileID == file else {
+                surplus.add(placement?.pending(holder: places.holder.name))
+                return .superseded(.changedMeanwhile(change.key))
+            }
+            return try store(change, image, nil, placement, state, transaction, &surplus)
+        case .confirmed(let validation, let file):
+            // What was confirmed is that file; another that came meanwhile has validators of its own.
+            guard let state, state.fileID == file else { return .recorded }
             try transaction.setValidation(validation, of: state.id)
-            try link(change, to: state.id, transaction, hasImage: true, &retired)
+            try link(change, to: state.id, transaction, hasImage: true, &surplus)
         case .failed(let kind, let checked, let retryAfter):
-            try applyFailure(change, kind, checked, retryAfter, state, transaction, &retired)
+            try applyFailure(change, kind, checked, retryAfter, state, transaction, &surplus)
         case .linked:
             guard let state else { return .recorded }
-            try link(change, to: state.id, transaction, hasImage: state.fileID != nil, &retired)
+            try link(change, to: state.id, transaction, hasImage: state.fileID != nil, &surplus)
         }
         return .recorded
     }
 
-    private func apply(
+    private func store(
         _ change: Change,
         _ image: StagedImage,
         _ validation: ValidationRecord?,
         _ placement: Placement,
         _ state: EntryState?,
         _ transaction: IndexTransaction,
-        _ retired: inout [PendingFile]
+        _ surplus: inout Surplus
     ) throws -> ChangeResult {
-        let fileID = try publishedFile(image, placement, replacing: state?.fileID, transaction, &retired)
+        let file = try publishedFile(image, placement, replacing: state?.fileID, transaction, &surplus)
+        guard let file else { return .superseded(.changedMeanwhile(change.key)) }
         let id =
             try state?.id
             ?? transaction.insertEntry(
@@ -220,38 +284,34 @@ extension StoreWriter {
         if state != nil, let source = change.sourceURL, let host = change.host {
             try transaction.setSource(source, host: host, of: id, key: change.key)
         }
-        try transaction.setFile(fileID, storageClass: image.storageClass, of: id)
+        try transaction.setFile(file, storageClass: image.storageClass, of: id)
         if let validation { try transaction.setValidation(validation, of: id) }
-        try link(change, to: id, transaction, hasImage: true, &retired)
-        guard let old = state?.fileID, old != fileID else { return .stored(isChanged: false) }
-        if let file = try transaction.retireFileIfUnused(id: old, holder: places.holder.name) { retired.append(file) }
-        return .stored(isChanged: validation != nil || change.host == nil)
+        try link(change, to: id, transaction, hasImage: true, &surplus)
+        guard let old = state?.fileID, old != file else { return .stored(file: file, isChanged: false) }
+        surplus.files.append(old)
+        if case .moved = change.content { return .stored(file: file, isChanged: false) }
+        return .stored(file: file, isChanged: true)
     }
 
-    /// The row of the image's file: that of the equal bytes that are there already, or a new one.
+    /// The row of the image's file: that of the equal bytes that are there already, or a new one. `nil` if the file that
+    /// it was to share went away between the steps.
     private func publishedFile(
         _ image: StagedImage,
         _ placement: Placement,
         replacing old: Int64?,
         _ transaction: IndexTransaction,
-        _ retired: inout [PendingFile]
-    ) throws -> Int64 {
+        _ surplus: inout Surplus
+    ) throws -> Int64? {
         // A first store is an access; a refetch is not, so the new file inherits the old one's time.
         let lastAccess = try old.flatMap { try transaction.lastAccess(ofFile: $0) } ?? accesses.nextTime()
         let pending = placement.pending(holder: places.holder.name)
         if let file = try transaction.file(withDigest: image.sha256, in: image.storageClass) {
             // Another process published the same bytes between the steps: ours are one too many.
-            if let pending { retired.append(pending) }
+            surplus.add(pending)
             try transaction.touch(fileID: file.id, microseconds: lastAccess)
             return file.id
         }
-        guard let pending, let path = placement.path else {
-            throw AvatarStoreError(
-                .busy,
-                "The file that an image of \(image.sizeBytes) bytes was to share vanished meanwhile; try again.",
-                failure: .storage
-            )
-        }
+        guard let pending, let path = placement.path else { return nil }
         try transaction.dropPending(pending)
         let record = FileRecord(
             id: 0,
@@ -272,17 +332,16 @@ extension StoreWriter {
         _ retryAfter: Timestamp?,
         _ state: EntryState?,
         _ transaction: IndexTransaction,
-        _ retired: inout [PendingFile]
+        _ surplus: inout Surplus
     ) throws {
+        if let state { try link(change, to: state.id, transaction, hasImage: state.fileID != nil, &surplus) }
         guard RetryPolicy.isKept(kind), let host = change.host else { return }
         if let retryAfter { try transaction.block(host: host, until: retryAfter) }
+        let count = RetryPolicy.count(of: kind, at: checked, after: state.flatMap(PastFailure.init))
+        let wait = RetryPolicy().wait(after: kind, count: count, jitter: .random(in: 0...1))
         let id =
             try state?.id
             ?? transaction.insertEntry(change.key, sourceURL: change.sourceURL, host: host, storageClass: .caches)
-        // "Gone" is counted for itself: only the origin's own word, again and again, may remove an image.
-        let goesOn = (state?.failure == .gone) == (kind == .gone)
-        let count = goesOn ? (state?.failureCount ?? 0) + 1 : 1
-        let wait = RetryPolicy().wait(after: kind, count: count, jitter: .random(in: 0...1))
         try transaction.setFailure(
             kind,
             count: count,
@@ -290,10 +349,10 @@ extension StoreWriter {
             nextCheck: max(checked.adding(seconds: wait), retryAfter ?? checked),
             of: id
         )
-        if kind == .gone, let file = state?.fileID, try isRemovalConfirmed(count, transaction) {
-            if let gone = try transaction.dropFile(file, of: id, holder: places.holder.name) { retired.append(gone) }
-        }
-        try link(change, to: id, transaction, hasImage: state?.fileID != nil, &retired)
+        if state == nil { try link(change, to: id, transaction, hasImage: false, &surplus) }
+        guard kind == .gone, let file = state?.fileID, try isRemovalConfirmed(count, transaction) else { return }
+        try transaction.dropFile(of: id)
+        surplus.files.append(file)
     }
 
     private func isRemovalConfirmed(_ count: Int, _ transaction: IndexTransaction) throws -> Bool {
@@ -307,28 +366,47 @@ extension StoreWriter {
         to id: Int64,
         _ transaction: IndexTransaction,
         hasImage: Bool,
-        _ retired: inout [PendingFile]
+        _ surplus: inout Surplus
     ) throws {
         for contact in change.owners {
             try transaction.link(contact, to: id)
             guard hasImage else { continue }
             for other in try transaction.unlinkOtherFetchedImages(of: contact, keeping: id) {
-                try removeIfUnowned(other, transaction, &retired)
+                try removeIfUnowned(other, transaction, &surplus)
             }
         }
     }
 
     /// An image that no contact uses any more stays until it is evicted, unless the store is set otherwise.
-    private func removeIfUnowned(
-        _ id: Int64,
-        _ transaction: IndexTransaction,
-        _ retired: inout [PendingFile]
-    ) throws {
+    private func removeIfUnowned(_ id: Int64, _ transaction: IndexTransaction, _ surplus: inout Surplus) throws {
         guard try transaction.setting(Setting.keepUnowned.name) == 0, try !transaction.hasOwner(id) else { return }
-        let file = try transaction.fileID(of: id)
-        if let file = try transaction.removeEntry(id: id, fileID: file, holder: places.holder.name) {
-            retired.append(file)
-        }
+        if let file = try transaction.fileID(of: id) { surplus.files.append(file) }
+        try transaction.removeEntry(id: id)
+    }
+}
+
+/// What a transaction leaves over, to be retired at its end and unlinked after it.
+private struct Surplus {
+    /// Files that an entry no longer uses; others may.
+    var files: [Int64] = []
+    /// Files that exist and are not published.
+    var pending: [PendingFile] = []
+
+    mutating func add(_ file: PendingFile?) {
+        if let file { pending.append(file) }
+    }
+}
+
+extension PastFailure {
+    fileprivate init?(_ state: EntryState) {
+        guard let kind = state.failure, let checked = state.checked else { return nil }
+        self.init(kind: kind, count: state.failureCount, checked: checked)
+    }
+}
+
+extension AvatarStoreError {
+    fileprivate static func changedMeanwhile(_ key: AvatarKey) -> AvatarStoreError {
+        AvatarStoreError(.busy, "\(key) was changed by somebody else at the same moment; try again.", failure: .storage)
     }
 }
 

@@ -4,37 +4,49 @@ import AvatarIndex
 extension StoreWriter {
     /// The files that have to go before `incoming` bytes may be published; none if there is room.
     ///
+    /// The budget is the one that is kept in this moment: whoever lowered it may rely on it.
+    ///
+    /// - Parameter spared: files that are about to be replaced. They go only if it does not fit otherwise.
     /// - Throws: `overBudget` with nothing evicted, if the image is larger than the budget or than the room that may be
     ///   made; `ProtectionNeeded`.
-    func victims(for incoming: Int, _ rules: RoomRules, _ transaction: IndexTransaction) throws -> [Int64] {
+    func victims(
+        for incoming: Int,
+        sparing spared: Set<Int64> = [],
+        _ rules: RoomRules,
+        _ transaction: IndexTransaction
+    ) throws -> [Int64] {
         guard incoming > 0 else { return [] }
-        try requireFreeSpace(for: incoming, rules.limits)
-        let limits = rules.limits
-        guard incoming <= limits.budget else {
-            throw AvatarStoreError(
-                .overBudget,
-                "\(incoming) bytes are more than the whole budget of \(limits.budget) bytes; nothing was evicted for them.",
-                failure: .tooLarge
-            )
-        }
-        var plan = EvictionPlan(
+        let budget = min(rules.limits.budget, try transaction.budget())
+        guard incoming <= budget else { throw AvatarStoreError.largerThanBudget(incoming, budget) }
+        let start = EvictionPlan(
             bytes: try transaction.total(of: .caches).accountedBytes,
             incoming: incoming,
-            limit: limits.budget,
-            lowWatermark: limits.lowWatermark
+            limit: budget,
+            lowWatermark: min(rules.limits.lowWatermark, budget)
         )
-        guard plan.needsEviction else { return [] }
+        guard start.needsEviction else { return [] }
         if case .unknown = rules.protection { throw ProtectionNeeded() }
-        try choose(&plan, rules, transaction)
+        var plan = try choose(start, rules, sparing: spared, transaction)
+        if !plan.fits && !spared.isEmpty { plan = try choose(start, rules, sparing: [], transaction) }
         guard plan.fits else {
             throw AvatarStoreError(
                 .overBudget,
-                "\(incoming) bytes do not fit: the budget is \(limits.budget) bytes, \(plan.bytes) are in use and only "
+                "\(incoming) bytes do not fit: the budget is \(budget) bytes, \(plan.bytes) are in use and only "
                     + "\(plan.freed) of them may be evicted now; nothing was evicted.",
                 failure: .storage
             )
         }
         return plan.victims
+    }
+
+    /// How many bytes could be published under `rules`, once everything that may go is gone.
+    func roomThatCanBeMade(_ rules: RoomRules) throws -> Int {
+        try write { transaction in
+            let budget = min(rules.limits.budget, try transaction.budget())
+            let bytes = try transaction.total(of: .caches).accountedBytes
+            let plan = try choose(EvictionPlan(bytes: bytes, trimmingTo: 0), rules, sparing: [], transaction)
+            return max(0, budget - (bytes - plan.freed))
+        }
     }
 
     /// Takes the files out of the index; they are to be unlinked after the commit.
@@ -97,7 +109,7 @@ extension StoreWriter {
         // the old budget, hence the second look.
         let target = try index.lowWatermark(budget: Int(value))
         while true {
-            if try index.total(of: .caches).accountedBytes > Int(value) { _ = try trim(to: target) }
+            try makeRoomForBudget(Int(value), target)
             let isInForce = try write { transaction in
                 guard try transaction.total(of: .caches).accountedBytes <= Int(value) else { return false }
                 try transaction.setSetting(setting.name, to: value)
@@ -107,24 +119,68 @@ extension StoreWriter {
         }
     }
 
-    private func choose(_ plan: inout EvictionPlan, _ rules: RoomRules, _ transaction: IndexTransaction) throws {
-        var chosen = plan
-        try transaction.forEachEvictionCandidate(accessedBefore: rules.accessedBefore) { candidate in
-            guard rules.allowsEviction(of: candidate.fileID) else { return !chosen.isComplete }
-            return chosen.offer(fileID: candidate.fileID, sizeBytes: candidate.sizeBytes)
-        }
-        plan = chosen
-    }
-
-    private func requireFreeSpace(for incoming: Int, _ limits: Limits) throws {
-        guard limits.minimumFree > 0 else { return }
-        let free = try places.files(of: .caches).root.freeBytes()
-        guard free - incoming >= limits.minimumFree else {
+    /// Trims for a lower budget, if it takes that.
+    private func makeRoomForBudget(_ budget: Int, _ target: Int) throws {
+        guard try index.total(of: .caches).accountedBytes > budget else { return }
+        try finishOwnLeftovers()
+        try finishDeadHolders()
+        let pending = try index.total(of: .caches).pendingBytes
+        guard pending <= budget else {
             throw AvatarStoreError(
-                .diskFull,
-                "\(incoming) more bytes would leave \(free - incoming) free on the disk; min-free is \(limits.minimumFree).",
-                failure: .storage
+                .busy,
+                "Other processes have \(pending) bytes pending, more than the budget of \(budget) bytes; nothing was "
+                    + "evicted. Try again when they are done."
             )
         }
+        _ = try trim(to: target)
+    }
+
+    private func choose(
+        _ plan: EvictionPlan,
+        _ rules: RoomRules,
+        sparing spared: Set<Int64>,
+        _ transaction: IndexTransaction
+    ) throws -> EvictionPlan {
+        var plan = plan
+        try transaction.forEachEvictionCandidate(accessedBefore: rules.accessedBefore) { candidate in
+            guard rules.allowsEviction(of: candidate.fileID), !spared.contains(candidate.fileID) else {
+                return !plan.isComplete
+            }
+            return plan.offer(fileID: candidate.fileID, sizeBytes: candidate.sizeBytes)
+        }
+        return plan
+    }
+
+    /// - Throws: `diskFull` if less is free than `min-free`. What is staged is on the disk already.
+    func requireFreeSpace(_ limits: Limits) throws {
+        guard limits.minimumFree > 0 else { return }
+        for storageClass in StorageClass.allCases {
+            let root = places.files(of: storageClass).root
+            let free = try root.freeBytes()
+            guard free >= limits.minimumFree else {
+                throw AvatarStoreError(
+                    .diskFull,
+                    "\(free) bytes are free on the disk of \(root.path), less than min-free, \(limits.minimumFree).",
+                    failure: .storage
+                )
+            }
+        }
+    }
+}
+
+extension AvatarStoreError {
+    static func largerThanBudget(_ bytes: Int, _ budget: Int) -> AvatarStoreError {
+        AvatarStoreError(
+            .overBudget,
+            "\(bytes) bytes are more than the whole budget of \(budget) bytes; nothing was evicted for them.",
+            failure: .tooLarge
+        )
+    }
+}
+
+extension IndexTransaction {
+    /// The budget in force.
+    fileprivate func budget() throws -> Int {
+        Int(try setting(Setting.budget.name) ?? Setting.budget.defaultValue ?? 0)
     }
 }

@@ -6,19 +6,25 @@ extension StoreWriter {
     ///
     /// - Throws: `syncIsRunning` if another one does, here or in a process that is alive.
     func beginSync() throws {
+        guard !isSyncing else {
+            throw AvatarStoreError(.syncIsRunning, "Another sync is running on this store.")
+        }
         let own = places.holder.name
         let isTaken = try write { transaction in
             if let running = try transaction.syncHolder() {
-                guard running != own, try !places.isAlive(running) else { return true }
+                // Our own mark, without a sync of ours, is left from one whose end could not be written.
+                guard try running == own || !places.isAlive(running) else { return true }
             }
             try transaction.setSyncHolder(own)
             return false
         }
         if isTaken { throw AvatarStoreError(.syncIsRunning, "Another sync is running on this store.") }
+        isSyncing = true
     }
 
     /// Ends the sync: drops what it left pending, and brings the hosts' due times up to date.
     func endSync(startedAt time: Timestamp) throws {
+        isSyncing = false
         try write { transaction in
             try transaction.refreshDueTimes(ofHostsDueAt: time)
             try transaction.setSyncHolder(nil)

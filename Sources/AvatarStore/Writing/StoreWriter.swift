@@ -26,6 +26,8 @@ actor StoreWriter {
     let accesses: AccessRecorder
     /// Files that are gone from disk and whose pending rows the next transaction drops.
     var unlinked: [PendingFile] = []
+    /// Whether a sync of this process runs.
+    var isSyncing = false
 
     private let thread = StoreThread(label: "avatar-store.writer")
 
@@ -110,12 +112,30 @@ actor StoreWriter {
         }
     }
 
+    /// Finishes what dead processes left, at opening. What cannot be finished now stays pending, counts against the
+    /// budget, and is tried again by whoever needs room.
+    func recover(reportingTo logger: Logger) {
+        do {
+            try finishDeadHolders()
+        } catch {
+            logger.warning("work of a dead process could not be finished", metadata: ["error": "\(error)"])
+        }
+    }
+
     /// Tries again to unlink what an earlier attempt of this process left pending.
     func finishOwnLeftovers() throws {
         let known = Set(unlinked)
         let files = try index.write { try $0.pendingFiles(of: places.holder.name) }.filter { !known.contains($0) }
         try unlink(files)
         try settle()
+    }
+
+    /// Keeps another URL for the entry `key`. The key says that it is the same image, so the validators stay.
+    func setSource(_ url: String, host: String, of key: AvatarKey) throws {
+        try write { transaction in
+            guard let state = try transaction.state(of: key) else { return }
+            try transaction.setSource(url, host: host, of: state.id, key: key)
+        }
     }
 
     /// Empties the write-ahead log; false if a reader of an older state did not let it.

@@ -30,9 +30,9 @@ CREATE TABLE host (
 ) STRICT;
 CREATE INDEX host_by_next_check ON host (next_check_ms);
 
--- A published file. Its name is never used again and its content never changes.
+-- A published file. Neither its id nor its name is ever used again, and its content never changes.
 CREATE TABLE file (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     storage_class INTEGER NOT NULL CHECK (storage_class IN (0, 1)),
     sha256 BLOB NOT NULL CHECK (length(sha256) = 32),
     -- Relative to the root of the class.
@@ -59,7 +59,7 @@ CREATE INDEX pending_file_by_holder ON pending_file (holder);
 
 -- One image that somebody asked for, under its whole key.
 CREATE TABLE avatar (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     key TEXT NOT NULL UNIQUE CHECK (key <> ''),
     -- What is fetched, where that is not the key itself.
     source_url TEXT,
@@ -67,8 +67,8 @@ CREATE TABLE avatar (
     host_id INTEGER REFERENCES host (id),
     storage_class INTEGER NOT NULL CHECK (storage_class IN (0, 1)),
     file_id INTEGER REFERENCES file (id),
-    -- Why there is no file although there was one.
-    absence TEXT CHECK (absence IN ('evicted', 'missing')),
+    -- Why there is no file although there was one: 'evicted' or 'missing'.
+    absence TEXT,
     -- Validators, verbatim.
     etag TEXT,
     last_modified TEXT,

@@ -116,12 +116,12 @@ import Testing
         }
     }
 
-    @Test func aHostIsBlockedUntilTheLatestTimeItAskedFor() throws {
+    @Test func whatAHostAskedForLastCounts() throws {
         try withIndex { index in
             try index.write { transaction in
                 try transaction.add("a", dueAt: 1)
+                try transaction.block(host: "example.com:443", until: Timestamp(milliseconds: 9000))
                 try transaction.block(host: "example.com:443", until: Timestamp(milliseconds: 2000))
-                try transaction.block(host: "example.com:443", until: Timestamp(milliseconds: 1500))
                 try transaction.block(host: "new.example.org:80", until: Timestamp(milliseconds: 3000))
             }
 

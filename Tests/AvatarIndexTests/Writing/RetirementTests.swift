@@ -115,7 +115,7 @@ import Testing
             let first = try #require(try index.entry(for: Self.first)).id
             let second = try #require(try index.entry(for: Self.second)).id
 
-            #expect(try index.write { try $0.dropFile(shared, of: first, holder: "me") } == nil)
+            try index.write { try $0.dropFile(of: first) }
 
             let entry = try #require(try index.entry(for: Self.first))
             #expect(entry.file == nil && entry.absence == nil)
@@ -124,7 +124,8 @@ import Testing
             #expect(try index.write { try $0.fileID(of: second) } == shared)
             #expect(try index.entry(for: Self.second)?.validation == Self.validation)
 
-            #expect(try index.write { try $0.dropFile(shared, of: second, holder: "me") }?.path == "ab/1.png")
+            try index.write { try $0.dropFile(of: second) }
+            #expect(try index.write { try $0.retireFileIfUnused(id: shared, holder: "me") }?.path == "ab/1.png")
         }
     }
 

@@ -148,7 +148,9 @@ struct MainJob {
                 "\(Self.connections)",
             ]
         let process = try ChildProcess.run(words, whileRunning: whileRunning)
-        guard process.exitCode == 0 else { throw BenchmarkError("avatars sync ended with \(process.exitCode): \(process.output.prefix(500))") }
+        guard process.exitCode == 0 else {
+            throw BenchmarkError("avatars sync ended with \(process.exitCode): \(process.output.prefix(500))")
+        }
         return SyncProcess(process: process, json: try process.json())
     }
 

@@ -148,7 +148,7 @@ let package = Package(
         ),
         .testTarget(
             name: "AvatarFilesTests",
-            dependencies: ["AvatarFiles", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["AvatarFiles", "AvatarStoreTesting", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swiftSettings
         ),
         .testTarget(

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarStoreTesting
 import Foundation
 import Testing
 
@@ -25,7 +26,7 @@ import Darwin
         try withPlaces { places in
             do {
                 let file = try places.files.stage()
-                places.system.fail(.write, 2, with: number)
+                places.system.fail(.write, with: number, after: 1)
                 try file.write([1, 2, 3])
 
                 let error = try #require(thrownError { try file.write([4]) })
@@ -95,7 +96,7 @@ import Darwin
     func aFileThatCannotBeMadeDurableIsAnError(count: Int) throws {
         try withPlaces(.documents) { places in
             let image = try places.stage([1])
-            places.system.fail(.synchronize, count, with: EIO)
+            places.system.fail(.synchronize, with: EIO, after: count - 1)
 
             let error = thrownError {
                 try places.files.synchronize(image)
@@ -129,7 +130,7 @@ import Darwin
 
     @Test func aStagingFolderThatCannotBeMadeIsAnError() throws {
         try withTemporaryDirectory { directory in
-            let system = FailingFileSystem()
+            let system = FaultyFileSystem()
             system.fail(.makeDirectory, with: EROFS)
             let folder = try Directory(opening: directory)
 

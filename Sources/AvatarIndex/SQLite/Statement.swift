@@ -63,7 +63,8 @@ final class Statement {
         guard code == SQLITE_OK else { throw SQLiteError.make(code, connection, doing: "a read") }
     }
 
-    /// SQLite's mark for "copy the text at once" (`SQLITE_TRANSIENT`), which the importer leaves out as a cast.
+    /// SQLite's mark for "copy the text at once" (`SQLITE_TRANSIENT`), which the importer leaves out because it is a cast.
+    /// SQLite compares it and never calls it, and a function pointer is as wide as an `Int`, so the cast cannot fail.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     /// A value to bind.

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarStoreTesting
 import Foundation
 import Testing
 
@@ -18,7 +19,7 @@ struct Places {
     let staging: Directory
     let holder: Holder
     let files: FileStore
-    let system = FailingFileSystem()
+    let system = FaultyFileSystem()
 
     init(
         in directory: String,

@@ -1,0 +1,191 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+
+/// Step 3 of publishing: what a committed change does to the index.
+extension StoreWriter {
+    /// Step 3, for one change.
+    func apply(
+        _ change: Change,
+        _ placement: Placement?,
+        _ transaction: IndexTransaction,
+        _ surplus: inout Surplus
+    ) throws -> ChangeResult {
+        let state = try transaction.state(of: change.key)
+        switch change.content {
+        case .image(let image, let validation):
+            guard let placement else { return .recorded }
+            // Somebody promoted the entry meanwhile; what was fetched for the caches never demotes it.
+            let isFetched = change.host != nil
+            if isFetched, image.storageClass == .caches, state?.storageClass == .documents, let file = state?.fileID {
+                surplus.add(placement.pending(holder: places.holder.name))
+                return .stored(file: file, isChanged: false)
+            }
+            return try store(change, image, validation, placement, state, transaction, &surplus)
+        case .moved(let image, let file):
+            guard let placement, let state, state.fileID == file else {
+                surplus.add(placement?.pending(holder: places.holder.name))
+                return .superseded(.changedMeanwhile(change.key))
+            }
+            return try store(change, image, nil, placement, state, transaction, &surplus)
+        case .confirmed(let validation, let file):
+            // What was confirmed is that file; another that came meanwhile has validators of its own.
+            guard let state, state.fileID == file else { return .recorded }
+            try transaction.setValidation(validation, of: state.id)
+            try link(change, to: state.id, transaction, hasImage: true, &surplus)
+        case .failed(let kind, let checked, let retryAfter):
+            try applyFailure(change, kind, checked, retryAfter, state, transaction, &surplus)
+        case .linked:
+            guard let state else { return .recorded }
+            try link(change, to: state.id, transaction, hasImage: state.fileID != nil, &surplus)
+        }
+        return .recorded
+    }
+
+    private func store(
+        _ change: Change,
+        _ image: StagedImage,
+        _ validation: ValidationRecord?,
+        _ placement: Placement,
+        _ state: EntryState?,
+        _ transaction: IndexTransaction,
+        _ surplus: inout Surplus
+    ) throws -> ChangeResult {
+        let file = try publishedFile(image, placement, replacing: state?.fileID, transaction, &surplus)
+        guard let file else { return .superseded(.changedMeanwhile(change.key)) }
+        let id =
+            try state?.id
+            ?? transaction.insertEntry(
+                change.key,
+                sourceURL: change.sourceURL,
+                host: change.host,
+                storageClass: image.storageClass
+            )
+        if state != nil, let source = change.sourceURL, let host = change.host {
+            try transaction.setSource(source, host: host, of: id, key: change.key)
+        }
+        try transaction.setFile(file, storageClass: image.storageClass, of: id)
+        if let validation { try transaction.setValidation(validation, of: id) }
+        try link(change, to: id, transaction, hasImage: true, &surplus)
+        guard let old = state?.fileID, old != file else { return .stored(file: file, isChanged: false) }
+        surplus.files.append(old)
+        if case .moved = change.content { return .stored(file: file, isChanged: false) }
+        return .stored(file: file, isChanged: true)
+    }
+
+    /// The row of the image's file: that of the equal bytes that are there already, or a new one. `nil` if the file that
+    /// it was to share went away between the steps.
+    private func publishedFile(
+        _ image: StagedImage,
+        _ placement: Placement,
+        replacing old: Int64?,
+        _ transaction: IndexTransaction,
+        _ surplus: inout Surplus
+    ) throws -> Int64? {
+        // A first store is an access; a refetch is not, so the new file inherits the old one's time.
+        let lastAccess = try old.flatMap { try transaction.lastAccess(ofFile: $0) } ?? accesses.nextTime()
+        let pending = placement.pending(holder: places.holder.name)
+        if let file = try transaction.file(withDigest: image.sha256, in: image.storageClass) {
+            // Another process published the same bytes between the steps: ours are one too many.
+            surplus.add(pending)
+            try transaction.touch(fileID: file.id, microseconds: lastAccess)
+            return file.id
+        }
+        guard let pending, let path = placement.path else { return nil }
+        try transaction.dropPending(pending)
+        let record = FileRecord(
+            id: 0,
+            storageClass: image.storageClass,
+            path: path,
+            sizeBytes: image.sizeBytes,
+            mediaType: image.image.format.mediaType,
+            width: image.image.width,
+            height: image.image.height
+        )
+        return try transaction.insertFile(record, sha256: image.sha256, lastAccessMicroseconds: lastAccess)
+    }
+
+    private func applyFailure(
+        _ change: Change,
+        _ kind: FailureKind,
+        _ checked: Timestamp,
+        _ retryAfter: Timestamp?,
+        _ state: EntryState?,
+        _ transaction: IndexTransaction,
+        _ surplus: inout Surplus
+    ) throws {
+        if let state { try link(change, to: state.id, transaction, hasImage: state.fileID != nil, &surplus) }
+        guard RetryPolicy.isKept(kind), let host = change.host else { return }
+        if let retryAfter { try transaction.block(host: host, until: retryAfter) }
+        let count = RetryPolicy.count(of: kind, at: checked, after: state.flatMap(PastFailure.init))
+        let wait = RetryPolicy().wait(after: kind, count: count, jitter: .random(in: 0...1))
+        let id =
+            try state?.id
+            ?? transaction.insertEntry(change.key, sourceURL: change.sourceURL, host: host, storageClass: .caches)
+        try transaction.setFailure(
+            kind,
+            count: count,
+            checked: checked,
+            nextCheck: max(checked.adding(seconds: wait), retryAfter ?? checked),
+            of: id
+        )
+        if state == nil { try link(change, to: id, transaction, hasImage: false, &surplus) }
+        guard kind == .gone, let file = state?.fileID, try isRemovalConfirmed(count, transaction) else { return }
+        try transaction.dropFile(of: id)
+        surplus.files.append(file)
+    }
+
+    private func isRemovalConfirmed(_ count: Int, _ transaction: IndexTransaction) throws -> Bool {
+        let needed = try transaction.setting(Setting.goneConfirmations.name) ?? 0
+        return needed > 0 && count >= Int(needed)
+    }
+
+    /// Links the contacts to the entry. Once it has an image, they lose the ones they had before.
+    private func link(
+        _ change: Change,
+        to id: Int64,
+        _ transaction: IndexTransaction,
+        hasImage: Bool,
+        _ surplus: inout Surplus
+    ) throws {
+        for contact in change.owners {
+            try transaction.link(contact, to: id)
+            guard hasImage else { continue }
+            for other in try transaction.unlinkOtherFetchedImages(of: contact, keeping: id) {
+                try removeIfUnowned(other, transaction, &surplus)
+            }
+        }
+    }
+
+    /// An image that no contact uses any more stays until it is evicted, unless the store is set otherwise.
+    private func removeIfUnowned(_ id: Int64, _ transaction: IndexTransaction, _ surplus: inout Surplus) throws {
+        guard try transaction.setting(Setting.keepUnowned.name) == 0, try !transaction.hasOwner(id) else { return }
+        if let file = try transaction.fileID(of: id) { surplus.files.append(file) }
+        try transaction.removeEntry(id: id)
+    }
+}
+
+/// What a transaction leaves over, to be retired at its end and unlinked after it.
+struct Surplus {
+    /// Files that an entry no longer uses; others may.
+    var files: [Int64] = []
+    /// Files that exist and are not published.
+    var pending: [PendingFile] = []
+
+    mutating func add(_ file: PendingFile?) {
+        if let file { pending.append(file) }
+    }
+}
+
+extension PastFailure {
+    fileprivate init?(_ state: EntryState) {
+        guard let kind = state.failure, let checked = state.checked else { return nil }
+        self.init(kind: kind, count: state.failureCount, checked: checked)
+    }
+}
+
+extension AvatarStoreError {
+    fileprivate static func changedMeanwhile(_ key: AvatarKey) -> AvatarStoreError {
+        AvatarStoreError(.busy, "\(key) was changed by somebody else at the same moment; try again.", failure: .storage)
+    }
+}

@@ -1,0 +1,149 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+
+/// Steps 1 and 2 of publishing: room, a name, and the rename.
+extension StoreWriter {
+    /// Step 1: room is made, and each new file has a pending row.
+    func reserve(
+        _ changes: [Change],
+        _ rules: RoomRules,
+        _ evictedCount: inout Int
+    ) throws -> [Placement?] {
+        guard changes.contains(where: { $0.image != nil }) else { return changes.map { _ in nil } }
+        try requireFreeSpace(rules.limits)
+        try prepareRoom(for: changes.reduce(0) { $0 + $1.cacheBytes }, rules)
+        while true {
+            var evicted: [PendingFile] = []
+            let placements = try write { transaction -> [Placement?]? in
+                let placements = try place(changes, transaction, &evicted)
+                let incoming = placements.reduce(0) { $0 + ($1?.budgetBytes ?? 0) }
+                let replaced = Set(placements.compactMap { $0?.replaced })
+                let victims = try victims(for: incoming, sparing: replaced, rules, transaction)
+                guard victims.isEmpty else {
+                    evicted += try evict(victims, transaction)
+                    return nil
+                }
+                for case let placement? in placements {
+                    if let pending = placement.pending(holder: places.holder.name) {
+                        try transaction.addPending(pending)
+                    }
+                }
+                return placements
+            }
+            try unlink(evicted)
+            if let placements { return placements }
+            evictedCount += evicted.count
+        }
+    }
+
+    /// Where room may get scarce: what is pending for no reason goes first, and the order of uses is brought up to date.
+    private func prepareRoom(for incoming: Int, _ rules: RoomRules) throws {
+        let total = try index.total(of: .caches)
+        guard total.accountedBytes + incoming > rules.limits.budget else { return }
+        try flushAccesses()
+        if total.pendingFiles > 0 {
+            try finishOwnLeftovers()
+            try finishDeadHolders()
+        }
+    }
+
+    /// Decides for each image whether it needs a file of its own, or one with the same bytes is there already.
+    private func place(
+        _ changes: [Change],
+        _ transaction: IndexTransaction,
+        _ retired: inout [PendingFile]
+    ) throws -> [Placement?] {
+        var placements: [Placement?] = []
+        var placed: [Content: Int] = [:]
+        for change in changes {
+            guard let image = change.image else {
+                placements.append(nil)
+                continue
+            }
+            let replaced = try transaction.state(of: change.key)?.fileID
+            var placement = Placement(image: image, replaced: replaced)
+            if let first = placed[placement.content] {
+                if placement.isDurable { placements[first]?.isDurable = true }
+            } else if let file = try sharedFile(image, transaction, &retired) {
+                placement.shared = file
+            } else {
+                placement.path = FilePath.make(sha256: image.sha256, format: image.image.format)
+                placed[placement.content] = placements.count
+            }
+            placements.append(placement)
+        }
+        return placements
+    }
+
+    /// A published file with the image's bytes that is really there.
+    private func sharedFile(
+        _ image: StagedImage,
+        _ transaction: IndexTransaction,
+        _ retired: inout [PendingFile]
+    ) throws -> FileRecord? {
+        guard let file = try transaction.file(withDigest: image.sha256, in: image.storageClass) else { return nil }
+        if places.stored.contains(file) { return file }
+        // The row's file was purged; its entries learn of it now, and the bytes get a file of their own.
+        if let gone = try transaction.retireFile(id: file.id, absence: .missing, holder: places.holder.name) {
+            retired.append(gone)
+        }
+        return nil
+    }
+
+    /// Step 2: bytes that must survive a power loss are made durable, then each file gets its name.
+    func moveIntoPlace(_ placements: [Placement?]) throws {
+        for case let placement? in placements {
+            let files = places.files(of: placement.image.storageClass)
+            if let shared = placement.shared, placement.needsDurableCommit {
+                try files.synchronize(published: shared.path)
+            }
+            guard let path = placement.path else { continue }
+            if placement.isDurable { try files.synchronize(placement.image) }
+            try files.publish(placement.image, as: path, isDurable: placement.isDurable)
+        }
+    }
+}
+
+/// Bytes in a class: at most one file holds them.
+private struct Content: Hashable {
+    let sha256: [UInt8]
+    let storageClass: StorageClass
+}
+
+/// Where one staged image goes.
+struct Placement {
+    let image: StagedImage
+    /// The file that the entry has now.
+    let replaced: Int64?
+    /// Whether a power loss must not take it: a document, or the successor of the last good copy.
+    var isDurable: Bool
+    /// The name it gets; `nil`: a file with the same bytes is there, or comes with the same batch.
+    var path: String?
+    /// The file with the same bytes.
+    var shared: FileRecord?
+
+    init(image: StagedImage, replaced: Int64?) {
+        self.image = image
+        self.replaced = replaced
+        isDurable = replaced != nil || image.storageClass == .documents
+    }
+
+    fileprivate var content: Content { Content(sha256: image.sha256, storageClass: image.storageClass) }
+
+    /// Equal bytes under the same row replace nothing.
+    var needsDurableCommit: Bool {
+        isDurable && !(shared != nil && shared?.id == replaced && image.storageClass == .caches)
+    }
+
+    /// What it adds to what counts against the budget.
+    var budgetBytes: Int {
+        path != nil && image.storageClass == .caches ? image.sizeBytes : 0
+    }
+
+    func pending(holder: String) -> PendingFile? {
+        path.map {
+            PendingFile(storageClass: image.storageClass, path: $0, sizeBytes: image.sizeBytes, holder: holder)
+        }
+    }
+}

@@ -88,6 +88,16 @@ package final class Directory: Sendable {
             try makeWithParents(String(path[..<slash]), mode: mode)
         }
         guard mkdir(path, mode) == 0 || errno == EEXIST else { throw SystemCallError("mkdir", path) }
+        // What will lie in it is only as durable as its own name.
+        try synchronizeParent(of: path)
+    }
+
+    private static func synchronizeParent(of path: String) throws(SystemCallError) {
+        let parent = open(path + "/..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard parent >= 0 else { throw SystemCallError("open", path + "/..") }
+        defer { close(parent) }
+        // Some file systems have no such call for a directory, and need none.
+        guard fsync(parent) == 0 || errno == EINVAL else { throw SystemCallError("fsync", path + "/..") }
     }
 
     /// The names in the directory, `.` and `..` apart.

@@ -144,6 +144,16 @@ package final class AvatarIndex: Sendable {
         Foundation.close(file)
         link(temporary, path)
         unlink(temporary)
+        synchronizeFolder(of: path)
+    }
+
+    /// SQLite makes its own files durable, but not the name of one that it finds.
+    private static func synchronizeFolder(of path: String) {
+        let folder = Foundation.open((path as NSString).deletingLastPathComponent, O_RDONLY | O_CLOEXEC)
+        // SQLite reports a folder that cannot be opened when it makes its log there.
+        guard folder >= 0 else { return }
+        fsync(folder)
+        Foundation.close(folder)
     }
 
     /// Reads whose file `path` is, if there is one; nothing is made or changed.

@@ -8,7 +8,7 @@ public protocol OriginClient: Sendable {
     /// Sends `request`, follows redirects, and hands the final answer to `receive`.
     ///
     /// The connection may be used again or closed when `receive` returns; when it throws, or the task is cancelled,
-    /// the rest of the body is not read.
+    /// the rest of the body is not read. The store's deadline cancels the task: a client has to end soon after that.
     ///
     /// - Throws: `OriginError` for what went wrong before an answer came; what `receive` throws passes through.
     func send<Result: Sendable>(

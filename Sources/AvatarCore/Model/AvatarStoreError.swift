@@ -55,8 +55,6 @@ public struct AvatarStoreError: Error, Sendable, CustomStringConvertible {
         public static let storage = Code(rawValue: "storage")
         /// A contact list cannot be read.
         public static let unreadableList = Code(rawValue: "unreadableList")
-        /// The store was closed.
-        public static let closed = Code(rawValue: "closed")
     }
 
     /// What went wrong.

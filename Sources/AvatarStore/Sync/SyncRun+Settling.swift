@@ -89,12 +89,6 @@ extension SyncRun {
             return count(failure, item.change.key)
         }
         report.overBudget += 1
-        let size = item.change.image?.sizeBytes ?? 0
-        do {
-            if size <= 2 * (try typicalSize()) { isRoomExhausted = true }
-        } catch {
-            // An index that cannot be read ends the sync at its next commit.
-            isRoomExhausted = true
-        }
+        if (item.change.image?.sizeBytes ?? 0) <= 2 * typicalBytes { isRoomExhausted = true }
     }
 }

@@ -173,20 +173,13 @@ extension SyncRun {
         if isRoomExhausted { return false }
         guard !hasLookedForRoom else { return true }
         hasLookedForRoom = true
-        let bytes = try typicalSize()
         do {
-            isRoomExhausted = try await !writer.couldFit(bytes, rules)
+            isRoomExhausted = try await !writer.couldFit(typicalBytes, rules)
         } catch is ProtectionNeeded {
             try await protectWantedFiles()
-            isRoomExhausted = try await !writer.couldFit(bytes, rules)
+            isRoomExhausted = try await !writer.couldFit(typicalBytes, rules)
         }
         return !isRoomExhausted
-    }
-
-    /// The mean size of the stored images.
-    func typicalSize() throws -> Int {
-        let total = try store.index.total(of: .caches)
-        return max(1, total.bytes / max(1, total.files))
     }
 
     /// Says which files this sync may not evict: those of all images it wants. Only when something has to go does it

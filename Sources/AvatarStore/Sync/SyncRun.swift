@@ -42,7 +42,7 @@ final class SyncRun {
     var toPromote: [AvatarKey] = []
 
     /// The mean size of the stored images, and what counts against the budget, as of the last commit.
-    private var typicalBytes = 1
+    private(set) var typicalBytes = 1
     private var accountedBytes = 0
     private var committing: [Collected] = []
     private var lastCommit = ContinuousClock.now
@@ -340,8 +340,8 @@ final class SyncRun {
             let items = committing
             committing = []
             lastCommit = .now
-            for (item, result) in zip(items, summary.results) { settle(item, result) }
             try lookAtTotals()
+            for (item, result) in zip(items, summary.results) { settle(item, result) }
             try await promoteConfirmed()
             progress(SyncProgress(done: done, total: total, report: report))
         } catch is ProtectionNeeded {

@@ -50,7 +50,7 @@ let package = Package(
         .target(
             name: "AvatarMigrations",
             path: "Migrations",
-            resources: [.embedInCode("0001_index.sql")],
+            resources: [.embedInCode("0001_index.sql"), .embedInCode("0002_boot.sql")],
             swiftSettings: swiftSettings
         ),
         .target(

@@ -12,7 +12,8 @@ package struct Migration: Sendable {
 
     /// Every step, in order.
     package static let all: [Migration] = [
-        Migration(version: 1, name: "0001_index", bytes: PackageResources._001_index_sql)
+        Migration(version: 1, name: "0001_index", bytes: PackageResources._001_index_sql),
+        Migration(version: 2, name: "0002_boot", bytes: PackageResources._002_boot_sql),
     ]
 
     /// The schema version of this program.

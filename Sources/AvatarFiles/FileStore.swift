@@ -1,4 +1,5 @@
 package import AvatarCore
+import CAvatarSystem
 import Synchronization
 
 #if canImport(Glibc)
@@ -92,6 +93,71 @@ package final class FileStore: Sendable {
         return bytes
     }
 
+    /// Lets a staged image say of itself what it is stored for, where the file system can keep that.
+    package func label(_ image: StagedImage, _ label: FileLabel) throws(AvatarStoreError) {
+        try write(label, to: image.name, in: folder)
+    }
+
+    /// Lets a published file say of itself what it is stored for. One that is gone is a miss, and no fault.
+    package func label(published path: String, _ label: FileLabel) throws(AvatarStoreError) {
+        do throws(AvatarStoreError) {
+            try write(label, to: path, in: root)
+        } catch {
+            guard let call = error.underlying as? SystemCallError, call.isMissing else { throw error }
+        }
+    }
+
+    private func write(_ label: FileLabel, to path: String, in directory: Directory) throws(AvatarStoreError) {
+        do throws(SystemCallError) {
+            let file = try fileSystem.open(path, in: directory.descriptor, flags: O_RDONLY, mode: 0)
+            defer { close(file) }
+            label.write(to: file)
+        } catch {
+            throw error.storeError
+        }
+    }
+
+    /// Gives the file at `path` a second name among the things that were set aside, where nobody unlinks it.
+    ///
+    /// - Returns: its path there; `nil` if there is no file at `path`.
+    package func setAside(_ path: String) throws(AvatarStoreError) -> String? {
+        let place = staging.path + "/../set-aside"
+        do throws(SystemCallError) {
+            guard mkdir(place, 0o700) == 0 || errno == EEXIST else { throw SystemCallError("mkdir", place) }
+            let name = path.map { $0 == "/" ? "-" : String($0) }.joined()
+            let copy = place + "/" + storageClass.rawValue + "-" + name
+            guard linkat(root.descriptor, path, AT_FDCWD, copy, 0) == 0 || errno == EEXIST else {
+                let error = SystemCallError("link", copy)
+                if error.isMissing { return nil }
+                throw error
+            }
+            let folder = try fileSystem.open(place, in: AT_FDCWD, flags: O_RDONLY | O_DIRECTORY, mode: 0)
+            defer { close(folder) }
+            try fileSystem.synchronize(folder, named: place)
+            return copy
+        } catch {
+            throw error.storeError
+        }
+    }
+
+    /// Makes everything on the file system of the root durable.
+    package func synchronizeFileSystem() throws(AvatarStoreError) {
+        guard avatar_sync_file_system(root.descriptor) == 0 else {
+            throw SystemCallError("syncfs", root.path).storeError
+        }
+    }
+
+    /// Makes the folders that name the files at `paths` durable, once each; one that is gone needs nothing.
+    package func synchronizeFolders(of paths: [String]) throws(AvatarStoreError) {
+        for folder in Set(paths.map(FilePath.folder)) {
+            do throws(AvatarStoreError) {
+                try synchronize(folder, in: root)
+            } catch {
+                guard let call = error.underlying as? SystemCallError, call.isMissing else { throw error }
+            }
+        }
+    }
+
     /// Makes the bytes of a staged image durable, before it is published.
     package func synchronize(_ image: StagedImage) throws(AvatarStoreError) {
         try synchronize(image.name, in: folder)
@@ -161,19 +227,5 @@ package final class FileStore: Sendable {
         } catch {
             throw error.storeError
         }
-    }
-}
-
-/// Names of published files.
-package enum FilePath {
-    /// A new name: two hex digits as folder, six more of the digest, 64 random bits, and an ending that fits the type.
-    package static func make(sha256: [UInt8], format: ImageFormat) -> String {
-        let digest = Hexadecimal.text(sha256.prefix(4))
-        return "\(digest.prefix(2))/\(digest.dropFirst(2))-\(Hexadecimal.random64()).\(format.fileExtension)"
-    }
-
-    /// The folder part of a published file's name.
-    static func folder(of path: String) -> String {
-        String(path.prefix { $0 != "/" })
     }
 }

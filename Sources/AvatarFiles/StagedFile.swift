@@ -80,14 +80,7 @@ package final class StagedFile {
 
 extension StagedFile: ByteSource {
     package func bytes(at offset: Int, count: Int) throws -> [UInt8] {
-        var failure: SystemCallError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            let read = pread(descriptor, buffer.baseAddress, count, off_t(offset))
-            if read < 0 { failure = SystemCallError("read", folder.path + "/" + name) }
-            initialized = max(0, read)
-        }
-        if let failure { throw failure.storeError }
-        return bytes
+        try FileSource(descriptor, byteCount: byteCount, path: folder.path + "/" + name).bytes(at: offset, count: count)
     }
 }
 

@@ -52,6 +52,13 @@ extension AvatarIndex {
         }
     }
 
+    /// The boot during which the store was last changed without being closed afterwards; `nil`: it was closed.
+    package func bootID() throws -> String? {
+        try readers.read { connection in
+            try connection.firstRow("SELECT boot_id FROM store") { $0.optionalText(0) } ?? nil
+        }
+    }
+
     /// Walks the files of `caches` in the order in which they would be evicted, until `visit` returns false.
     package func forEachEvictionCandidate(_ visit: (EvictionCandidate) throws -> Bool) throws {
         try readers.read { connection in

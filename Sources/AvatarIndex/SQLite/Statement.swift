@@ -58,6 +58,7 @@ final class Statement {
             switch value {
             case .integer(let integer): sqlite3_bind_int64(handle, index, integer)
             case .text(let text): sqlite3_bind_text(handle, index, text, Int32(text.utf8.count), Self.copied)
+            case .blob(let bytes): sqlite3_bind_blob(handle, index, bytes, Int32(bytes.count), Self.copied)
             case .null: sqlite3_bind_null(handle, index)
             }
         guard code == SQLITE_OK else { throw SQLiteError.make(code, connection, doing: "a read") }
@@ -71,6 +72,7 @@ final class Statement {
     enum Value {
         case integer(Int64)
         case text(String)
+        case blob([UInt8])
         case null
 
         init(_ text: String?) {

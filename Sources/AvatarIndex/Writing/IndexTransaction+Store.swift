@@ -19,6 +19,11 @@ extension IndexTransaction {
         try execute("UPDATE store SET sync_holder = ?", [holder])
     }
 
+    /// Says during which boot the files began to differ from what is on stable storage; `nil`: they do not.
+    package func setBootID(_ id: String?) throws {
+        try execute("UPDATE store SET boot_id = ?", [id])
+    }
+
     /// The value of the setting `name`, if it was ever set.
     package func setting(_ name: String) throws -> Int64? {
         try fetchRow("SELECT value FROM setting WHERE name = ?", [name]).map { $0[0] }

@@ -2,10 +2,28 @@
 #ifndef C_AVATAR_SYSTEM_H
 #define C_AVATAR_SYSTEM_H
 
+#include <stddef.h>
+#include <stdint.h>
+#include <stdint.h>
+
 /// 1: the open file `fd` lies on a network file system; 0: on a local one; -1: `errno` says why it is not known.
 int avatar_is_on_network_file_system(int fd);
 
 /// Makes every change to the file system that holds `fd` durable. 0, or -1 with `errno`.
 int avatar_sync_file_system(int fd);
+
+/// Gives the open file `fd` the extended attribute `name` of the user's namespace, or takes it away if `size` is 0.
+/// 0, or -1 with `errno`.
+int avatar_set_attribute(int fd, const char *name, const void *value, size_t size);
+
+/// Reads the extended attribute `name` of the open file `fd` into `value`. Its length, or -1 with `errno`.
+long avatar_get_attribute(int fd, const char *name, void *value, size_t size);
+
+/// Takes the byte at `offset` of the open file `fd`, whether the file is that long or not, for this opening of the file
+/// alone. 1: taken; 0: another opening has it; -1: `errno` says why it cannot be taken.
+int avatar_lock_byte(int fd, int64_t offset);
+
+/// Gives the byte at `offset` back. 0, or -1 with `errno`.
+int avatar_unlock_byte(int fd, int64_t offset);
 
 #endif

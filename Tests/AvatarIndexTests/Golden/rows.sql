@@ -53,3 +53,6 @@ VALUES
 
 INSERT INTO owner (contact, avatar_id) VALUES
     ('anna', 1), ('anna', 9), ('ben', 4), ('ben', 2), ('zoë''s "id"', 3), ('dora', 10), ('dora', 2);
+
+-- The store was not closed before the machine lost its power.
+UPDATE store SET boot_id = '0b7c3a52-4d11-4f0e-9c55-9a1f6d2e8b34';

@@ -1,0 +1,32 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// Tells one run of the operating system from the next: what a process wrote without making it durable is there for as
+/// long as the id stays the same.
+package enum BootID {
+    /// The id of this boot; `nil` where the system tells none.
+    package static let current: String? = read()
+
+    #if canImport(Glibc)
+    private static func read() -> String? {
+        let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        let bytes = [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
+            count = max(0, Glibc.read(file, buffer.baseAddress, 64))
+        }
+        let id = String(decoding: bytes.prefix { $0 > 0x20 }, as: UTF8.self)
+        return id.isEmpty ? nil : id
+    }
+    #else
+    private static func read() -> String? {
+        var length = 64
+        var bytes = [CChar](repeating: 0, count: length)
+        guard sysctlbyname("kern.bootsessionuuid", &bytes, &length, nil, 0) == 0 else { return nil }
+        return String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+    #endif
+}

@@ -1,0 +1,106 @@
+package import AvatarCore
+import Crypto
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// What a verification asks of the files.
+extension StoredFiles {
+    /// What lies at a path.
+    package enum Finding: Hashable, Sendable {
+        case nothing
+        /// A plain file of so many bytes.
+        case file(bytes: Int)
+        /// Something else: a folder, a symbolic link, or a path that leads out of the root.
+        case somethingElse
+    }
+
+    /// What lies at `path`. No symbolic link is followed.
+    package func look(at path: String) throws(AvatarStoreError) -> Finding {
+        guard FilePath.staysInside(path) else { return .somethingElse }
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"))
+        var parent = parts[0].startIndex
+        for part in parts.dropLast() {
+            parent = part.endIndex
+            guard let folder = try status(of: String(path[..<parent])) else { return .nothing }
+            guard folder.st_mode & S_IFMT == S_IFDIR else { return .somethingElse }
+        }
+        guard let information = try status(of: path) else { return .nothing }
+        return information.st_mode & S_IFMT == S_IFREG ? .file(bytes: Int(information.st_size)) : .somethingElse
+    }
+
+    private func status(of path: String) throws(AvatarStoreError) -> stat? {
+        var information = stat()
+        guard fstatat(root.descriptor, path, &information, AT_SYMLINK_NOFOLLOW) != 0 else { return information }
+        let error = SystemCallError("stat", root.path + "/" + path)
+        if error.isMissing { return nil }
+        throw error.storeError
+    }
+
+    /// The SHA-256 of the file at `path`; `nil` if there is none.
+    package func digest(of path: String) throws -> [UInt8]? {
+        try withSource(at: path) { source in
+            var digest = SHA256()
+            var offset = 0
+            while true {
+                let bytes = try source.bytes(at: offset, count: 1 << 17)
+                if bytes.isEmpty { return Array(digest.finalize()) }
+                digest.update(data: bytes)
+                offset += bytes.count
+            }
+        }
+    }
+
+    /// What the file at `path` says of itself; `nil` if it says nothing, or is not there.
+    package func label(of path: String) throws -> FileLabel? {
+        try withSource(at: path) { FileLabel(of: $0.descriptor) } ?? nil
+    }
+
+    /// Lends the bytes of the file at `path`; `nil` if there is none.
+    package func withSource<Result>(at path: String, _ body: (FileSource) throws -> Result) throws -> Result? {
+        let descriptor = openat(root.descriptor, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let error = SystemCallError("open", root.path + "/" + path)
+            if error.isMissing || error.number == ELOOP { return nil }
+            throw error.storeError
+        }
+        defer { close(descriptor) }
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return nil }
+        let source = FileSource(descriptor, byteCount: Int(information.st_size), path: root.path + "/" + path)
+        return try body(source)
+    }
+
+    /// The names in the folder `name` of the root, which is one level deep; none if it is not there.
+    package func names(inFolder name: String) throws(AvatarStoreError) -> [String] {
+        do throws(SystemCallError) {
+            return try Directory(opening: root.path + "/" + name).names()
+        } catch {
+            if error.isMissing { return [] }
+            throw error.storeError
+        }
+    }
+
+    /// The paths of everything that is neither in one of the 256 folders nor one of them.
+    package func pathsOutsideFolders() throws(AvatarStoreError) -> [String] {
+        do throws(SystemCallError) {
+            var paths: [String] = []
+            var rest = try root.names().filter { FilePath.digestByte(ofFolder: $0) == nil }
+            while let path = rest.popLast() {
+                var information = stat()
+                guard fstatat(root.descriptor, path, &information, AT_SYMLINK_NOFOLLOW) == 0 else { continue }
+                if information.st_mode & S_IFMT == S_IFDIR {
+                    rest += try Directory(opening: root.path + "/" + path).names().map { path + "/" + $0 }
+                } else {
+                    paths.append(path)
+                }
+            }
+            return paths.sorted()
+        } catch {
+            throw error.storeError
+        }
+    }
+}

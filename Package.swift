@@ -164,10 +164,42 @@ let package = Package(
             dependencies: ["AvatarStore", "AvatarContacts", "AvatarDemo", "AvatarStoreTesting"],
             swiftSettings: swiftSettings
         ),
+        // Runs the built program for the tests that look at it from outside.
+        .target(
+            name: "ProgramRunning",
+            dependencies: ["AvatarStoreTesting"],
+            path: "Tests/ProgramRunning",
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["avatars", "AvatarStoreTesting"],
+            dependencies: ["avatars", "AvatarStoreTesting", "ProgramRunning"],
             path: "Tests/Commands",
+            swiftSettings: swiftSettings
+        ),
+        // What the workers of the fault campaign do, and their tests know.
+        .target(
+            name: "Workload",
+            dependencies: [
+                "AvatarStore", "AvatarFiles", "AvatarStoreTesting", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Tests/Workload",
+            swiftSettings: swiftSettings
+        ),
+        // A process that works on a store until it is killed.
+        .executableTarget(
+            name: "StoreWorker",
+            dependencies: ["Workload", "AvatarFiles", "AvatarStoreTesting"],
+            path: "Tests/StoreWorker",
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "CampaignTests",
+            dependencies: [
+                "StoreWorker", "Workload", "AvatarStore", "AvatarStoreTesting",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/Campaign",
             swiftSettings: swiftSettings
         ),
     ]

@@ -1,7 +1,7 @@
-import AvatarStoreTesting
+package import AvatarStoreTesting
 
 /// An origin that has a picture at every path, each its own, with an ETag and fresh for an hour.
-func withPictures(_ body: (LoopbackOrigin) async throws -> Void) async throws {
+package func withPictures(_ body: (LoopbackOrigin) async throws -> Void) async throws {
     let origin = try await LoopbackOrigin.start { request in picture(request.target) }
     do {
         try await body(origin)
@@ -13,18 +13,18 @@ func withPictures(_ body: (LoopbackOrigin) async throws -> Void) async throws {
 }
 
 /// The picture that `withPictures` has at `target`.
-func picture(_ target: String, version: Int = 1) -> LoopbackOrigin.Response {
+package func picture(_ target: String, version: Int = 1) -> LoopbackOrigin.Response {
     .image(pictureBytes(target, version: version), etag: "\"v\(version)\"", cacheControl: "max-age=3600")
 }
 
 /// Its bytes, some 4 kB.
-func pictureBytes(_ target: String, version: Int = 1) -> [UInt8] {
+package func pictureBytes(_ target: String, version: Int = 1) -> [UInt8] {
     SampleImage.identicon(for: "\(target) \(version)")
 }
 
 extension LoopbackOrigin {
     /// A text list of `count` pictures.
-    func list(_ count: Int, folder: String = "p") -> String {
+    package func list(_ count: Int, folder: String = "p") -> String {
         (1...count).map { url("/\(folder)/\($0).png") + "\n" }.joined()
     }
 }

@@ -1,8 +1,8 @@
-import Foundation
+package import Foundation
 
 /// The built program, which lies beside the tests.
-enum Program {
-    static var executable: URL {
+package enum Program {
+    package static var executable: URL {
         #if os(macOS)
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") } ?? Bundle.main
         return bundle.bundleURL.deletingLastPathComponent().appending(path: "avatars")
@@ -13,30 +13,30 @@ enum Program {
 }
 
 /// How a program ended, and what it wrote.
-struct Run {
+package struct Run {
     /// The exit code; negative: the number of the signal that killed it.
-    let status: Int32
+    package let status: Int32
     /// Standard output.
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// Standard error.
-    let messages: String
+    package let messages: String
 
-    var text: String { String(decoding: bytes, as: UTF8.self) }
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    var lines: [String] { text.split(separator: "\n").map(String.init) }
+    package var lines: [String] { text.split(separator: "\n").map(String.init) }
 
     /// Ends the test if the program failed.
-    func requireSuccess() throws {
+    package func requireSuccess() throws {
         guard status == 0 else { throw UnexpectedOutput(text: text, messages: messages) }
     }
 
     /// The JSON objects on standard output, one a line.
-    var objects: [JSONObject] {
+    package var objects: [JSONObject] {
         get throws { try lines.map(JSONObject.init) }
     }
 
     /// The one JSON document on standard output.
-    var object: JSONObject {
+    package var object: JSONObject {
         get throws {
             guard lines.count == 1 else { throw UnexpectedOutput(text: text, messages: messages) }
             return try JSONObject(lines[0])
@@ -44,7 +44,7 @@ struct Run {
     }
 }
 
-struct UnexpectedOutput: Error {
-    let text: String
-    let messages: String
+package struct UnexpectedOutput: Error {
+    package let text: String
+    package let messages: String
 }

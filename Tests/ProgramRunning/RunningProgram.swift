@@ -1,7 +1,7 @@
 import Foundation
 
 /// A program that was started.
-struct RunningProgram: Sendable {
+package struct RunningProgram: Sendable {
     private let identifier: Int32
     private let output: String
     private let statuses: AsyncStream<Int32>
@@ -24,12 +24,12 @@ struct RunningProgram: Sendable {
     }
 
     /// Sends it a signal.
-    func signal(_ number: Int32) {
+    package func signal(_ number: Int32) {
         kill(identifier, number)
     }
 
     /// Waits until it has written `text` to standard error.
-    func says(_ text: String) async throws {
+    package func says(_ text: String) async throws {
         while try !String(contentsOf: URL(filePath: output + ".err"), encoding: .utf8).contains(text) {
             try Task.checkCancellation()
             await Task.yield()
@@ -37,7 +37,7 @@ struct RunningProgram: Sendable {
     }
 
     /// Waits for its end. To be called once.
-    func end() async throws -> Run {
+    package func end() async throws -> Run {
         for await status in statuses {
             let bytes = try Array(Data(contentsOf: URL(filePath: output + ".out")))
             let messages = try String(contentsOf: URL(filePath: output + ".err"), encoding: .utf8)

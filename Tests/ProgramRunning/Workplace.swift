@@ -1,12 +1,12 @@
-import Foundation
+package import Foundation
 
 /// An empty directory to run the program in, removed in the end.
-final class Workplace: Sendable {
-    let path: String
+package final class Workplace: Sendable {
+    package let path: String
     /// What the program writes goes here, so that its own directory holds only what it makes.
     private let outputs: String
 
-    init() throws {
+    package init() throws {
         let base = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
             .appending(path: "avatars-commands-\(UUID().uuidString)")
         path = base.appending(path: "work").path(percentEncoded: false)
@@ -24,38 +24,38 @@ final class Workplace: Sendable {
     // MARK: Files
 
     /// The absolute path of `name`.
-    func path(_ name: String) -> String { path + "/" + name }
+    package func path(_ name: String) -> String { path + "/" + name }
 
     /// Writes a file and gives its name.
     @discardableResult
-    func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+    package func write(_ name: String, _ bytes: [UInt8]) throws -> String {
         try Data(bytes).write(to: URL(filePath: path(name)))
         return name
     }
 
     /// Writes a text file and gives its name.
     @discardableResult
-    func write(_ name: String, _ text: String) throws -> String {
+    package func write(_ name: String, _ text: String) throws -> String {
         try write(name, Array(text.utf8))
     }
 
-    func read(_ name: String) throws -> [UInt8] {
+    package func read(_ name: String) throws -> [UInt8] {
         try Array(Data(contentsOf: URL(filePath: name.hasPrefix("/") ? name : path(name))))
     }
 
-    func exists(_ name: String) -> Bool {
+    package func exists(_ name: String) -> Bool {
         FileManager.default.fileExists(atPath: path(name))
     }
 
     /// What lies in the directory.
-    var names: [String] {
+    package var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }
 
     // MARK: Running
 
     /// Runs `avatars` with `arguments` in the directory, to its end. Its store is `store` unless they say otherwise.
-    func run(
+    package func run(
         _ arguments: String...,
         input: String? = nil,
         environment: [String: String] = [:]
@@ -64,7 +64,7 @@ final class Workplace: Sendable {
     }
 
     /// Starts `avatars`.
-    func start(
+    package func start(
         _ arguments: [String],
         input: String? = nil,
         environment: [String: String] = [:]
@@ -76,19 +76,24 @@ final class Workplace: Sendable {
     }
 
     /// Starts `avatars`, which reads what comes through `pipe`.
-    func start(_ arguments: [String], reading pipe: Pipe) throws -> RunningProgram {
+    package func start(_ arguments: [String], reading pipe: Pipe) throws -> RunningProgram {
         try start(program, arguments, pipe, [:])
     }
 
+    /// Starts another program, which may start `avatars` in its turn.
+    package func start(tool: String, _ arguments: [String]) throws -> RunningProgram {
+        try start(tool, arguments, FileHandle.nullDevice, [:])
+    }
+
     /// Runs a shell script, which finds the program as `$AVATARS`.
-    func shell(_ script: String) async throws -> Run {
+    package func shell(_ script: String) async throws -> Run {
         try await start("/bin/sh", ["-c", script], FileHandle.nullDevice, ["AVATARS": program]).end()
     }
 
     /// Runs `avatars` as somebody who may read the directory and not write it.
     ///
     /// To the superuser no directory is read-only, so the program then runs as the user 65534.
-    func runUnprivileged(_ arguments: [String]) async throws -> Run {
+    package func runUnprivileged(_ arguments: [String]) async throws -> Run {
         guard geteuid() == 0 else { return try await start(arguments).end() }
         let options = ["--reuid=65534", "--regid=65534", "--clear-groups", program]
         return try await start("/usr/bin/setpriv", options + arguments, FileHandle.nullDevice, [:]).end()

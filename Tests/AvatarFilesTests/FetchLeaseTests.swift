@@ -1,0 +1,105 @@
+import AvatarCore
+import AvatarFiles
+import Foundation
+import Testing
+
+/// A lease belongs to an opening of the file, so two values of `FetchLeases` exclude each other as two processes do.
+@Suite struct FetchLeaseTests {
+    private let ada = AvatarKey(stored: "https://example.org/ada.png")
+    private let bob = AvatarKey(stored: "https://example.org/bob.png")
+
+    @Test func oneOfTwoHasTheLeaseOfAKey() throws {
+        try withLeases { one, other in
+            let lease = try one.take(ada)
+
+            #expect(lease != nil)
+            #expect(try other.take(ada) == nil)
+            withExtendedLifetime(lease) {}
+        }
+    }
+
+    @Test func otherKeysAreFree() throws {
+        try withLeases { one, other in
+            let lease = try one.take(ada)
+
+            #expect(try other.take(bob) != nil)
+            withExtendedLifetime(lease) {}
+        }
+    }
+
+    @Test func leaseThatWasLetGoOfIsFree() throws {
+        try withLeases { one, other in
+            do {
+                let lease = try one.take(ada)
+                withExtendedLifetime(lease) {}
+            }
+
+            #expect(try other.take(ada) != nil)
+        }
+    }
+
+    /// A fetch that was cancelled may end after the next one for its key has begun.
+    @Test func twoFetchesOfOneStoreKeepTheLeaseUntilTheLastEnds() throws {
+        try withLeases { one, other in
+            let second: FetchLease?
+            do {
+                let first = try one.take(ada)
+                second = try one.take(ada)
+                withExtendedLifetime(first) {}
+            }
+
+            #expect(second != nil)
+            #expect(try other.take(ada) == nil)
+            withExtendedLifetime(second) {}
+        }
+    }
+
+    @Test func thousandsOfLeasesAreHeldAtOnce() throws {
+        try withLeases { one, other in
+            let keys = (0..<3000).map { AvatarKey(stored: "https://example.org/\($0).png") }
+            var leases = try keys.compactMap { try one.take($0) }
+
+            #expect(leases.count == 3000)
+            #expect(try keys.allSatisfy { try other.take($0) == nil })
+
+            leases.removeAll()
+            #expect(try keys.allSatisfy { try other.take($0) != nil })
+        }
+    }
+
+    @Test func fileIsPrivateEmptyAndNoHolder() throws {
+        try withTemporaryDirectory { directory in
+            let staging = try Directory(opening: directory)
+            let leases = try FetchLeases(in: staging)
+            let lease = try leases.take(ada)
+
+            #expect(try staging.names() == ["leases"])
+            #expect(try permissions(of: directory + "/leases") == 0o600)
+            #expect(try FileManager.default.attributesOfItem(atPath: directory + "/leases")[.size] as? Int == 0)
+            #expect(try Holder.names(in: staging) == [])
+            withExtendedLifetime(lease) {}
+        }
+    }
+
+    @Test func symbolicLinkInItsPlaceIsRefused() throws {
+        try withTemporaryDirectory { directory in
+            let staging = try Directory(opening: directory)
+            try FileManager.default.createSymbolicLink(
+                atPath: directory + "/leases",
+                withDestinationPath: "elsewhere"
+            )
+
+            let error = thrownError { _ = try FetchLeases(in: staging) }
+
+            #expect(error?.code == .storage)
+            #expect(error?.message.contains("leases") == true)
+        }
+    }
+
+    private func withLeases(_ body: (FetchLeases, FetchLeases) throws -> Void) throws {
+        try withTemporaryDirectory { directory in
+            let staging = try Directory(opening: directory)
+            try body(try FetchLeases(in: staging), try FetchLeases(in: staging))
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import Testing
+import Workload
+
+@Suite(.serialized)
+struct CampaignTests {
+    @Test("killed at any point, a process loses nothing that it said was done")
+    func campaign() async throws {
+        let origin = try await VersionedOrigin.start()
+        let campaign = Campaign(origin)
+        let seed = TestMode.seed
+        let series = TestMode.isThorough ? 50 : 4
+        for number in 0..<series { try await campaign.runSeries(seed: seed + UInt64(number), rounds: 25) }
+        try await origin.stop()
+        let tally = await campaign.tally
+        let faults = Finding.Kind.allCases.map { "\($0.rawValue) \(tally.findings[$0] ?? 0)" }.joined(separator: ", ")
+        print(
+            "campaign: \(tally.kills) kills, \(tally.operations) operations, \(tally.looks) looks; \(faults); seed \(seed)"
+        )
+    }
+}

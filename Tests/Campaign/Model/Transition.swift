@@ -1,0 +1,255 @@
+import AvatarStore
+import Workload
+
+/// What an operation does to a model, step by step.
+///
+/// `states` are those that a process killed in the middle may leave behind: the one before, those after each
+/// transaction, and at the end the one that is there when the call returns.
+struct Transition {
+    private(set) var states: [StoreModel]
+    private(set) var outcome = Outcome.done
+    private var model: StoreModel
+    private let tick: Int
+    private let process: Int
+    private let book: PictureBook
+    private var uses: Int64 = 0
+
+    /// What `command`, which is no sync, does when the process numbered `process` runs it.
+    init(_ model: StoreModel, _ command: Command, by process: Int, _ book: PictureBook) {
+        self.model = model
+        states = [model]
+        tick = command.tick
+        self.process = process
+        self.book = book
+        outcome = run(command.operation)
+        commit()
+    }
+
+    var final: StoreModel { model }
+
+    /// What closing the store does, which writes what was gathered.
+    init(closing model: StoreModel, by process: Int, _ book: PictureBook) {
+        self.model = model
+        states = [model]
+        tick = 0
+        self.process = process
+        self.book = book
+        flush()
+    }
+
+    private mutating func run(_ operation: StoreOperation) -> Outcome {
+        switch operation {
+        case .save(let name, let version, let storageClass):
+            return save(Picture(of: .own(name), version: version), as: .own(name), in: storageClass)
+        case .fetch(let slot, let version, let storage, let policy):
+            return fetch(slot, version, storage, policy)
+        case .read(let key): return image(touch(key))
+        case .move(let key, let storageClass): return move(key, to: storageClass)
+        case .remove(let keys):
+            for key in keys { remove(key) }
+        case .forget(let contact): forget(contact)
+        case .trim(let target):
+            flush()
+            evict(victims(downTo: target ?? model.lowWatermark))
+        case .setBudget(let bytes): setBudget(bytes)
+        case .sync: return .refused("a sync is judged by SyncJudgement")
+        }
+        return .done
+    }
+
+    /// The end of a transaction.
+    private mutating func commit() {
+        states.append(model)
+    }
+
+    /// A time later than every one before.
+    private mutating func now() -> Int64 {
+        uses += 1
+        return Int64(tick) * StoreModel.microsecondsPerTick + uses
+    }
+
+    // MARK: Reading
+
+    /// Records a use of what is stored.
+    private mutating func touch(_ key: ImageKey) -> StoreModel.File? {
+        guard let id = model.entries[key]?.file, let file = model.files[id] else { return nil }
+        model.touches[process, default: [:]][id] = now()
+        return file
+    }
+
+    private func image(_ file: StoreModel.File?) -> Outcome {
+        file.map { .image(book.digest(of: $0.picture)) } ?? .nothing
+    }
+
+    /// Writes the uses to the index.
+    private mutating func flush() {
+        for (id, time) in model.touches[process] ?? [:] {
+            guard let file = model.files[id] else { continue }
+            model.files[id]?.lastAccess = max(file.lastAccess, time)
+        }
+        model.touches[process] = nil
+        commit()
+    }
+
+    // MARK: Fetching
+
+    private mutating func fetch(
+        _ slot: Int,
+        _ version: Int,
+        _ storage: FetchOptions.Storage,
+        _ policy: FetchOptions.Policy
+    ) -> Outcome {
+        let key = ImageKey.remote(slot)
+        let stored = touch(key)
+        if stored != nil, accepts(key, policy) { return promoted(key, storage) }
+        let before = model.entries[key]
+        let fresh = tick + VersionedOrigin.lifetime(of: slot)
+        if policy != .reload, stored != nil, before?.version == version {
+            model.entries[key]?.freshUntil = fresh
+            commit()
+            _ = touch(key)
+            return promoted(key, storage)
+        }
+        let isDocument = storage == .documents || before?.storageClass == .documents
+        let picture = Picture(of: key, version: version)
+        guard publish(picture, as: key, in: isDocument ? .documents : .caches, version: version, fresh) else {
+            return stored == nil ? .refused(AvatarStoreError.Code.overBudget.rawValue) : image(touch(key))
+        }
+        return image(touch(key))
+    }
+
+    private func accepts(_ key: ImageKey, _ policy: FetchOptions.Policy) -> Bool {
+        switch policy {
+        case .cacheFirst, .offline: true
+        case .reload: false
+        case .revalidate: (model.entries[key]?.freshUntil ?? 0) > tick
+        }
+    }
+
+    /// What was asked for as a document and is in `caches` becomes one.
+    private mutating func promoted(_ key: ImageKey, _ storage: FetchOptions.Storage) -> Outcome {
+        if storage == .documents, model.file(of: key)?.storageClass == .caches {
+            _ = move(key, to: .documents)
+            return image(touch(key))
+        }
+        return image(model.file(of: key))
+    }
+
+    // MARK: Publishing
+
+    private mutating func save(_ picture: Picture, as key: ImageKey, in storageClass: StorageClass) -> Outcome {
+        publish(picture, as: key, in: storageClass) ? .done : .refused(AvatarStoreError.Code.overBudget.rawValue)
+    }
+
+    private mutating func move(_ key: ImageKey, to storageClass: StorageClass) -> Outcome {
+        guard let file = model.file(of: key) else { return .refused(AvatarStoreError.Code.noSuchEntry.rawValue) }
+        guard file.storageClass != storageClass else { return .done }
+        return save(file.picture, as: key, in: storageClass)
+    }
+
+    /// Stores the picture; false if there is no room for it.
+    private mutating func publish(
+        _ picture: Picture,
+        as key: ImageKey,
+        in storageClass: StorageClass,
+        version: Int? = nil,
+        _ freshUntil: Int? = nil
+    ) -> Bool {
+        guard storageClass == .documents || makeRoom(for: picture, replacing: key) else { return false }
+        let old = model.entries[key]?.file
+        // A first store is a use. A new version inherits the time of the old one.
+        let time = old.flatMap { model.files[$0]?.lastAccess } ?? now()
+        let new = share(picture, in: storageClass, time)
+        var entry = model.entries[key] ?? StoreModel.Entry(storageClass: storageClass)
+        entry.storageClass = storageClass
+        entry.file = new
+        entry.isEvicted = false
+        entry.version = version ?? entry.version
+        entry.freshUntil = freshUntil ?? entry.freshUntil
+        model.entries[key] = entry
+        if let old, old != new { dropIfUnused(old) }
+        commit()
+        return true
+    }
+
+    /// The file with these bytes: the one that is there, used now, or a new one.
+    private mutating func share(_ picture: Picture, in storageClass: StorageClass, _ time: Int64) -> Int {
+        if let id = model.file(with: picture, in: storageClass), let file = model.files[id] {
+            model.files[id]?.lastAccess = max(file.lastAccess, time)
+            return id
+        }
+        model.lastFile += 1
+        model.files[model.lastFile] = StoreModel.File(storageClass: storageClass, picture: picture, lastAccess: time)
+        return model.lastFile
+    }
+
+    // MARK: Room
+
+    /// Evicts the minimum that lets `picture` in; false, and nothing evicted, if that is not possible.
+    private mutating func makeRoom(for picture: Picture, replacing key: ImageKey) -> Bool {
+        let size = picture.byteCount
+        if model.bytes + size > model.budget { flush() }
+        if model.file(with: picture, in: .caches) != nil { return true }
+        guard size <= model.budget else { return false }
+        guard model.bytes + size > model.budget else { return true }
+        let target = min(model.lowWatermark, model.budget - size)
+        var chosen = victims(downTo: target, sparing: model.entries[key]?.file)
+        // The file that is about to be replaced goes only if nothing else will do.
+        if model.bytes - bytes(of: chosen) + size > model.budget { chosen = victims(downTo: target) }
+        evict(chosen)
+        return true
+    }
+
+    private func victims(downTo target: Int, sparing spared: Int? = nil) -> [Int] {
+        var chosen: [Int] = []
+        var bytes = model.bytes
+        for id in model.evictionOrder where id != spared {
+            guard bytes > target else { break }
+            chosen.append(id)
+            bytes -= model.files[id]?.picture.byteCount ?? 0
+        }
+        return chosen
+    }
+
+    private func bytes(of ids: [Int]) -> Int {
+        ids.reduce(0) { $0 + (model.files[$1]?.picture.byteCount ?? 0) }
+    }
+
+    private mutating func evict(_ ids: [Int]) {
+        for id in ids {
+            for key in model.entries.keys where model.entries[key]?.file == id {
+                model.entries[key]?.file = nil
+                model.entries[key]?.isEvicted = true
+                model.entries[key]?.version = nil
+            }
+            model.files[id] = nil
+        }
+        commit()
+    }
+
+    private mutating func setBudget(_ bytes: Int) {
+        if model.bytes > bytes {
+            flush()
+            evict(victims(downTo: bytes * 9 / 10))
+        }
+        model.budget = bytes
+    }
+
+    // MARK: Removing
+
+    private mutating func remove(_ key: ImageKey) {
+        guard let entry = model.entries.removeValue(forKey: key) else { return }
+        if let file = entry.file { dropIfUnused(file) }
+    }
+
+    private mutating func forget(_ contact: Int) {
+        for (key, entry) in model.entries where entry.owners.contains(contact) {
+            model.entries[key]?.owners.remove(contact)
+            if entry.owners.count == 1 { remove(key) }
+        }
+    }
+
+    private mutating func dropIfUnused(_ file: Int) {
+        if !model.entries.values.contains(where: { $0.file == file }) { model.files[file] = nil }
+    }
+}

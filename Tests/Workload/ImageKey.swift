@@ -1,0 +1,46 @@
+package import AvatarStore
+
+/// An image that a workload works with.
+package enum ImageKey: Hashable, Sendable {
+    /// An own image, saved under a name.
+    case own(Int)
+    /// An image at the origin.
+    case remote(Int)
+
+    /// The image's key in a store that fetches from `origin`, such as `http://127.0.0.1:8080`.
+    package func key(at origin: String) throws -> AvatarKey {
+        switch self {
+        case .own: try AvatarKey(name: description)
+        case .remote: try AvatarKey(url: url(at: origin))
+        }
+    }
+
+    /// Where `origin` serves it.
+    package func url(at origin: String) -> String {
+        origin + "/" + description + ".png"
+    }
+
+    /// The image that the index has under `key`.
+    package init?(key: String) {
+        let name = key.split(separator: "/").last.map(String.init) ?? key
+        self.init(name.replacing("name:", with: "").replacing(".png", with: ""))
+    }
+}
+
+extension ImageKey: LosslessStringConvertible {
+    package init?(_ description: String) {
+        guard let number = Int(description.dropFirst()) else { return nil }
+        switch description.first {
+        case "n": self = .own(number)
+        case "u": self = .remote(number)
+        default: return nil
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .own(let number): "n\(number)"
+        case .remote(let number): "u\(number)"
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package import AvatarFiles
+package import AvatarStore
+import AvatarStoreTesting
+
+/// Runs the operations of a workload on a store of its own, one after the other.
+package struct Performer: Sendable {
+    package let store: AvatarStore
+    private let origin: String
+    private let clock: ManualClock
+    private let wanted: WantedVersions
+
+    /// Opens the store in `directory`, which fetches from `origin`, such as `http://127.0.0.1:8080`.
+    package init(directory: String, origin: String, fileSystem: any FileSystem = LocalFileSystem()) async throws {
+        let clock = ManualClock()
+        let wanted = WantedVersions()
+        var configuration = AvatarStore.Configuration(directory: directory)
+        configuration.clock = clock
+        #if HTTPOrigin
+        configuration.http.allowsPrivateNetworks = true
+        configuration.http.fieldsForHost = { _ in [wanted.field] }
+        #endif
+        store = try await AvatarStore.open(configuration, fileSystem: fileSystem)
+        self.origin = origin
+        self.clock = clock
+        self.wanted = wanted
+    }
+
+    /// Runs one operation at its time. An error of the store is an outcome.
+    package func perform(_ command: Command) async throws -> Outcome {
+        let time = ManualClock().now().adding(seconds: Int64(command.tick))
+        clock.advance(by: .seconds(time.seconds(since: clock.now())))
+        do {
+            return try await perform(command.operation)
+        } catch let error as AvatarStoreError {
+            return .refused(error.code.rawValue)
+        }
+    }
+
+    private func perform(_ operation: StoreOperation) async throws -> Outcome {
+        switch operation {
+        case .save(let name, let version, let storageClass):
+            let bytes = Picture(of: .own(name), version: version).bytes
+            try await store.save(bytes, named: ImageKey.own(name).description, in: storageClass)
+        case .fetch(let slot, let version, let storage, let policy):
+            wanted.want([slot: version])
+            let options = FetchOptions(policy: policy, storage: storage)
+            let image = try await store.avatar(for: ImageKey.remote(slot).key(at: origin), options: options)
+            return .image(Picture.digest(of: image.bytes))
+        case .read(let key):
+            let image = try store.storedAvatar(for: key.key(at: origin))
+            return image.map { .image(Picture.digest(of: $0.bytes)) } ?? .nothing
+        case .move(let key, let storageClass):
+            _ = try await store.move(key.key(at: origin), to: storageClass)
+        case .remove(let keys):
+            _ = try await store.remove(keys.map { try $0.key(at: origin) })
+        case .forget(let contact):
+            _ = try await store.remove(contact: "\(contact)")
+        case .trim(let target):
+            try await store.trim(to: target)
+        case .setBudget(let bytes):
+            try await store.set(.budget, to: Int64(bytes))
+        case .sync(let list, let storage, let batchSize):
+            return try await sync(list, storage, batchSize)
+        }
+        return .done
+    }
+
+    private func sync(
+        _ list: [StoreOperation.Listed],
+        _ storage: FetchOptions.Storage,
+        _ batchSize: Int
+    ) async throws -> Outcome {
+        wanted.want(Dictionary(list.map { ($0.slot, $0.version) }, uniquingKeysWith: { first, _ in first }))
+        let contacts = list.map { listed in
+            Contact(id: "\(listed.contact)", avatarURL: ImageKey.remote(listed.slot).url(at: origin))
+        }
+        var options = SyncOptions()
+        options.storage = storage
+        options.batchSize = batchSize
+        let report = try await store.sync(contacts: contacts, options: options)
+        return .synced(wanted: report.wanted, leftOut: report.overBudget + report.failed + report.skipped)
+    }
+}

@@ -1,0 +1,94 @@
+import AvatarStore
+
+/// Operations drawn from a seed: often enough of the same few images that they meet.
+package struct RandomOperations {
+    private var random: SeededNumbers
+    /// What was last served, for a revalidation that changes nothing.
+    private var served: [Int: Int] = [:]
+    private let names: Int
+    private let slots: Int
+    private let contacts: Int
+
+    package init(seed: UInt64, names: Int = 8, slots: Int = 14, contacts: Int = 10) {
+        random = SeededNumbers(seed: seed)
+        self.names = names
+        self.slots = slots
+        self.contacts = contacts
+    }
+
+    /// The next operation.
+    ///
+    /// - Parameter allowsSync: whether it may be a sync.
+    package mutating func next(allowsSync: Bool = true) -> StoreOperation {
+        switch number(below: allowsSync ? 100 : 88) {
+        case ..<20: return .save(number(below: names), version: version(), chance(60) ? .caches : .documents)
+        case ..<48: return fetch()
+        case ..<56: return .read(key())
+        case ..<66: return .move(key(), to: chance(50) ? .caches : .documents)
+        case ..<74: return .remove((0..<(chance(70) ? 1 : 3)).map { _ in key() })
+        case ..<77: return .forget(number(below: contacts))
+        case ..<82: return .trim(to: chance(40) ? nil : number(below: 40_000))
+        case ..<88: return .setBudget(budget())
+        default: return sync()
+        }
+    }
+
+    package mutating func budget() -> Int { 12_000 + number(below: 32_000) }
+
+    package mutating func sync() -> StoreOperation {
+        let listed = (0..<contacts).filter { _ in chance(60) }.map { contact in
+            let slot = number(below: slots)
+            return StoreOperation.Listed(contact: contact, slot: slot, version: version(of: slot))
+        }
+        // One image has one version, also if two contacts use it.
+        let versions = Dictionary(listed.map { ($0.slot, $0.version) }, uniquingKeysWith: { first, _ in first })
+        let list = listed.map {
+            StoreOperation.Listed(contact: $0.contact, slot: $0.slot, version: versions[$0.slot] ?? 1)
+        }
+        for listed in list { served[listed.slot] = listed.version }
+        return .sync(list, chance(80) ? .caches : .documents, batchSize: chance(50) ? 256 : 1 + number(below: 3))
+    }
+
+    /// A number from 0 to `limit` − 1.
+    package mutating func number(below limit: Int) -> Int {
+        Int(random.next() % UInt64(limit))
+    }
+
+    package mutating func chance(_ percent: Int) -> Bool { number(below: 100) < percent }
+
+    private mutating func fetch() -> StoreOperation {
+        let slot = number(below: slots)
+        let version = version(of: slot)
+        served[slot] = version
+        let policy: FetchOptions.Policy = chance(50) ? .revalidate : chance(50) ? .reload : .cacheFirst
+        return .fetch(slot, version: version, chance(80) ? .caches : .documents, policy)
+    }
+
+    private mutating func version(of slot: Int) -> Int {
+        if let last = served[slot], chance(40) { return last }
+        return version()
+    }
+
+    private mutating func version() -> Int { 1 + number(below: 40) }
+
+    private mutating func key() -> ImageKey {
+        chance(35) ? .own(number(below: names)) : .remote(number(below: slots))
+    }
+}
+
+/// Random numbers that a seed decides (SplitMix64).
+package struct SeededNumbers: RandomNumberGenerator {
+    private var state: UInt64
+
+    package init(seed: UInt64) {
+        state = seed
+    }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}

@@ -1,0 +1,56 @@
+package import AvatarStore
+
+/// One call on a store.
+package enum StoreOperation: Hashable, Sendable {
+    case save(Int, version: Int, StorageClass)
+    /// The origin serves `version` while it lasts.
+    case fetch(Int, version: Int, FetchOptions.Storage, FetchOptions.Policy)
+    case read(ImageKey)
+    case move(ImageKey, to: StorageClass)
+    case remove([ImageKey])
+    /// Removes a contact.
+    case forget(Int)
+    /// `nil`: down to the low watermark.
+    case trim(to: Int?)
+    case setBudget(Int)
+    case sync([Listed], FetchOptions.Storage, batchSize: Int)
+
+    /// A line of a contact list.
+    package struct Listed: Hashable, Sendable {
+        package var contact: Int
+        /// The remote image of the contact.
+        package var slot: Int
+        /// What the origin serves there.
+        package var version: Int
+
+        package init(contact: Int, slot: Int, version: Int) {
+            self.contact = contact
+            self.slot = slot
+            self.version = version
+        }
+    }
+
+    /// The pictures that it may bring into the store.
+    package var pictures: [Picture] {
+        switch self {
+        case .save(let name, let version, _): [Picture(of: .own(name), version: version)]
+        case .fetch(let slot, let version, _, _): [Picture(of: .remote(slot), version: version)]
+        case .sync(let list, _, _): list.map { Picture(of: .remote($0.slot), version: $0.version) }
+        case .read, .move, .remove, .forget, .trim, .setBudget: []
+        }
+    }
+}
+
+/// An operation in a script. Its text is a line.
+package struct Command: Hashable, Sendable {
+    package var number: Int
+    /// The store's time while it runs, in seconds since the manual clock's beginning.
+    package var tick: Int
+    package var operation: StoreOperation
+
+    package init(number: Int, tick: Int, _ operation: StoreOperation) {
+        self.number = number
+        self.tick = tick
+        self.operation = operation
+    }
+}

@@ -14,19 +14,31 @@ enum FetchOutcome: Sendable {
 }
 
 extension AvatarStore {
-    /// Fetches or revalidates one image and commits what came.
-    func fetchAndStore(_ key: AvatarKey, from source: String?, _ options: FetchOptions) async throws -> FetchOutcome {
+    /// Fetches or revalidates one image and commits what came; once, also if several processes do this at the same time.
+    ///
+    /// - Parameter seen: what was stored when it was decided to fetch. What another process has brought since then is
+    ///   not asked for again.
+    func fetchAndStore(
+        _ key: AvatarKey,
+        from source: String?,
+        _ options: FetchOptions,
+        seen: AvatarEntry?
+    ) async throws -> FetchOutcome {
         let writer = try requireWritable().writer
         let limits = try limits(options)
         let fetcher = try fetcher(limits, timeout: options.timeout)
         var target = try FetchTarget(
             key: key,
             source: source,
-            entry: try index.entry(for: key),
+            entry: seen,
             storageClass: options.storage.storageClass
         )
         if options.storage == .documents { target.storageClass = .documents }
         target.isUnconditional = options.policy == .reload
+        let lease = try await lease(of: key, within: fetcher.timeout)
+        // Whoever gets it next finds in the index what is committed here.
+        defer { withExtendedLifetime(lease) {} }
+        if let outcome = try catchUp(&target) { return outcome }
         if let failure = try blocked(target) { return .failed(failure) }
         let result = try await fetcher.fetch(target)
         guard let change = try arrival(result, target, limits) else {
@@ -47,7 +59,7 @@ extension AvatarStore {
         case .image(let image, let metadata, let mayBeStored):
             guard mayBeStored else { return nil }
             let validation = ValidationRecord(metadata, fetched: metadata.responseTime, policy: limits.freshness)
-            return target.change(.image(image, validation: validation))
+            return target.change(.image(image, validation: validation), requestedAt: metadata.requestTime)
         case .notModified(let metadata):
             let validation = ValidationRecord(
                 metadata,
@@ -55,9 +67,11 @@ extension AvatarStore {
                 policy: limits.freshness
             )
             // Only an entry with a file is asked for conditionally.
-            return target.change(.confirmed(validation, file: target.entry?.file?.id ?? 0))
+            let content = Change.Content.confirmed(validation, file: target.entry?.file?.id ?? 0)
+            return target.change(content, requestedAt: metadata.requestTime)
         case .failed(let failure):
-            return target.change(.failed(failure.kind, checked: clock.now(), retryAfter: failure.retryAfter))
+            let content = Change.Content.failed(failure.kind, checked: clock.now(), retryAfter: failure.retryAfter)
+            return target.change(content, requestedAt: result.began)
         }
     }
 

@@ -166,7 +166,14 @@ extension AvatarStore {
     ) async throws -> FetchOutcome {
         while true {
             do {
-                return try await flights.join(key) { [self] in try await fetchAndStore(key, from: source, options) }
+                return try await flights.join(key) { [self] in
+                    // Since the caller looked, another process may have stored it and be done.
+                    let seen = try index.entry(for: key)
+                    if let file = try storedFile(for: key), try accepts(file, options) {
+                        return .stored(isChanged: false)
+                    }
+                    return try await fetchAndStore(key, from: source, options, seen: seen)
+                }
             } catch is CancellationError where !Task.isCancelled {
                 // A sync began the fetch and gave it up; this reader did not.
             }

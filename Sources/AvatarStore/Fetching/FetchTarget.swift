@@ -36,17 +36,28 @@ struct FetchTarget: Sendable {
         self.storageClass = entry?.storageClass == .documents ? .documents : storageClass
     }
 
+    /// Takes note of what is stored by now.
+    mutating func update(_ entry: AvatarEntry?) {
+        self.entry = entry
+        if entry?.storageClass == .documents { storageClass = .documents }
+    }
+
     /// Whether an image is bound to come that needs new room in the caches.
     var bringsCacheFile: Bool { storageClass == .caches && entry?.file == nil }
 
-    func change(_ content: Change.Content) -> Change {
-        Change(key: key, sourceURL: sourceURL, host: host, owners: owners, content: content)
+    /// The change that an answer leads to whose request was sent at `time`.
+    func change(_ content: Change.Content, requestedAt time: Timestamp) -> Change {
+        var change = Change(key: key, sourceURL: sourceURL, host: host, owners: owners, content: content)
+        change.order = AnswerOrder(requested: time, lastCheck: entry?.validation.checked)
+        return change
     }
 }
 
 /// What came of asking.
 struct FetchResult: Sendable {
     var content: Content
+    /// When it began.
+    var began: Timestamp
     /// Every HTTP request, redirects too.
     var requestCount = 0
     /// The bytes of all bodies, as far as they were read.

@@ -14,6 +14,7 @@ struct Fetcher: Sendable {
     /// Fetches or revalidates `target`. A failure is a result; only cancellation is thrown.
     func fetch(_ target: FetchTarget) async throws -> FetchResult {
         let tally = Tally()
+        let began = clock.now()
         let content: FetchResult.Content
         do {
             content = try await withDeadline(timeout) { try await exchange(target, tally) }
@@ -22,7 +23,7 @@ struct Fetcher: Sendable {
         } catch {
             content = .failed(failure(for: error, target))
         }
-        return tally.result(content)
+        return tally.result(content, began: began)
     }
 
     private func exchange(_ target: FetchTarget, _ tally: Tally) async throws -> FetchResult.Content {

@@ -1,3 +1,4 @@
+import AvatarCore
 import Synchronization
 
 /// Counts the requests and bytes of one fetch, also of one that fails halfway.
@@ -13,9 +14,10 @@ final class Tally: Sendable {
         bytes.add(count, ordering: .relaxed)
     }
 
-    func result(_ content: FetchResult.Content) -> FetchResult {
+    func result(_ content: FetchResult.Content, began: Timestamp) -> FetchResult {
         FetchResult(
             content: content,
+            began: began,
             requestCount: requests.load(ordering: .relaxed),
             bytesReceived: bytes.load(ordering: .relaxed)
         )

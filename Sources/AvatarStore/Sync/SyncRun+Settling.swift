@@ -20,7 +20,7 @@ extension SyncRun {
         case (.image, .stored(let file, let isChanged)):
             report.fetched += 1
             if isChanged { report.changed += 1 }
-            protect(file, item)
+            protect(file)
         case (.image, .recorded):
             report.fetched += 1
         }
@@ -39,7 +39,7 @@ extension SyncRun {
     }
 
     /// A wanted image's new file inherits its last access, so it is not the time that protects it.
-    private func protect(_ file: Int64, _ item: Collected) {
+    private func protect(_ file: Int64) {
         settledFiles.insert(file)
         if case .files(var files) = rules.protection {
             // Let go first: a set that is held twice would be copied.
@@ -47,6 +47,18 @@ extension SyncRun {
             files.insert(file)
             rules.protection = .files(files)
         }
+    }
+
+    /// Counts an image that another process checked meanwhile, and tells who waited for it. It is fresh, although its
+    /// answer may already be too old to be served again: this sync has nothing to add.
+    func settle(_ target: FetchTarget, _ flight: Int, _ outcome: FetchOutcome) {
+        done += 1
+        if case .failed(let failure) = outcome { count(failure, target.key) } else { report.fresh += 1 }
+        if let file = target.entry?.file { protect(file.id) }
+        if options.storage == .documents { toPromote.append(target.key) }
+        for contact in target.owners { collectLink(target.key, contact) }
+        linkLaterOwners(of: target.key)
+        store.flights.finish(target.key, flight, .success(outcome))
     }
 
     /// Moves what was asked for as a document and is still in `caches`.

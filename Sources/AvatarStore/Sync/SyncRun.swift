@@ -62,10 +62,16 @@ final class SyncRun {
         var result: FetchResult?
         /// The number of the flight that others may be waiting for.
         var flight: Int?
+        /// Held until what came is committed: whoever gets it next finds it stored.
+        var lease: FetchLease?
     }
 
     enum Event: Sendable {
-        case fetched(FetchTarget, flight: Int, FetchResult?)
+        case fetched(FetchTarget, flight: Int, FetchLease?, FetchResult)
+        /// Another process asked for the image meanwhile.
+        case caughtUp(FetchTarget, flight: Int, FetchOutcome)
+        case gaveUp(FetchTarget, flight: Int, any Error)
+        /// Another task of this process asked for it.
         case joined(FetchTarget, Result<FetchOutcome, any Error>)
         case committed(Result<CommitSummary, any Error>)
         /// Some time has passed: what is collected must not wait for the next answer of a slow host.
@@ -224,7 +230,7 @@ final class SyncRun {
                 do {
                     let options = FetchOptions(policy: .revalidate, storage: storage)
                     let outcome = try await store.flights.join(target.key) {
-                        try await store.fetchAndStore(target.key, from: target.sourceURL, options)
+                        try await store.fetchAndStore(target.key, from: target.sourceURL, options, seen: target.entry)
                     }
                     return .joined(target, .success(outcome))
                 } catch {
@@ -233,25 +239,28 @@ final class SyncRun {
             }
             return
         }
-        group.addTask {
-            do {
-                return .fetched(target, flight: flight, try await fetcher.fetch(target))
-            } catch {
-                // A fetch throws nothing but its cancellation.
-                return .fetched(target, flight: flight, nil)
-            }
-        }
+        group.addTask { await SyncRun.fetch(target, flight, store, fetcher) }
     }
 
     private func handle(_ event: Event, _ group: inout TaskGroup<Event>) async {
         switch event {
-        case .fetched(let target, let flight, let result):
+        case .fetched(let target, let flight, let lease, let result):
             queues.finish(host: target.host)
-            collect(target, flight, result)
+            collect(target, flight, lease, result)
+        case .caughtUp(let target, let flight, let outcome):
+            queues.finish(host: target.host)
+            settle(target, flight, outcome)
+            await promoteNow()
+        case .gaveUp(let target, let flight, let error):
+            queues.finish(host: target.host)
+            if !(error is CancellationError) { failure = failure ?? error }
+            skip(target)
+            store.flights.finish(target.key, flight, .failure(error))
         case .joined(let target, let result):
             queues.finish(host: target.host)
             do {
                 count(target, try result.get())
+                await promoteNow()
             } catch {
                 if !(error is CancellationError) { failure = failure ?? error }
                 skip(target)
@@ -263,12 +272,16 @@ final class SyncRun {
         }
     }
 
-    private func collect(_ target: FetchTarget, _ flight: Int, _ result: FetchResult?) {
-        guard let result else {
-            skip(target)
-            store.flights.finish(target.key, flight, .failure(CancellationError()))
-            return
+    /// What is in the store already is not part of a batch that would be followed by it.
+    private func promoteNow() async {
+        do {
+            try await promoteConfirmed()
+        } catch {
+            failure = failure ?? error
         }
+    }
+
+    private func collect(_ target: FetchTarget, _ flight: Int, _ lease: FetchLease?, _ result: FetchResult) {
         report.requests += result.requestCount
         report.bytesReceived += result.bytesReceived
         if case .failed(let failed) = result.content {
@@ -280,7 +293,7 @@ final class SyncRun {
             let change = try store.arrival(result, target, limits)
             let owners = Change(key: target.key, owners: target.owners, content: .linked)
             if change == nil { discard(result) }
-            collected.append(Collected(change: change ?? owners, result: result, flight: flight))
+            collected.append(Collected(change: change ?? owners, result: result, flight: flight, lease: lease))
         } catch {
             failure = failure ?? error
             store.flights.finish(target.key, flight, .failure(error))

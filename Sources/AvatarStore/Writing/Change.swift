@@ -10,6 +10,8 @@ struct Change: Sendable {
     var host: String?
     /// The contacts that use the image.
     var owners: [String] = []
+    /// `nil` where no origin was asked.
+    var order: AnswerOrder?
     var content: Content
 
     enum Content: Sendable {
@@ -31,6 +33,14 @@ struct Change: Sendable {
         case .confirmed, .failed, .linked: nil
         }
     }
+}
+
+/// What tells whether an answer of an origin was overtaken by another on its way into the index.
+struct AnswerOrder: Sendable {
+    /// When its request was sent.
+    var requested: Timestamp
+    /// The last check of the entry that was known then.
+    var lastCheck: Timestamp?
 }
 
 extension Change {

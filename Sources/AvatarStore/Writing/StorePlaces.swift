@@ -4,6 +4,8 @@ import AvatarFiles
 /// The directories of an open store and this process's hold on them.
 struct StorePlaces: Sendable {
     let holder: Holder
+    /// Which process fetches what.
+    let leases: FetchLeases
     private let caches: FileStore
     private let documents: FileStore
     /// Beside the index and the documents, which nobody purges: the holders' locks are here.
@@ -18,6 +20,7 @@ struct StorePlaces: Sendable {
         staging = try Directory.makeRoot(layout.staging(of: .documents), mode: mode)
         cachesStaging = try Directory.makeRoot(layout.staging(of: .caches), mode: mode)
         holder = try Holder(in: staging)
+        leases = try FetchLeases(in: staging)
         caches = try FileStore(
             .caches,
             root: cachesRoot,

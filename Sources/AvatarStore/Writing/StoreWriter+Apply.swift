@@ -12,13 +12,18 @@ extension StoreWriter {
         _ surplus: inout Surplus
     ) throws -> ChangeResult {
         let state = try transaction.state(of: change.key)
+        let isOvertaken = try isOvertaken(change, state, transaction)
         switch change.content {
         case .image(let image, let validation):
             guard let placement else { return .recorded }
             // Somebody promoted the entry meanwhile; what was fetched for the caches never demotes it.
             let isFetched = change.host != nil
-            if isFetched, image.storageClass == .caches, state?.storageClass == .documents, let file = state?.fileID {
-                surplus.add(placement.pending(holder: places.holder.name))
+            let demotes = isFetched && image.storageClass == .caches && state?.storageClass == .documents
+            if isOvertaken || demotes, let state, let file = state.fileID {
+                // Published all the same, for other entries of the batch may share it, and left over at once.
+                let unused = try publishedFile(image, placement, replacing: file, transaction, &surplus)
+                surplus.files += [unused].compactMap(\.self)
+                try link(change, to: state.id, transaction, hasImage: true, &surplus)
                 return .stored(file: file, isChanged: false)
             }
             return try store(change, image, validation, placement, state, transaction, &surplus)
@@ -31,15 +36,35 @@ extension StoreWriter {
         case .confirmed(let validation, let file):
             // What was confirmed is that file; another that came meanwhile has validators of its own.
             guard let state, state.fileID == file else { return .recorded }
-            try transaction.setValidation(validation, of: state.id)
+            if !isOvertaken { try transaction.setValidation(validation, of: state.id) }
             try link(change, to: state.id, transaction, hasImage: true, &surplus)
         case .failed(let kind, let checked, let retryAfter):
-            try applyFailure(change, kind, checked, retryAfter, state, transaction, &surplus)
+            if isOvertaken, let state {
+                try link(change, to: state.id, transaction, hasImage: state.fileID != nil, &surplus)
+            } else {
+                try applyFailure(change, kind, checked, retryAfter, state, transaction, &surplus)
+            }
         case .linked:
             guard let state else { return .recorded }
             try link(change, to: state.id, transaction, hasImage: state.fileID != nil, &surplus)
         }
         return .recorded
+    }
+
+    /// Whether the origin was asked again, and gave its image, after the request to which `change` is the answer.
+    ///
+    /// So late is only a process that was paused for longer than others wait for its lease. Requests are compared, not
+    /// answers: an answer may have lain in the socket all the while. Where nobody checked the entry meanwhile, no times
+    /// are compared, so a clock that was set back keeps no new image out.
+    private func isOvertaken(
+        _ change: Change,
+        _ state: EntryState?,
+        _ transaction: IndexTransaction
+    ) throws -> Bool {
+        guard let order = change.order, let state, state.checked != order.lastCheck,
+            let stored = try transaction.requestTime(of: state.id)
+        else { return false }
+        return stored > order.requested
     }
 
     private func store(

@@ -1,0 +1,196 @@
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+/// Two processes asked for the same URL fetch it once.
+struct SingleFlightTests {
+    private let face = SampleImage.png(seed: 1, byteCount: 1000)
+    private let other = SampleImage.png(seed: 2, byteCount: 1000)
+
+    private func slow(_ response: LoopbackOrigin.Response) -> LoopbackOrigin.Response {
+        response.delayed(by: .milliseconds(400))
+    }
+
+    @Test func imageIsFetchedOnce() async throws {
+        try await withTwoStores { fixture, second in
+            let url = fixture.serve(face, at: "/a.png")
+            fixture.origin.setResponse(slow(.image(face)), for: "/a.png")
+
+            async let one = fixture.store.avatar(for: url)
+            async let two = second.avatar(for: url)
+
+            let images = try await [one, two]
+            #expect(images.map(\.bytes) == [face, face])
+            #expect(images.map(\.source) == [.origin, .origin])
+            #expect(fixture.origin.requestCount == 1)
+        }
+    }
+
+    @Test func imageIsReloadedOnce() async throws {
+        try await withTwoStores { fixture, second in
+            let url = fixture.serve(face, at: "/a.png")
+            _ = try await fixture.store.avatar(for: url)
+            fixture.clock.advance(by: .seconds(1))
+            fixture.origin.setResponse(slow(.image(other)), for: "/a.png")
+            let options = FetchOptions(policy: .reload)
+
+            async let one = fixture.store.avatar(for: url, options: options)
+            try await fixture.requestArrives(2)
+            async let two = second.avatar(for: url, options: options)
+
+            #expect(try await [one.bytes, two.bytes] == [other, other])
+            #expect(fixture.origin.requestCount == 2)
+        }
+    }
+
+    @Test func imageIsRevalidatedOnce() async throws {
+        try await withTwoStores { fixture, second in
+            let url = fixture.serve(face, at: "/a.png", etag: "\"1\"", cacheControl: "max-age=1")
+            _ = try await fixture.store.avatar(for: url)
+            fixture.clock.advance(by: .seconds(10))
+            let response = LoopbackOrigin.Response.image(face, etag: "\"1\"", cacheControl: "max-age=1")
+            fixture.origin.setResponse(slow(response), for: "/a.png")
+            let options = FetchOptions(policy: .revalidate)
+
+            async let one = fixture.store.avatar(for: url, options: options)
+            async let two = second.avatar(for: url, options: options)
+
+            let images = try await [one, two]
+            #expect(images.allSatisfy { $0.bytes == face && !$0.isStale })
+            #expect(images.map(\.source) == [.revalidated, .revalidated])
+            #expect(fixture.origin.requestCount == 2)
+        }
+    }
+
+    @Test func failureIsToldToBoth() async throws {
+        try await withTwoStores { fixture, second in
+            fixture.origin.setResponse(slow(.status(503)), for: "/a.png")
+            let url = fixture.origin.url("/a.png")
+            let fail: @Sendable (AvatarStore) async throws -> Void = { store in
+                await #expect { try await store.avatar(for: url) } throws: {
+                    ($0 as? AvatarStoreError)?.failure == .serverError
+                }
+            }
+
+            async let one: Void = fail(fixture.store)
+            try await fixture.requestArrives()
+            async let two: Void = fail(second)
+
+            _ = try await (one, two)
+            #expect(fixture.origin.requestCount == 1)
+            #expect(try fixture.store.details(for: AvatarKey(url: url))?.failureCount == 1)
+        }
+    }
+
+    @Test func documentIsStoredByWhoWantsOne() async throws {
+        try await withTwoStores { fixture, second in
+            fixture.origin.setResponse(slow(.image(face)), for: "/a.png")
+            let url = fixture.origin.url("/a.png")
+
+            async let one = fixture.store.avatar(for: url)
+            try await fixture.requestArrives()
+            async let two = second.avatar(for: url, options: FetchOptions(storage: .documents))
+
+            #expect(try await one.bytes == face)
+            #expect(try await two.storageClass == .documents)
+            #expect(fixture.origin.requestCount == 1)
+        }
+    }
+
+    @Test func whoHasWaitedLongEnoughFetches() async throws {
+        try await withTwoStores { fixture, second in
+            fixture.origin.setResponse(.hang, for: "/a.png")
+            let url = fixture.origin.url("/a.png")
+            let hanging = Task { try await fixture.store.avatar(for: url) }
+            try await fixture.requestArrives()
+            fixture.serve(face, at: "/a.png")
+
+            let image = try await second.avatar(for: url, options: .impatient())
+
+            #expect(image.bytes == face)
+            #expect(fixture.origin.requestCount == 2)
+            hanging.cancel()
+            await #expect(throws: CancellationError.self) { try await hanging.value }
+        }
+    }
+
+    @Test func whoWaitsFetchesAsSoonAsTheOtherGivesUp() async throws {
+        try await withTwoStores { fixture, second in
+            fixture.origin.setResponse(.hang, for: "/a.png")
+            let url = fixture.origin.url("/a.png")
+            let hanging = Task { try await fixture.store.avatar(for: url) }
+            try await fixture.requestArrives()
+            fixture.serve(face, at: "/a.png")
+            let begun = ContinuousClock.now
+            async let image = second.avatar(for: url)
+
+            hanging.cancel()
+
+            #expect(try await image.bytes == face)
+            #expect(ContinuousClock.now - begun < .seconds(9), "the time for one image is ten seconds")
+        }
+    }
+
+    @Test func whoWaitsCanBeCancelled() async throws {
+        try await withTwoStores { fixture, second in
+            fixture.origin.setResponse(.hang, for: "/a.png")
+            let url = fixture.origin.url("/a.png")
+            let hanging = Task { try await fixture.store.avatar(for: url) }
+            try await fixture.requestArrives()
+            let waiting = Task { try await second.avatar(for: url) }
+
+            waiting.cancel()
+
+            await #expect(throws: CancellationError.self) { try await waiting.value }
+            #expect(fixture.origin.requestCount == 1)
+            hanging.cancel()
+            _ = await hanging.result
+        }
+    }
+
+    @Test func transientImageWaitsForNobody() async throws {
+        try await withTwoStores { fixture, second in
+            fixture.origin.setResponse(.hang, for: "/a.png")
+            let url = fixture.origin.url("/a.png")
+            let hanging = Task { try await fixture.store.avatar(for: url) }
+            try await fixture.requestArrives()
+            fixture.serve(face, at: "/a.png")
+
+            let image = try await second.avatar(for: url, options: FetchOptions(storage: .transient))
+
+            #expect(image.bytes == face)
+            #expect(!hanging.isCancelled)
+            hanging.cancel()
+            _ = await hanging.result
+        }
+    }
+
+    @Test func imageThatMayNotBeStoredIsFetchedByEach() async throws {
+        try await withTwoStores({ $0.respectsNoStore = true }) { fixture, second in
+            fixture.origin.setResponse(slow(.image(face, cacheControl: "no-store")), for: "/a.png")
+            let url = fixture.origin.url("/a.png")
+
+            async let one = fixture.store.avatar(for: url)
+            async let two = second.avatar(for: url)
+
+            let images = try await [one, two]
+            #expect(images.map(\.bytes) == [face, face])
+            #expect(fixture.origin.requestCount == 2)
+        }
+    }
+
+    @Test func otherImagesAreFetchedAtTheSameTime() async throws {
+        try await withTwoStores { fixture, second in
+            fixture.origin.setResponse(.hang, for: "/a.png")
+            let url = fixture.origin.url("/a.png")
+            let hanging = Task { try await fixture.store.avatar(for: url) }
+            try await fixture.requestArrives()
+
+            let image = try await second.avatar(for: fixture.serve(other, at: "/b.png"))
+
+            #expect(image.bytes == other)
+            hanging.cancel()
+            _ = await hanging.result
+        }
+    }
+}

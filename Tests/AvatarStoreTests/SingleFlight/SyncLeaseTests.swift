@@ -1,0 +1,144 @@
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+/// A sync beside other processes that fetch images of its list.
+struct SyncLeaseTests {
+    private let face = SampleImage.png(seed: 1, byteCount: 1000)
+
+    private func contacts(_ fixture: StoreFixture, _ paths: [String]) -> [Contact] {
+        paths.map { Contact(id: $0, avatarURL: fixture.origin.url($0)) }
+    }
+
+    private let paths = (0..<5).map { "/\($0).png" }
+
+    /// Serves an image of its own at each path.
+    private func serveAll(_ fixture: StoreFixture) {
+        for (number, path) in paths.enumerated() {
+            fixture.serve(SampleImage.png(seed: UInt64(number), byteCount: 800), at: path)
+        }
+    }
+
+    @Test func imageThatAnotherProcessFetchesIsNotFetchedAgain() async throws {
+        try await withTwoStores { fixture, second in
+            serveAll(fixture)
+            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(500)), for: "/3.png")
+            async let reading = second.avatar(for: fixture.origin.url("/3.png"))
+            try await fixture.requestArrives()
+
+            let report = try await fixture.store.sync(contacts: contacts(fixture, paths))
+
+            #expect(try await reading.bytes == face)
+            #expect(fixture.origin.requestCount(for: "/3.png") == 1)
+            #expect(report.fresh == 1 && report.fetched == 4 && report.wanted == 5)
+            #expect(report.requests == 4)
+            #expect(try fixture.store.list(AvatarListQuery()).items.allSatisfy { $0.owners.count == 1 })
+        }
+    }
+
+    @Test func imageThatAnotherProcessCouldNotHaveCountsAsFailed() async throws {
+        try await withTwoStores { fixture, second in
+            fixture.origin.setResponse(.status(500).delayed(by: .milliseconds(500)), for: "/3.png")
+            let url = fixture.origin.url("/3.png")
+            let reading = Task { try await second.avatar(for: url) }
+            try await fixture.requestArrives()
+
+            let report = try await fixture.store.sync(contacts: contacts(fixture, ["/3.png"]))
+
+            #expect(fixture.origin.requestCount == 1)
+            #expect(report.failed == 1 && report.wanted == 1)
+            #expect(report.failures.map(\.kind) == [.serverError])
+            await #expect(throws: AvatarStoreError.self) { try await reading.value }
+        }
+    }
+
+    /// What one process keeps to itself holds up nothing else.
+    @Test func othersAreStoredWhileOneIsWaitedFor() async throws {
+        try await withTwoStores { fixture, second in
+            serveAll(fixture)
+            fixture.origin.setResponse(.hang, for: "/0.png")
+            let hanging = Task { try await second.avatar(for: fixture.origin.url("/0.png")) }
+            try await fixture.requestArrives()
+            fixture.serve(face, at: "/0.png")
+            let sync = Task { try await fixture.store.sync(contacts: contacts(fixture, paths)) }
+
+            for path in paths.dropFirst() {
+                while try fixture.store.storedAvatar(for: fixture.origin.url(path)) == nil { await Task.yield() }
+            }
+            #expect(fixture.origin.requestCount(for: "/0.png") == 1)
+            hanging.cancel()
+
+            let report = try await sync.value
+            #expect(report.fetched == 5 && report.wanted == 5)
+            #expect(try fixture.store.storedAvatar(for: fixture.origin.url("/0.png"))?.bytes == face)
+        }
+    }
+
+    /// An answer that waits for its batch is not in the index yet, and still nobody asks again.
+    @Test func imageThatWaitsForItsBatchIsNotFetchedAgain() async throws {
+        try await withTwoStores { fixture, second in
+            serveAll(fixture)
+            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(900)), for: "/4.png")
+            let sync = Task { try await fixture.store.sync(contacts: contacts(fixture, paths)) }
+            try await fixture.requestArrives(5)
+
+            for path in paths { _ = try await second.avatar(for: fixture.origin.url(path)) }
+
+            #expect(fixture.origin.requestCount == 5)
+            #expect(try await sync.value.fetched == 5)
+        }
+    }
+
+    @Test func imageThatCameWhileItStoodInLineIsNotFetchedAgain() async throws {
+        try await withTwoStores { fixture, second in
+            serveAll(fixture)
+            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(500)), for: "/0.png")
+            var options = SyncOptions()
+            options.connections = 1
+            let contacts = contacts(fixture, paths)
+            let sync = Task { [options] in try await fixture.store.sync(contacts: contacts, options: options) }
+            try await fixture.requestArrives()
+
+            _ = try await second.avatar(for: fixture.origin.url("/4.png"))
+
+            let report = try await sync.value
+            #expect(fixture.origin.requestCount(for: "/4.png") == 1)
+            #expect(report.fresh == 1 && report.fetched == 4)
+        }
+    }
+
+    @Test func imageOfAnotherProcessBecomesADocument() async throws {
+        try await withTwoStores { fixture, second in
+            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(500)), for: "/0.png")
+            async let reading = second.avatar(for: fixture.origin.url("/0.png"))
+            try await fixture.requestArrives()
+            var options = SyncOptions()
+            options.storage = .documents
+
+            let report = try await fixture.store.sync(contacts: contacts(fixture, ["/0.png"]), options: options)
+
+            #expect(report.fresh == 1)
+            #expect(try await reading.bytes == face)
+            #expect(fixture.files(in: .caches).isEmpty)
+            #expect(fixture.files(in: .documents).count == 1)
+        }
+    }
+
+    @Test func cancelledSyncWaitsForNobody() async throws {
+        try await withTwoStores { fixture, second in
+            fixture.origin.setResponse(.hang, for: "/0.png")
+            let hanging = Task { try await second.avatar(for: fixture.origin.url("/0.png")) }
+            try await fixture.requestArrives()
+            let begun = ContinuousClock.now
+            let sync = Task { try await fixture.store.sync(contacts: contacts(fixture, ["/0.png"])) }
+
+            sync.cancel()
+
+            let report = try await sync.value
+            #expect(report.skipped == report.wanted)
+            #expect(ContinuousClock.now - begun < .seconds(9), "the time for one image is ten seconds")
+            hanging.cancel()
+            _ = await hanging.result
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+/// Several processes that are asked for the same image at the same moment.
+@Suite struct SingleFlightCommandTests {
+    private static let fetch = ["fetch", "--allow-private-network", "--json", "--verbose"]
+    private static let waiting = "waiting for another process"
+
+    private func arrival(_ count: Int = 1, at origin: LoopbackOrigin) async throws {
+        while origin.requestCount < count {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
+    @Test func twoProcessesFetchAnImageOnce() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(picture("/a").delayed(by: .seconds(2)), for: "/a")
+            let first = try workplace.start(Self.fetch + [origin.url("/a")])
+            try await arrival(at: origin)
+            let second = try workplace.start(Self.fetch + [origin.url("/a")])
+            try await second.says(Self.waiting)
+
+            let runs = try await [first.end(), second.end()]
+
+            #expect(origin.requestCount == 1)
+            #expect(runs.map(\.status) == [0, 0])
+            #expect(try runs.map { try $0.object.text("outcome") } == ["fetched", "fetched"])
+            let files = try runs.map { try $0.object.text("localFile") }
+            #expect(files[0] == files[1])
+            #expect(try workplace.read(#require(files[0])) == pictureBytes("/a"))
+        }
+    }
+
+    @Test func manyProcessesFetchAnImageOnce() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(picture("/a").delayed(by: .seconds(1)), for: "/a")
+
+            let programs = try (0..<8).map { _ in try workplace.start(Self.fetch + [origin.url("/a")]) }
+            var statuses: [Int32] = []
+            for program in programs { statuses.append(try await program.end().status) }
+
+            #expect(statuses == Array(repeating: 0, count: 8))
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test func killedProcessLeavesItsImageToTheNextAtOnce() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(.hang, for: "/a")
+            let first = try workplace.start(Self.fetch + [origin.url("/a")])
+            try await arrival(at: origin)
+            let second = try workplace.start(Self.fetch + [origin.url("/a")])
+            try await second.says(Self.waiting)
+            origin.setResponse(picture("/a"), for: "/a")
+            let begun = ContinuousClock.now
+
+            first.signal(SIGKILL)
+
+            #expect(try await first.end().status == -SIGKILL)
+            let run = try await second.end()
+            #expect(run.status == 0)
+            #expect(try run.object.text("outcome") == "fetched")
+            #expect(origin.requestCount == 2)
+            #expect(ContinuousClock.now - begun < .seconds(30), "a waiter's bound is a minute")
+        }
+    }
+
+    @Test func processThatIsPausedForAMomentKeepsItsImage() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(picture("/a").delayed(by: .milliseconds(200)), for: "/a")
+            let first = try workplace.start(Self.fetch + [origin.url("/a")])
+            try await arrival(at: origin)
+            first.signal(SIGSTOP)
+            let second = try workplace.start(Self.fetch + [origin.url("/a")])
+            try await second.says(Self.waiting)
+
+            first.signal(SIGCONT)
+
+            #expect(try await [first.end().status, second.end().status] == [0, 0])
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    /// Its answer waits in the socket, or its image stops halfway; when it goes on, another is stored.
+    @Test(arguments: [false, true])
+    func processThatWasPausedForLongDoesNotReplaceWhatCameMeanwhile(isHalfway: Bool) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let slow: LoopbackOrigin.Response =
+                isHalfway
+                ? picture("/a").behaving(.drip(byteCount: 500, interval: .milliseconds(100)))
+                : picture("/a").delayed(by: .milliseconds(200))
+            origin.setResponse(slow, for: "/a")
+            let first = try workplace.start(Self.fetch + [origin.url("/a")])
+            try await arrival(at: origin)
+            while isHalfway && origin.bytesSent == 0 { await Task.yield() }
+            first.signal(SIGSTOP)
+            origin.setResponse(picture("/a", version: 2), for: "/a")
+
+            let second = try await workplace.start(Self.fetch + [origin.url("/a"), "--timeout", "1"]).end()
+            first.signal(SIGCONT)
+            let late = try await first.end()
+
+            #expect(second.messages.contains(Self.waiting))
+            #expect([second.status, late.status] == [0, 0])
+            #expect(origin.requestCount == 2)
+            let file = try #require(try second.object.text("localFile"))
+            #expect(try late.object.text("localFile") == file)
+            #expect(try workplace.read(file) == pictureBytes("/a", version: 2))
+            let entry = try await workplace.run("list", "--json").object
+            #expect(entry.text("etag") == "\"v2\"")
+            #expect(entry.text("state") == "fresh")
+            #expect(try await workplace.run("stats", "--json").object.number("files") == 1)
+        }
+    }
+
+    @Test func lateFailureIsNotHeldAgainstWhatCameMeanwhile() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(.status(503).delayed(by: .milliseconds(200)), for: "/a")
+            let first = try workplace.start(Self.fetch + [origin.url("/a")])
+            try await arrival(at: origin)
+            first.signal(SIGSTOP)
+            origin.setResponse(picture("/a"), for: "/a")
+
+            _ = try await workplace.start(Self.fetch + [origin.url("/a"), "--timeout", "1"]).end()
+            first.signal(SIGCONT)
+            let late = try await first.end()
+
+            #expect(late.status == 0)
+            #expect(try late.object.text("kind") == "serverError")
+            #expect(try await workplace.run("list", "--json").object.text("state") == "fresh")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func syncAndFetchShareAnImage(isSyncFirst: Bool) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(20))
+            origin.setResponse(picture("/p/7.png").delayed(by: .seconds(2)), for: "/p/7.png")
+            let sync = ["sync", "list.txt", "--allow-private-network", "--json", "--verbose"]
+            let fetch = Self.fetch + [origin.url("/p/7.png")]
+            let first = try workplace.start(isSyncFirst ? sync : fetch)
+            while origin.requestCount(for: "/p/7.png") == 0 { await Task.yield() }
+            let second = try workplace.start(isSyncFirst ? fetch : sync)
+            try await second.says(Self.waiting)
+
+            let runs = try await [first.end(), second.end()]
+
+            #expect(runs.map(\.status) == [0, 0])
+            #expect(origin.requestCount == 20)
+            let report = try runs[isSyncFirst ? 0 : 1].object
+            #expect(report.number("wanted") == 20)
+            #expect(report.number("fresh") == (isSyncFirst ? 0 : 1))
+            #expect(report.number("requests") == (isSyncFirst ? 20 : 19))
+        }
+    }
+}

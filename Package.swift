@@ -161,7 +161,10 @@ let package = Package(
         .testTarget(name: "AvatarContactsTests", dependencies: ["AvatarContacts"], swiftSettings: swiftSettings),
         .testTarget(
             name: "AvatarStoreTests",
-            dependencies: ["AvatarStore", "AvatarContacts", "AvatarDemo", "AvatarStoreTesting"],
+            dependencies: [
+                "AvatarStore", "AvatarContacts", "AvatarDemo", "AvatarStoreTesting",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: swiftSettings
         ),
         // Runs the built program for the tests that look at it from outside.

@@ -42,19 +42,27 @@ package final class Directory: Sendable {
 
     /// Opens `path` as a place for a store's data, and makes it and its parents if they are not there.
     ///
+    /// - Parameter allowsNetwork: for a store that is only kept there, such as a backup.
     /// - Throws: `unusableRoot` for a symbolic link, a file, or a network file system; `readOnly` or `diskFull` if it
     ///   cannot be made.
-    package static func makeRoot(_ path: String, mode: mode_t) throws(AvatarStoreError) -> Directory {
+    package static func makeRoot(
+        _ path: String,
+        mode: mode_t,
+        allowsNetwork: Bool = false
+    ) throws(AvatarStoreError) -> Directory {
         do throws(SystemCallError) {
             try makeWithParents(path, mode: mode)
         } catch {
             throw error.number == ENOTDIR || error.number == EEXIST ? notADirectory(path) : error.storeError
         }
-        return try openRoot(path)
+        return try openRoot(path, allowsNetwork: allowsNetwork)
     }
 
     /// Opens `path` as a place for a store's data.
-    package static func openRoot(_ path: String) throws(AvatarStoreError) -> Directory {
+    package static func openRoot(
+        _ path: String,
+        allowsNetwork: Bool = false
+    ) throws(AvatarStoreError) -> Directory {
         var information = stat()
         guard lstat(path, &information) == 0 else { throw SystemCallError("open", path).storeError }
         let kind = information.st_mode & S_IFMT
@@ -68,13 +76,19 @@ package final class Directory: Sendable {
         } catch {
             throw error.storeError
         }
-        guard avatar_is_on_network_file_system(directory.descriptor) != 1 else {
+        guard allowsNetwork || avatar_is_on_network_file_system(directory.descriptor) != 1 else {
             throw AvatarStoreError(
                 .unusableRoot,
                 "\(path) lies on a network file system; locks and durability cannot be relied on there."
             )
         }
         return directory
+    }
+
+    /// Whether there is anything at `path`.
+    package static func exists(_ path: String) -> Bool {
+        var information = stat()
+        return lstat(path, &information) == 0
     }
 
     private static func notADirectory(_ path: String) -> AvatarStoreError {

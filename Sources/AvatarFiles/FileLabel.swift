@@ -21,6 +21,12 @@ package struct FileLabel: Hashable, Sendable {
         self.originURL = originURL
     }
 
+    /// Takes in what another label says.
+    package mutating func add(_ other: FileLabel) {
+        keys += other.keys.filter { !keys.contains($0) }
+        originURL = originURL ?? other.originURL
+    }
+
     /// What the open file `descriptor` says of itself; `nil` if it says nothing.
     init?(of descriptor: Int32) {
         guard let keys = Self.read(Self.keysName, descriptor), !keys.isEmpty else { return nil }

@@ -44,6 +44,11 @@ package final class Holder: Sendable {
         try staging.names().filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }
     }
 
+    /// Whether `text` has the form of a holder's name.
+    package static func isName(_ text: String) -> Bool {
+        text.utf8.count == 16 && UInt64(text, radix: 16) != nil
+    }
+
     /// Takes over the dead holder `name`; `nil` if it is alive. While the value lives, nobody else takes it over.
     package static func takeOver(_ name: String, in staging: Directory) throws(AvatarStoreError) -> Holder? {
         let file = openat(staging.descriptor, name + suffix, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)

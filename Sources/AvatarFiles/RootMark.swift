@@ -18,18 +18,41 @@ package struct RootMark {
         self.staging = staging
     }
 
+    /// Whether the root at `root` is taken, as the staging folder at `staging` says.
+    package static func exists(ofRoot root: String, in staging: String) -> Bool {
+        var information = stat()
+        return stat(staging + "/" + name(ofRoot: root), &information) == 0
+    }
+
+    /// The store that the root belongs to; `nil` if it belongs to none.
+    package func owner() throws(AvatarStoreError) -> String? {
+        do throws(SystemCallError) {
+            let owner = try readMark()
+            return owner.utf8.count == 32 ? owner : nil
+        } catch {
+            if error.isMissing { return nil }
+            throw error.storeError
+        }
+    }
+
     /// Takes the root for the store `id`, or finds that it is taken.
     ///
+    /// - Returns: whether the root belonged to no store before.
     /// - Throws: `unusableRoot` if the root belongs to another store.
-    package func claim(_ id: String) throws(AvatarStoreError) {
+    @discardableResult
+    package func claim(_ id: String) throws(AvatarStoreError) -> Bool {
         do throws(SystemCallError) {
-            if try makeMark(id) { return }
+            if try makeMark(id) { return true }
             let owner = try readMark()
             // A mark whose maker was stopped while it wrote it; the id was in the index before.
-            if owner.utf8.count < 32 && id.hasPrefix(owner) { return try overwriteMark(id) }
+            if owner.utf8.count < 32 && id.hasPrefix(owner) {
+                try overwriteMark(id)
+                return true
+            }
             guard owner == id else {
                 throw SystemCallError("claim", root.path, number: EEXIST)
             }
+            return false
         } catch {
             guard error.call == "claim" else { throw error.storeError }
             throw AvatarStoreError(
@@ -39,8 +62,16 @@ package struct RootMark {
         }
     }
 
-    private var name: String {
-        let last = root.path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? "root"
+    /// Gives the root up.
+    package func remove() {
+        // Should this fail, the mark names a store of which nothing is left; it is overwritten only by hand.
+        unlinkat(staging.descriptor, name, 0)
+    }
+
+    private var name: String { Self.name(ofRoot: root.path) }
+
+    private static func name(ofRoot path: String) -> String {
+        let last = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? "root"
         return last + ".store-id"
     }
 

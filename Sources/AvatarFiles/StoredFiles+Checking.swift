@@ -103,4 +103,29 @@ extension StoredFiles {
             throw error.storeError
         }
     }
+
+    /// A path in the root that `FilePath.make` cannot have given; `nil` if there is none.
+    package func firstForeignPath() throws(AvatarStoreError) -> String? {
+        if let path = try pathsOutsideFolders().first { return path }
+        for byte in UInt8.min...UInt8.max {
+            let folder = FilePath.folder(forDigestByte: byte)
+            for name in try names(inFolder: folder) where !FilePath.isPublishedName(folder + "/" + name) {
+                return folder + "/" + name
+            }
+        }
+        return nil
+    }
+
+    /// Unlinks every file whose name `FilePath.make` can have given.
+    package func removePublishedFiles() throws(AvatarStoreError) {
+        for byte in UInt8.min...UInt8.max {
+            let folder = FilePath.folder(forDigestByte: byte)
+            for name in try names(inFolder: folder) where FilePath.isPublishedName(folder + "/" + name) {
+                let path = folder + "/" + name
+                guard unlinkat(root.descriptor, path, 0) == 0 || errno == ENOENT else {
+                    throw SystemCallError("unlink", root.path + "/" + path).storeError
+                }
+            }
+        }
+    }
 }

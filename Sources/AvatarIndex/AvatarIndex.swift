@@ -37,6 +37,7 @@ package final class AvatarIndex: Sendable {
     ///
     /// - Parameter isImmutable: the disk cannot be written; the file is read without locks.
     package static func openReadOnly(path: String, isImmutable: Bool) throws -> AvatarIndex {
+        _ = try hasContent(path)
         let index = try AvatarIndex(path: path, writer: nil, isImmutable: isImmutable)
         let status = try index.readers.read { try SchemaStatus(of: $0) }
         try status.requireOurs()
@@ -148,7 +149,7 @@ package final class AvatarIndex: Sendable {
     }
 
     /// SQLite makes its own files durable, but not the name of one that it finds.
-    private static func synchronizeFolder(of path: String) {
+    static func synchronizeFolder(of path: String) {
         let folder = Foundation.open((path as NSString).deletingLastPathComponent, O_RDONLY | O_CLOEXEC)
         // SQLite reports a folder that cannot be opened when it makes its log there.
         guard folder >= 0 else { return }
@@ -160,14 +161,20 @@ package final class AvatarIndex: Sendable {
     ///
     /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`.
     package static func refuseForeignFile(at path: String) throws {
+        guard try hasContent(path) else { return }
+        let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
+        try SchemaStatus(of: connection).requireOurs()
+    }
+
+    /// Whether there is a database at `path` that somebody has written to.
+    private static func hasContent(_ path: String) throws -> Bool {
         var information = stat()
-        guard stat(path, &information) == 0, information.st_size > 0 else { return }
+        guard stat(path, &information) == 0, information.st_size > 0 else { return false }
         // SQLite takes a file of a byte or two for an empty database.
         guard information.st_size >= 100 else {
             throw AvatarStoreError(.damagedIndex, "\(path) is too short for a database; it was left as it is.")
         }
-        let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
-        try SchemaStatus(of: connection).requireOurs()
+        return true
     }
 
     private static func writerConfiguration() -> GRDB.Configuration {

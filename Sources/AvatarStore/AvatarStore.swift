@@ -22,6 +22,8 @@ public final class AvatarStore: Sendable {
     /// `nil` in a store that was opened for reading only.
     private let writable: Writable?
     private let origin: OriginHolder
+    /// Whether the index is new to roots that hold files.
+    private let hasUnlistedFiles: Bool
 
     struct Writable: Sendable {
         let places: StorePlaces
@@ -52,6 +54,8 @@ public final class AvatarStore: Sendable {
         case .readWrite:
             let store = try AvatarStore(configuration, fileSystem)
             await store.writable?.writer.recover(reportingTo: configuration.logger)
+            await store.recoverFromPowerLoss()
+            if store.hasUnlistedFiles { _ = try await store.verify(repair: true, quick: true) }
             return store
         }
     }
@@ -60,10 +64,11 @@ public final class AvatarStore: Sendable {
         let layout = configuration.layout
         // Before a folder is made beside it.
         try AvatarIndex.refuseForeignFile(at: layout.indexPath)
+        try StorePlaces.refuseForeignFiles(layout)
         let places = try StorePlaces(layout, fileMode: configuration.fileMode, fileSystem: fileSystem)
         let index = try AvatarIndex.open(path: layout.indexPath, fileMode: configuration.fileMode)
         let storeID = try index.write { try $0.storeID(orNew: Hexadecimal.random64() + Hexadecimal.random64()) }
-        try places.claim(storeID)
+        hasUnlistedFiles = try places.claim(storeID)
         let accesses = AccessRecorder(clock: configuration.clock)
         let writer = StoreWriter(index: index, places: places, accesses: accesses)
         accesses.onFull { [weak writer, logger = configuration.logger] in
@@ -87,6 +92,7 @@ public final class AvatarStore: Sendable {
         roots = try StoredRoots(layout)
         accesses = AccessRecorder(clock: configuration.clock)
         writable = nil
+        hasUnlistedFiles = false
         origin = OriginHolder(configuration)
     }
 
@@ -95,6 +101,11 @@ public final class AvatarStore: Sendable {
         try await origin.shutdown()
         if let writable { try await writable.writer.close() }
         try index.close()
+    }
+
+    private func recoverFromPowerLoss() async {
+        guard let writer = writable?.writer else { return }
+        await writer.recoverFromPowerLoss(verifier(writer, .lengths), reportingTo: configuration.logger)
     }
 
     /// Whether the store was opened for reading only.

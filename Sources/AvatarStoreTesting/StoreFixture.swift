@@ -13,18 +13,22 @@ public struct StoreFixture: Sendable {
     /// The open store.
     public let store: AvatarStore
 
-    /// Runs `body` with a new store and a new origin, and removes both.
+    /// Runs `body` with a new store and a new origin, makes sure that index and files agree, and removes both.
     ///
+    /// - Parameter endsSound: whether the store has to be sound in the end.
     /// - Parameter configure: changes how the store is opened.
+    /// - Throws: `UnsoundStore` with what a verification found.
     public static func withStore<Result>(
+        endsSound: Bool = true,
         _ configure: (inout AvatarStore.Configuration) -> Void = { _ in },
         _ body: (StoreFixture) async throws -> Result
     ) async throws -> Result {
-        try await withStore(on: LocalFileSystem(), configure, body)
+        try await withStore(on: LocalFileSystem(), endsSound: endsSound, configure, body)
     }
 
     package static func withStore<Result>(
         on fileSystem: any FileSystem,
+        endsSound: Bool = true,
         _ configure: (inout AvatarStore.Configuration) -> Void = { _ in },
         _ body: (StoreFixture) async throws -> Result
     ) async throws -> Result {
@@ -40,11 +44,17 @@ public struct StoreFixture: Sendable {
             let result = try await body(fixture)
             try await store.close()
             try await origin.stop()
+            if endsSound { try await requireSound(configuration) }
             return result
         } catch {
             try await origin.stop()
             throw error
         }
+    }
+
+    private static func requireSound(_ configuration: AvatarStore.Configuration) async throws {
+        let report = try await AvatarStore.verify(configuration)
+        guard report.faults.isEmpty else { throw UnsoundStore(report: report) }
     }
 
     /// Opens the fixture's store once more, as another process would.
@@ -97,4 +107,10 @@ public struct StoreFixture: Sendable {
             // What is left lies in the temporary directory; the test's own result matters more.
         }
     }
+}
+
+/// Index and files of a store do not agree at the end of a test.
+public struct UnsoundStore: Error {
+    /// What the verification found.
+    public let report: VerificationReport
 }

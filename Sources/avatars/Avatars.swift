@@ -25,7 +25,8 @@ struct Avatars: AsyncParsableCommand {
                 name: "Store",
                 subcommands: [
                     ListCommand.self, ShowCommand.self, StatsCommand.self, RemoveCommand.self, MoveCommand.self,
-                    TrimCommand.self, ConfigCommand.self, MigrateCommand.self,
+                    TrimCommand.self, VerifyCommand.self, ConfigCommand.self, MigrateCommand.self,
+                    BackupCommand.self, RestoreCommand.self,
                 ]
             ),
         ]

@@ -206,7 +206,7 @@ struct ReadingTests {
     }
 
     @Test func fileIsLentAlsoWhenItIsRemovedMeanwhile() async throws {
-        try await StoreFixture.withStore { fixture in
+        try await StoreFixture.withStore(endsSound: false) { fixture in
             let image = try await fixture.store.avatar(for: fixture.serve(face, at: "/ada.png"))
 
             let lent = try fixture.store.withFile(for: image.key) { descriptor in

@@ -33,6 +33,24 @@ extension AvatarIndex {
         }
     }
 
+    /// The files at `path`, of which there should be one. Looks at every file of the class.
+    package func files(at path: String, of storageClass: StorageClass) throws -> [IndexedFile] {
+        try readers.read { connection in
+            try connection.rows(
+                Self.indexedFileSQL + "WHERE storage_class = ? AND path = ? ORDER BY id",
+                [.integer(storageClass.code), .text(path)],
+                IndexedFile.init
+            )
+        }
+    }
+
+    /// Whether the file is still published.
+    package func hasFile(id: Int64) throws -> Bool {
+        try readers.read { connection in
+            try connection.firstRow("SELECT 1 FROM file WHERE id = ?", [.integer(id)]) { _ in true } ?? false
+        }
+    }
+
     /// Whether a row names the file at `path`, as published or pending. Strays apart: those are published in a folder
     /// other than that of `digestByte`.
     package func isNamed(_ path: String, in storageClass: StorageClass, digestByte byte: UInt8) throws -> Bool {

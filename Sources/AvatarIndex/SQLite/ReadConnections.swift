@@ -8,7 +8,7 @@ import Synchronization
 final class ReadConnections: Sendable {
     private let slots: [Slot]
     private let path: String
-    private let isImmutable: Bool
+    let isImmutable: Bool
     private let busyTimeoutMilliseconds: Int32
 
     /// Opens one connection now, so that a file that cannot be read is found at once; the others when needed.

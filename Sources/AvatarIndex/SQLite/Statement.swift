@@ -106,6 +106,24 @@ final class Statement {
             return String(decoding: bytes, as: UTF8.self)
         }
 
+        /// All columns, by name.
+        var whole: IndexRow {
+            IndexRow(
+                columns: (0..<sqlite3_column_count(handle)).map { column in
+                    (sqlite3_column_name(handle, column).map { String(cString: $0) } ?? "", value(column))
+                }
+            )
+        }
+
+        private func value(_ column: Int32) -> Value {
+            switch sqlite3_column_type(handle, column) {
+            case SQLITE_NULL: .null
+            case SQLITE_INTEGER: .integer(integer(column))
+            case SQLITE_BLOB: .blob(optionalBlob(column) ?? [])
+            default: .text(text(column))
+            }
+        }
+
         func optionalBlob(_ column: Int32) -> [UInt8]? {
             guard let start = sqlite3_column_blob(handle, column) else { return nil }
             return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))

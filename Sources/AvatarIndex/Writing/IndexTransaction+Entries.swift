@@ -4,6 +4,8 @@ import GRDB
 /// What a transaction needs to know of an entry before it changes it.
 package struct EntryState: Sendable {
     package let id: Int64
+    /// What is fetched; `nil` for an own image.
+    package let sourceURL: String?
     package let storageClass: StorageClass
     package let fileID: Int64?
     package let failure: FailureKind?
@@ -15,16 +17,21 @@ extension IndexTransaction {
     /// The entry for `key` as this transaction sees it.
     package func state(of key: AvatarKey) throws -> EntryState? {
         try fetchRow(
-            "SELECT id, storage_class, file_id, failure, failure_count, checked_ms FROM avatar WHERE key = ?",
+            """
+            SELECT id, CASE WHEN host_id IS NOT NULL THEN coalesce(source_url, key) END, storage_class, file_id, failure,
+                failure_count, checked_ms
+            FROM avatar WHERE key = ?
+            """,
             [key.rawValue]
         ).map {
             EntryState(
                 id: $0[0],
-                storageClass: StorageClass(code: $0[1]),
-                fileID: $0[2],
-                failure: ($0[3] as String?).map(FailureKind.init(rawValue:)),
-                failureCount: $0[4],
-                checked: ($0[5] as Int64?).map(Timestamp.init(milliseconds:))
+                sourceURL: $0[1],
+                storageClass: StorageClass(code: $0[2]),
+                fileID: $0[3],
+                failure: ($0[4] as String?).map(FailureKind.init(rawValue:)),
+                failureCount: $0[5],
+                checked: ($0[6] as Int64?).map(Timestamp.init(milliseconds:))
             )
         }
     }
@@ -105,13 +112,6 @@ extension IndexTransaction {
     /// Removes the entry and its owners. Its file stays, for whoever else uses it.
     package func removeEntry(id: Int64) throws {
         try execute("DELETE FROM avatar WHERE id = ?", [id])
-    }
-
-    /// Removes the entry and its owners, and gives its file if no other entry uses it.
-    package func removeEntry(id: Int64, fileID: Int64?, holder: String) throws -> PendingFile? {
-        try removeEntry(id: id)
-        guard let fileID else { return nil }
-        return try retireFileIfUnused(id: fileID, holder: holder)
     }
 
     /// No request goes to `host` before `time`. What the host said last counts.

@@ -152,6 +152,22 @@ extension IndexTransaction {
         return isUsed ? nil : try retireFile(id: id, absence: nil, holder: holder)
     }
 
+    /// The path of the file if it is a document.
+    package func documentPath(ofFile id: Int64) throws -> String? {
+        try fetchRow("SELECT path FROM file WHERE id = ? AND storage_class = 1", [id]).map { $0[0] }
+    }
+
+    /// The entries that use the file, with what they are fetched from.
+    package func users(ofFile id: Int64) throws -> [(key: AvatarKey, sourceURL: String?)] {
+        try fetchRows(
+            """
+            SELECT key, CASE WHEN host_id IS NOT NULL THEN coalesce(source_url, key) END
+            FROM avatar WHERE file_id = ? ORDER BY id
+            """,
+            [id]
+        ).map { (AvatarKey(stored: $0[0]), $0[1]) }
+    }
+
     /// Walks the files of `caches` from the least recently used on, until `visit` returns false.
     ///
     /// Relies on the index `file_by_last_access`; equal times are ordered by row id.
@@ -172,7 +188,7 @@ extension IndexTransaction {
 }
 
 extension FileRecord {
-    fileprivate init(_ row: Row) {
+    init(_ row: Row) {
         self.init(
             id: row[0],
             storageClass: StorageClass(code: row[1]),

@@ -41,15 +41,4 @@ extension IndexTransaction {
             [storageClass.code]
         )
     }
-
-    /// The entries that use the file, with where they are fetched from.
-    package func users(ofFile id: Int64) throws -> [(key: AvatarKey, sourceURL: String?)] {
-        try fetchRows(
-            """
-            SELECT key, CASE WHEN host_id IS NOT NULL THEN coalesce(source_url, key) END
-            FROM avatar WHERE file_id = ? ORDER BY id
-            """,
-            [id]
-        ).map { (AvatarKey(stored: $0[0]), $0[1]) }
-    }
 }

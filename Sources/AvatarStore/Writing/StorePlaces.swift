@@ -81,10 +81,40 @@ struct StorePlaces: Sendable {
         }
     }
 
+    /// Makes everything on the file systems of both roots, and of the index beside the documents, durable.
+    func synchronizeFileSystems() throws(AvatarStoreError) {
+        try caches.synchronizeFileSystem()
+        try documents.synchronizeFileSystem()
+    }
+
+    /// Before a root becomes a store's: it may hold what looks like a store's files, and nothing else.
+    static func refuseForeignFiles(_ layout: StoreLayout) throws(AvatarStoreError) {
+        for storageClass in StorageClass.allCases {
+            let path = layout.root(of: storageClass)
+            guard !RootMark.exists(ofRoot: path, in: layout.staging(of: storageClass)), Directory.exists(path)
+            else { continue }
+            let files = StoredFiles(root: try Directory.openRoot(path))
+            guard let foreign = try files.firstForeignPath() else { continue }
+            throw AvatarStoreError(
+                .unusableRoot,
+                "\(path) holds \(foreign), which is no file of a store; a store needs a directory of its own."
+            )
+        }
+    }
+
     /// Ties the roots to the store `id`, which is kept beside each root: a root of another store is refused.
-    func claim(_ id: String) throws(AvatarStoreError) {
-        try RootMark(of: caches.root, in: cachesStaging).claim(id)
-        try RootMark(of: documents.root, in: staging).claim(id)
+    ///
+    /// - Returns: whether a root belonged to no store, and holds files all the same.
+    func claim(_ id: String) throws -> Bool {
+        let newRoots = try [(caches.root, cachesStaging), (documents.root, staging)].filter { root, staging in
+            try RootMark(of: root, in: staging).claim(id)
+        }
+        do throws(SystemCallError) {
+            for (root, _) in newRoots { if try !root.names().isEmpty { return true } }
+            return false
+        } catch {
+            throw error.storeError
+        }
     }
 }
 
@@ -94,10 +124,10 @@ struct StoredRoots: Sendable {
     let documents: StoredFiles
 
     /// Opens the roots of `layout` for reading.
-    init(_ layout: StoreLayout) throws(AvatarStoreError) {
+    init(_ layout: StoreLayout, allowsNetwork: Bool = false) throws(AvatarStoreError) {
         self.init(
-            caches: StoredFiles(root: try Directory.openRoot(layout.cachesRoot)),
-            documents: StoredFiles(root: try Directory.openRoot(layout.documentsRoot))
+            caches: StoredFiles(root: try Directory.openRoot(layout.cachesRoot, allowsNetwork: allowsNetwork)),
+            documents: StoredFiles(root: try Directory.openRoot(layout.documentsRoot, allowsNetwork: allowsNetwork))
         )
     }
 

@@ -112,8 +112,7 @@ extension StoreWriter {
             }
             // Only now: one entry's old file may be another's new one.
             for file in surplus.files {
-                let unused = try transaction.retireFileIfUnused(id: file, holder: places.holder.name)
-                if let unused { surplus.pending.append(unused) }
+                surplus.add(try release(file, transaction))
             }
             return (results, surplus.pending)
         }

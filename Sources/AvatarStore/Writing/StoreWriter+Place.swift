@@ -11,6 +11,7 @@ extension StoreWriter {
         _ evictedCount: inout Int
     ) throws -> [Placement?] {
         guard changes.contains(where: { $0.image != nil }) else { return changes.map { _ in nil } }
+        try markChanged()
         try requireFreeSpace(rules.limits)
         try prepareRoom(for: changes.reduce(0) { $0 + $1.cacheBytes }, rules)
         while true {
@@ -61,12 +62,19 @@ extension StoreWriter {
                 placements.append(nil)
                 continue
             }
-            let replaced = try transaction.state(of: change.key)?.fileID
-            var placement = Placement(image: image, replaced: replaced)
+            let state = try transaction.state(of: change.key)
+            var placement = Placement(image: image, replaced: state?.fileID)
+            let label = FileLabel(keys: [change.key.rawValue], originURL: change.sourceURL ?? state?.sourceURL)
+            if image.storageClass == .documents { placement.label = label }
             if let first = placed[placement.content] {
                 if placement.isDurable { placements[first]?.isDurable = true }
+                placements[first]?.label?.add(label)
             } else if let file = try sharedFile(image, transaction, &retired) {
                 placement.shared = file
+                if image.storageClass == .documents {
+                    placement.label = FileLabel(try transaction.users(ofFile: file.id))
+                    placement.label?.add(label)
+                }
             } else {
                 placement.path = FilePath.make(sha256: image.sha256, format: image.image.format)
                 placed[placement.content] = placements.count
@@ -96,9 +104,11 @@ extension StoreWriter {
         for case let placement? in placements {
             let files = places.files(of: placement.image.storageClass)
             if let shared = placement.shared, placement.needsDurableCommit {
+                if let label = placement.label { try files.label(published: shared.path, label) }
                 try files.synchronize(published: shared.path)
             }
             guard let path = placement.path else { continue }
+            if let label = placement.label { try files.label(placement.image, label) }
             if placement.isDurable { try files.synchronize(placement.image) }
             try files.publish(placement.image, as: path, isDurable: placement.isDurable)
         }
@@ -122,6 +132,8 @@ struct Placement {
     var path: String?
     /// The file with the same bytes.
     var shared: FileRecord?
+    /// What a document says of itself.
+    var label: FileLabel?
 
     init(image: StagedImage, replaced: Int64?) {
         self.image = image

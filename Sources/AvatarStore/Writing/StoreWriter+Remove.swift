@@ -23,8 +23,8 @@ extension StoreWriter {
                     continue
                 }
                 counted.rows += 1
-                let file = try transaction.removeEntry(id: state.id, fileID: state.fileID, holder: places.holder.name)
-                if let file { retired.append(file) }
+                try transaction.removeEntry(id: state.id)
+                if let file = try state.fileID.flatMap({ try release($0, transaction) }) { retired.append(file) }
             }
         }
         try unlink(retired)
@@ -42,9 +42,8 @@ extension StoreWriter {
                 _ = try transaction.unlink(contact, from: id)
                 guard try !transaction.hasOwner(id) else { continue }
                 receipt.rows += 1
-                if let file = try transaction.removeEntry(id: id, fileID: fileID, holder: places.holder.name) {
-                    retired.append(file)
-                }
+                try transaction.removeEntry(id: id)
+                if let file = try fileID.flatMap({ try release($0, transaction) }) { retired.append(file) }
             }
         }
         try unlink(retired)

@@ -28,6 +28,8 @@ actor StoreWriter {
     var unlinked: [PendingFile] = []
     /// Whether a sync of this process runs.
     var isSyncing = false
+    /// Whether the index says that files may differ from what is on stable storage.
+    var isMarked = false
 
     private let thread = StoreThread(label: "avatar-store.writer")
 
@@ -63,16 +65,23 @@ actor StoreWriter {
     /// Unlinks files that a committed transaction has made pending.
     ///
     /// All are tried. One that cannot be unlinked stays pending, which counts against the budget; the error is thrown.
+    /// A document is gone for good before its pending row goes: a power loss does not bring it back.
     func unlink(_ files: [PendingFile]) throws {
+        guard !files.isEmpty else { return }
+        try markChanged()
         var failure: AvatarStoreError?
+        var gone: [PendingFile] = []
         for file in files {
             do throws(AvatarStoreError) {
                 try places.files(of: file.storageClass).unlink(file.path)
-                unlinked.append(file)
+                gone.append(file)
             } catch {
                 failure = error
             }
         }
+        let documents = gone.filter { $0.storageClass == .documents }.map(\.path)
+        try places.files(of: .documents).synchronizeFolders(of: documents)
+        unlinked += gone
         if let failure { throw failure }
     }
 
@@ -147,6 +156,7 @@ actor StoreWriter {
     func close() throws {
         try flushAccesses()
         try finishOwnLeftovers()
+        try markClean()
         try places.removeStaging(of: places.holder)
         places.holder.release()
         try index.truncateWAL()

@@ -90,7 +90,8 @@ struct StoreOptions: ParsableArguments {
         return result
     }
 
-    private func configuration(_ access: AvatarStore.Configuration.Access) -> AvatarStore.Configuration {
+    /// How the store is opened.
+    func configuration(_ access: AvatarStore.Configuration.Access) -> AvatarStore.Configuration {
         var configuration = AvatarStore.Configuration(layout: layout)
         configuration.access = access
         if verbose {

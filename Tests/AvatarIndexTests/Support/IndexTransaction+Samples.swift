@@ -84,3 +84,11 @@ extension AvatarKey {
         AvatarKey(stored: text)
     }
 }
+
+extension IndexTransaction {
+    /// Removes the entry and its owners, and gives its file if no other entry uses it.
+    func removeEntry(id: Int64, fileID: Int64?, holder: String) throws -> PendingFile? {
+        try removeEntry(id: id)
+        return try fileID.flatMap { try retireFileIfUnused(id: $0, holder: holder) }
+    }
+}

@@ -1,0 +1,39 @@
+import AvatarCore
+import Foundation
+
+/// Puts a new index in the place of one that is damaged or lost.
+extension AvatarIndex {
+    /// Renames the index at `path`, with its log, to `index.sqlite.damaged-TIME`. What is not there needs no renaming.
+    package static func setAside(at path: String) throws {
+        let formatter = ISO8601DateFormatter()
+        formatter.formatOptions = [.withYear, .withMonth, .withDay, .withTime, .withTimeZone]
+        let target = path + ".damaged-" + formatter.string(from: Date())
+        for suffix in ["", "-wal", "-shm"] {
+            guard rename(path + suffix, target + suffix) == 0 || errno == ENOENT else {
+                throw AvatarStoreError(
+                    .storage,
+                    "The damaged index \(path + suffix) could not be renamed (\(String(cString: strerror(errno)))).",
+                    failure: .storage
+                )
+            }
+        }
+        synchronizeFolder(of: path)
+    }
+
+    /// Puts an empty index of the store `storeID` at `path`, durably.
+    ///
+    /// It is made under another name first: whoever opens the store meanwhile finds no index, or a whole one.
+    /// - Throws: `busy` if there is one already.
+    package static func putInPlace(at path: String, fileMode: UInt32, storeID: String) throws {
+        let temporary = path + "-new-\(UUID().uuidString)"
+        defer { for suffix in ["", "-wal", "-shm"] { unlink(temporary + suffix) } }
+        let index = try AvatarIndex.open(path: temporary, fileMode: fileMode)
+        _ = try index.write(.power) { try $0.storeID(orNew: storeID) }
+        try index.truncateWAL()
+        try index.close()
+        guard link(temporary, path) == 0 else {
+            throw AvatarStoreError(.busy, "Another process made \(path) meanwhile; try again.")
+        }
+        synchronizeFolder(of: path)
+    }
+}

@@ -1,0 +1,51 @@
+import AvatarCore
+import AvatarFiles
+
+/// What dead processes may have left in the staging folders.
+struct StagingLeftovers: Sendable {
+    /// The folder of a holder that has no lock file: nobody alive has it, and nobody looks for it.
+    struct Folder: Hashable, Sendable {
+        let holder: String
+        let path: String
+    }
+
+    private let layout: StoreLayout
+
+    init(_ layout: StoreLayout) {
+        self.layout = layout
+    }
+
+    /// Whether the holder `name` is alive.
+    func isAlive(_ name: String) throws -> Bool {
+        try Holder.isAlive(name, in: try Directory.openRoot(layout.staging(of: .documents)))
+    }
+
+    /// The staging folders that no lock file belongs to.
+    func abandonedFolders() throws -> [Folder] {
+        let places = Set(StorageClass.allCases.map(layout.staging(of:))).sorted()
+        let folders = try places.flatMap { place in
+            try names(in: place).filter(Holder.isName).map { Folder(holder: $0, path: place + "/" + $0) }
+        }
+        // Read after the folders: whoever makes a folder has its lock file before.
+        let held = Set(try holders())
+        return folders.filter { !held.contains($0.holder) }
+    }
+
+    private func holders() throws -> [String] {
+        do throws(SystemCallError) {
+            return try Holder.names(in: Directory(opening: layout.staging(of: .documents)))
+        } catch {
+            if error.isMissing { return [] }
+            throw error.storeError
+        }
+    }
+
+    private func names(in place: String) throws -> [String] {
+        do throws(SystemCallError) {
+            return try Directory(opening: place).names()
+        } catch {
+            if error.isMissing { return [] }
+            throw error.storeError
+        }
+    }
+}

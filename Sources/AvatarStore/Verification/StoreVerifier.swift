@@ -1,0 +1,199 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+
+/// Compares index and files, one of the 256 folders at a time: first each row with its file, then each file with the
+/// rows.
+///
+/// Others may be at work meanwhile. A published name is never used again and a file is unlinked only after its row is
+/// gone, so what looks wrong is looked at once more: a fault is a row that is still there after its file was not, and a
+/// file that is still there after no row named it.
+actor StoreVerifier {
+    /// How closely it looks.
+    enum Depth {
+        /// Names and lengths: what a power loss may have changed.
+        case lengths
+        /// The database and the totals too.
+        case quick
+        /// The bytes too.
+        case full
+    }
+
+    private let index: AvatarIndex
+    private let roots: StoredRoots
+    private let staging: StagingLeftovers
+    /// Repairs what is found; `nil`: nothing is repaired.
+    private let writer: StoreWriter?
+    private let depth: Depth
+    private var report = VerificationReport()
+    private var found: [Finding] = []
+    /// Published paths that do not lie in the folder of their digest.
+    private var strayPaths: [StorageClass: Set<String>] = [:]
+
+    private let thread = StoreThread(label: "avatar-store.verifier")
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        thread.asUnownedSerialExecutor()
+    }
+
+    /// How many findings are repaired in one transaction.
+    private static let batchSize = 128
+
+    init(index: AvatarIndex, roots: StoredRoots, staging: StagingLeftovers, writer: StoreWriter?, depth: Depth) {
+        self.index = index
+        self.roots = roots
+        self.staging = staging
+        self.writer = writer
+        self.depth = depth
+    }
+
+    /// - Throws: `damagedIndex`, without having looked at a file; another error of the index or the disk.
+    func run() async throws -> VerificationReport {
+        if depth != .lengths, let damage = try index.damage(isQuick: depth == .quick) {
+            throw AvatarStoreError(.damagedIndex, "The index is damaged: \(damage).")
+        }
+        try await lookAtUnfinishedWork()
+        for storageClass in StorageClass.allCases { try await checkRows(of: storageClass) }
+        for storageClass in StorageClass.allCases { try await searchOrphans(in: storageClass) }
+        try await settle()
+        if depth != .lengths {
+            for storageClass in StorageClass.allCases where try !index.isTotalRight(of: storageClass) {
+                found.append(.total(storageClass))
+            }
+            try await settle()
+        }
+        return report
+    }
+
+    // MARK: Unfinished work
+
+    private func lookAtUnfinishedWork() async throws {
+        try await writer?.finishDeadHolders()
+        let pending = try index.pendingFiles()
+        report.pending = pending.count
+        for folder in try staging.abandonedFolders() { found.append(.abandonedFolder(folder)) }
+        // Whoever repairs has just finished what could be finished.
+        guard writer != nil else { return }
+        for file in pending where try !staging.isAlive(file.holder) {
+            found.append(.unfinished(file))
+        }
+    }
+
+    // MARK: Rows
+
+    private func checkRows(of storageClass: StorageClass) async throws {
+        let strays = try index.strayFiles(of: storageClass)
+        strayPaths[storageClass] = Set(strays.map(\.file.path))
+        for stray in strays {
+            try check(stray, among: index.files(at: stray.file.path, of: storageClass))
+        }
+        for byte in UInt8.min...UInt8.max {
+            let files = try index.files(of: storageClass, digestByte: byte)
+            let paths = Dictionary(grouping: files, by: \.file.path)
+            for file in files where !isStray(file.file) {
+                try check(file, among: paths[file.file.path] ?? [])
+            }
+            try Task.checkCancellation()
+            if found.count >= Self.batchSize { try await settle() }
+        }
+        try await settle()
+    }
+
+    private func isStray(_ file: FileRecord) -> Bool {
+        strayPaths[file.storageClass]?.contains(file.path) ?? false
+    }
+
+    private func check(_ file: IndexedFile, among namesakes: [IndexedFile]) throws {
+        report.checked += 1
+        guard let fault = try fault(of: file, among: namesakes), try index.hasFile(id: file.file.id) else { return }
+        found.append(.file(file, fault))
+    }
+
+    private func fault(of file: IndexedFile, among namesakes: [IndexedFile]) throws -> VerificationFault.Kind? {
+        let files = roots.files(of: file.file.storageClass)
+        let bytes: Int
+        switch try files.look(at: file.file.path) {
+        case .somethingElse: return .outsideRoot
+        case .nothing: return .missing
+        case .file(let count): bytes = count
+        }
+        if namesakes.count > 1 {
+            // At most one of them can be right.
+            let digest = try files.digest(of: file.file.path)
+            if file.sha256 != digest { return .duplicatePath }
+        }
+        if bytes != file.file.sizeBytes { return .wrongSize }
+        if !file.isUsed { return .orphan }
+        guard depth == .full else { return nil }
+        guard let digest = try files.digest(of: file.file.path) else { return .missing }
+        return digest == file.sha256 ? nil : .wrongDigest
+    }
+
+    // MARK: Orphans
+
+    private func searchOrphans(in storageClass: StorageClass) async throws {
+        let files = roots.files(of: storageClass)
+        for path in try files.pathsOutsideFolders() { try lookForRow(of: path, in: storageClass, digestByte: 0) }
+        for byte in UInt8.min...UInt8.max {
+            let folder = FilePath.folder(forDigestByte: byte)
+            let names = try files.names(inFolder: folder)
+            guard !names.isEmpty else { continue }
+            let known = Set(try index.files(of: storageClass, digestByte: byte).map(\.file.path))
+            for name in names where !known.contains(folder + "/" + name) {
+                try lookForRow(of: folder + "/" + name, in: storageClass, digestByte: byte)
+            }
+            try Task.checkCancellation()
+            if found.count >= Self.batchSize { try await settle() }
+        }
+    }
+
+    private func lookForRow(of path: String, in storageClass: StorageClass, digestByte: UInt8) throws {
+        guard strayPaths[storageClass]?.contains(path) != true,
+            try !index.isNamed(path, in: storageClass, digestByte: digestByte),
+            try roots.files(of: storageClass).look(at: path) != .nothing
+        else { return }
+        found.append(.orphan(path, storageClass, digestByte: digestByte))
+    }
+
+    // MARK: Findings
+
+    /// Repairs what was found, if that was asked for, and reports it.
+    private func settle() async throws {
+        let findings = found
+        found = []
+        guard !findings.isEmpty else { return }
+        let faults = try findings.map(fault)
+        let repaired = try await writer?.repair(findings) ?? findings.map { _ in false }
+        for (fault, isRepaired) in zip(faults, repaired) { report.add(fault, isRepaired: isRepaired) }
+    }
+
+    private func fault(for finding: Finding) throws -> VerificationFault {
+        switch finding {
+        case .file(let file, let kind):
+            let path = roots.files(of: file.file.storageClass).path(of: file.file)
+            return VerificationFault(kind, path: path, key: try index.keys(usingFile: file.file.id).first)
+        case .orphan(let path, let storageClass, _):
+            return VerificationFault(.orphan, path: roots.files(of: storageClass).root.path + "/" + path)
+        case .total(let storageClass):
+            return VerificationFault(.wrongTotal, path: roots.files(of: storageClass).root.path)
+        case .unfinished(let file):
+            let root = roots.files(of: file.storageClass).root.path
+            return VerificationFault(.unfinished, path: root + "/" + file.path)
+        case .abandonedFolder(let folder):
+            return VerificationFault(.unfinished, path: folder.path)
+        }
+    }
+}
+
+/// Something wrong, with what a repair needs to know.
+enum Finding: Sendable {
+    /// A row whose file is not what it says.
+    case file(IndexedFile, VerificationFault.Kind)
+    /// A file without a row; `digestByte` belongs to its folder.
+    case orphan(String, StorageClass, digestByte: UInt8)
+    case total(StorageClass)
+    /// A pending file of a dead process.
+    case unfinished(PendingFile)
+    /// A staging folder whose holder has no lock file.
+    case abandonedFolder(StagingLeftovers.Folder)
+}

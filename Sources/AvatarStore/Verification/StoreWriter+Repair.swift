@@ -1,0 +1,183 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+
+/// Brings index and files back into agreement, in small transactions beside other writers.
+///
+/// Nothing that could be the last good copy is unlinked: a damaged document keeps a name in the folder `set-aside`, and
+/// so does one that says of itself nothing that would allow to list it again. What lies in `caches` can be fetched again.
+extension StoreWriter {
+    /// - Returns: which of the findings were repaired.
+    func repair(_ findings: [Finding]) throws -> [Bool] {
+        try repairRows(findings)
+        return try findings.map { finding in
+            do {
+                return try repairAlone(finding)
+            } catch let error as AvatarStoreError where error.underlying is SystemCallError {
+                // What the system refuses for one file says nothing of the next.
+                return false
+            }
+        }
+    }
+
+    /// Rows whose file is not what they say lose it, all in one transaction. Entries stay, and are fetched again.
+    private func repairRows(_ findings: [Finding]) throws {
+        for case .file(let file, let kind) in findings where file.file.storageClass == .documents {
+            if [.wrongSize, .wrongDigest, .orphan].contains(kind) {
+                _ = try places.files(of: .documents).setAside(file.file.path)
+            }
+        }
+        var retired: [PendingFile] = []
+        try write(.power) { transaction in
+            for case .file(let file, let kind) in findings {
+                switch kind {
+                case .duplicatePath, .outsideRoot:
+                    try transaction.forgetFile(id: file.file.id)
+                default:
+                    let id = file.file.id
+                    let pending = try transaction.retireFile(id: id, absence: .missing, holder: places.holder.name)
+                    if let pending { retired.append(pending) }
+                }
+            }
+        }
+        try unlink(retired)
+        try settle()
+    }
+
+    private func repairAlone(_ finding: Finding) throws -> Bool {
+        switch finding {
+        case .file:
+            return true
+        case .orphan(let path, .documents, let digestByte):
+            return try adoptOrSetAside(path, digestByte: digestByte)
+        case .orphan(let path, .caches, let digestByte):
+            try unlinkOrphan(path, in: .caches, digestByte: digestByte)
+            return true
+        case .total(let storageClass):
+            try write { try $0.recountTotal(of: storageClass) }
+            return true
+        case .abandonedFolder(let folder):
+            guard let dead = try places.takeOver(folder.holder) else { return false }
+            try places.removeStaging(of: dead)
+            dead.release()
+            return true
+        case .unfinished:
+            return false
+        }
+    }
+
+    /// Unlinks a file that no row names.
+    private func unlinkOrphan(_ path: String, in storageClass: StorageClass, digestByte: UInt8) throws {
+        guard try write(.process, { try !$0.isNamed(path, in: storageClass, digestByte: digestByte) }) else { return }
+        try markChanged()
+        try places.files(of: storageClass).unlink(path)
+        if storageClass == .documents { try places.files(of: .documents).synchronizeFolders(of: [path]) }
+    }
+
+    // MARK: Documents without a row
+
+    /// Lists a document again for the images that it says it is stored for, as far as those have no file; one that is
+    /// not needed for any of them is an older copy and goes.
+    private func adoptOrSetAside(_ path: String, digestByte: UInt8) throws -> Bool {
+        guard let document = try describe(path) else {
+            guard try places.files(of: .documents).setAside(path) != nil else { return true }
+            try unlinkOrphan(path, in: .documents, digestByte: digestByte)
+            return true
+        }
+        try places.files(of: .documents).synchronize(published: path)
+        let isListed = try write(.power) { transaction in
+            if try transaction.isNamed(path, in: .documents, digestByte: digestByte) { return true }
+            return try adopt(document, transaction)
+        }
+        if !isListed { try unlinkOrphan(path, in: .documents, digestByte: digestByte) }
+        return true
+    }
+
+    /// What a document is and says of itself; `nil` for what is none of ours, or damaged.
+    private func describe(_ path: String) throws -> UnlistedDocument? {
+        let files = places.stored.documents
+        guard FilePath.isPublishedName(path), try files.look(at: path) != .somethingElse,
+            let label = try files.label(of: path), let digest = try files.digest(of: path),
+            FilePath.matches(path, sha256: digest)
+        else { return nil }
+        // It was inspected when it was stored, under the limits of that time.
+        let inspector = ImageInspector(maximumPixels: .max, allowsSVG: true)
+        return try files.withSource(at: path) { source in
+            do {
+                let image = try inspector.inspect(source)
+                return UnlistedDocument(
+                    path: path,
+                    sizeBytes: source.byteCount,
+                    sha256: digest,
+                    image: image,
+                    label: label
+                )
+            } catch is ImageRejection {
+                return nil
+            }
+        } ?? nil
+    }
+
+    /// - Returns: whether a row names the document's path now.
+    private func adopt(_ document: UnlistedDocument, _ transaction: IndexTransaction) throws -> Bool {
+        let keys = document.label.keys.map(AvatarKey.init(stored:))
+        let takers = try keys.map { ($0, try transaction.state(of: $0)) }.filter { $0.1?.fileID == nil }
+        guard !takers.isEmpty else { return false }
+        let published = try transaction.file(withDigest: document.sha256, in: .documents)
+        let file =
+            try published?.id
+            ?? transaction.insertFile(
+                document.record,
+                sha256: document.sha256,
+                lastAccessMicroseconds: accesses.nextTime()
+            )
+        for (key, state) in takers {
+            let id = try state?.id ?? insertEntry(key, from: document.label.originURL, transaction)
+            try transaction.setFile(file, storageClass: .documents, of: id)
+        }
+        return published == nil
+    }
+
+    /// An entry for a document that the index did not know. What was known of its freshness is lost, so it is due.
+    private func insertEntry(
+        _ key: AvatarKey,
+        from originURL: String?,
+        _ transaction: IndexTransaction
+    ) throws -> Int64 {
+        let source = key.isOwnImage ? nil : key.isURL ? key.rawValue : originURL
+        let host = source.flatMap { AvatarKey(stored: $0).host?.description }
+        let id = try transaction.insertEntry(
+            key,
+            sourceURL: host == nil ? nil : source,
+            host: host,
+            storageClass: .documents
+        )
+        if host != nil {
+            var validation = ValidationRecord()
+            validation.nextCheck = Timestamp(milliseconds: 0)
+            try transaction.setValidation(validation, of: id)
+        }
+        return id
+    }
+}
+
+/// A sound document of ours that no row names.
+private struct UnlistedDocument {
+    let path: String
+    let sizeBytes: Int
+    let sha256: [UInt8]
+    let image: ImageDescription
+    let label: FileLabel
+
+    var record: FileRecord {
+        FileRecord(
+            id: 0,
+            storageClass: .documents,
+            path: path,
+            sizeBytes: sizeBytes,
+            mediaType: image.format.mediaType,
+            width: image.width,
+            height: image.height
+        )
+    }
+}

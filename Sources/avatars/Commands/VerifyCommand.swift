@@ -1,0 +1,81 @@
+import ArgumentParser
+import AvatarStore
+
+/// `avatars verify`: compares index and files, and brings them into agreement.
+struct VerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Compares the index with the files, and repairs what does not agree.",
+        usage: "avatars verify [--repair] [--quick] [--dry-run] [<options>]",
+        discussion: """
+            Others may use the store meanwhile. Without --repair nothing is changed. A repair removes the last good copy \
+            of nothing: damaged and unknown documents are kept in the folder set-aside, a damaged index beside the new \
+            one. An image whose file is lost is fetched again by the next sync or read.
+
+            Exit code 1: there are faults, or some that could not be repaired.
+
+            Example: avatars verify --repair
+            """
+    )
+
+    @Flag(help: "Repair what is found.")
+    var repair = false
+
+    @Flag(help: "Compare lengths only; do not read the files.")
+    var quick = false
+
+    @Flag(help: "With --repair: change nothing; say what would be repaired.")
+    var dryRun = false
+
+    @OptionGroup(title: "Everywhere") var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let report = try await AvatarStore.verify(
+            store.configuration(.readOnly),
+            repair: repair && !dryRun,
+            quick: quick
+        )
+        try Console.output.write(output.json ? json(report).line : text(report))
+        if !report.isSound { throw ExitCode.someFailed }
+    }
+
+    private func json(_ report: VerificationReport) -> JSON {
+        .object([
+            "checked": JSON(report.checked),
+            "pending": JSON(report.pending),
+            "faults": .array(
+                report.faults.map { fault in
+                    .object([
+                        "kind": JSON(fault.kind.rawValue), "path": JSON(fault.path), "key": JSON(fault.key?.rawValue),
+                    ])
+                }
+            ),
+            "faultCount": JSON(report.faultCount),
+            "repaired": JSON(report.repaired),
+        ])
+    }
+
+    private func text(_ report: VerificationReport) -> String {
+        var table = Table(.left("FAULT"), .left("PATH"), .left("KEY"))
+        let rows = report.faults.map { fault in
+            [
+                Table.Cell(fault.kind.rawValue, .red), Table.Cell(fault.path ?? ""),
+                Table.Cell(fault.key?.description ?? ""),
+            ]
+        }
+        table.fit(rows)
+        let listed = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined() + "\n"
+        let unlisted = report.faultCount - report.faults.count
+        let more = unlisted > 0 ? "… and \(Wording.count(unlisted, "more fault")).\n" : ""
+        return listed + more + summary(report) + "\n"
+    }
+
+    private func summary(_ report: VerificationReport) -> String {
+        let checked = Wording.count(report.checked, "file") + " checked"
+        let pending = report.pending > 0 ? ", \(report.pending) pending" : ""
+        guard report.faultCount > 0 else { return "\(checked)\(pending): no faults." }
+        let repaired = repair && !dryRun ? ", \(report.repaired) repaired" : ""
+        return "\(checked)\(pending): \(Wording.count(report.faultCount, "fault"))\(repaired)."
+    }
+}

@@ -1,0 +1,71 @@
+import AvatarStore
+import AvatarStoreTesting
+import Foundation
+import GRDB
+import Testing
+
+/// Ways to damage a store from outside.
+extension StoreFixture {
+    /// Runs `sql` on the index, past the store and past what protects published rows.
+    func changeIndex(_ sql: String) throws {
+        let database = try DatabaseQueue(path: store.configuration.layout.indexPath)
+        try database.writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA foreign_keys = OFF; DROP TRIGGER IF EXISTS file_is_immutable; " + sql)
+        }
+        try database.close()
+    }
+
+    /// The first value of `sql`, of the fixture's index or of another.
+    func indexText(_ sql: String, at path: String? = nil) throws -> String? {
+        let database = try DatabaseQueue(path: path ?? store.configuration.layout.indexPath)
+        defer { #expect(throws: Never.self) { try database.close() } }
+        return try database.read { try String.fetchOne($0, sql: sql) }
+    }
+
+    /// The absolute path of the stored file of `key`.
+    func path(of key: AvatarKey) throws -> String {
+        try #require(try store.localFile(for: key, recordsAccess: false))
+    }
+
+    func path(in storageClass: StorageClass, _ path: String) -> String {
+        store.configuration.layout.root(of: storageClass) + "/" + path
+    }
+
+    /// Writes `bytes` to a file, and makes its folder.
+    func write(_ bytes: [UInt8], to path: String) throws {
+        let url = URL(filePath: path)
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(bytes).write(to: url)
+    }
+
+    /// What was set aside.
+    var setAside: [String] {
+        (FileManager.default.enumerator(atPath: directory + "/set-aside")?.allObjects as? [String]) ?? []
+    }
+
+    /// What a verification finds, by another process that may change nothing.
+    func faults(quick: Bool = false) async throws -> [VerificationFault.Kind] {
+        var configuration = store.configuration
+        configuration.access = .readOnly
+        return try await AvatarStore.verify(configuration, quick: quick).faults.map(\.kind)
+    }
+
+    /// Repairs, and makes sure that a second repair has nothing left to do.
+    @discardableResult
+    func repair() async throws -> VerificationReport {
+        let report = try await store.verify(repair: true)
+        #expect(report.repaired == report.faultCount)
+        let again = try await store.verify(repair: true)
+        #expect(again.faults == [])
+        return report
+    }
+}
+
+extension [UInt8] {
+    /// The bytes with one bit changed in their middle.
+    var withFlippedBit: [UInt8] {
+        var bytes = self
+        bytes[bytes.count / 2] ^= 1
+        return bytes
+    }
+}

@@ -17,10 +17,21 @@ package struct RunningProgram: Sendable {
             ended.yield(process.terminationStatus * (process.terminationReason == .exit ? 1 : -1))
             ended.finish()
         }
-        try process.run()
+        try Self.withAllSignals { try process.run() }
         self.output = output
         self.statuses = statuses
         identifier = process.processIdentifier
+    }
+
+    /// A program inherits what its parent's thread blocks, and worker threads block nearly everything: a shell would never
+    /// hear that its children ended.
+    private static func withAllSignals(_ body: () throws -> Void) rethrows {
+        var none = sigset_t()
+        var blocked = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &blocked)
+        defer { pthread_sigmask(SIG_SETMASK, &blocked, nil) }
+        try body()
     }
 
     /// Sends it a signal.

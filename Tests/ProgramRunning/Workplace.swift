@@ -18,7 +18,7 @@ package final class Workplace: Sendable {
 
     deinit {
         // What cannot be removed lies in the system's folder for temporary files, which empties itself.
-        try? FileManager.default.removeItem(atPath: path + "/..")
+        try? FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent)
     }
 
     // MARK: Files
@@ -80,14 +80,14 @@ package final class Workplace: Sendable {
         try start(program, arguments, pipe, [:])
     }
 
-    /// Starts another program, which may start `avatars` in its turn.
+    /// Starts another program, which finds `avatars` as `$AVATARS`.
     package func start(tool: String, _ arguments: [String]) throws -> RunningProgram {
-        try start(tool, arguments, FileHandle.nullDevice, [:])
+        try start(tool, arguments, FileHandle.nullDevice, ["AVATARS": program])
     }
 
     /// Runs a shell script, which finds the program as `$AVATARS`.
     package func shell(_ script: String) async throws -> Run {
-        try await start("/bin/sh", ["-c", script], FileHandle.nullDevice, ["AVATARS": program]).end()
+        try await start(tool: "/bin/sh", ["-c", script]).end()
     }
 
     /// Runs `avatars` as somebody who may read the directory and not write it.

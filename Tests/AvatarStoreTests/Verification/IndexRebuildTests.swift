@@ -62,7 +62,7 @@ struct IndexRebuildTests {
     @Test("a directory with somebody's own files is no place for a store")
     func foreignFiles() async throws {
         let directory = NSTemporaryDirectory() + "avatar-store-" + UUID().uuidString
-        defer { try? FileManager.default.removeItem(atPath: directory) }
+        defer { remove(directory) }
         try FileManager.default.createDirectory(atPath: directory + "/documents", withIntermediateDirectories: true)
         try Data("text".utf8).write(to: URL(filePath: directory + "/documents/letter.txt"))
 
@@ -89,8 +89,8 @@ struct IndexRebuildTests {
             let held = open(staging + lock, O_RDWR | O_CREAT, 0o600)
             #expect(flock(held, LOCK_EX) == 0)
             defer { close(held) }
-            try Data("no database at all, and longer than a header of one hundred bytes, to be sure of that\n\n\n\n\n\n\n".utf8)
-                .write(to: URL(filePath: path))
+            let text = String(repeating: "no database at all\n", count: 20)
+            try Data(text.utf8).write(to: URL(filePath: path))
 
             await #expect {
                 try await AvatarStore.verify(configuration, repair: true)
@@ -101,12 +101,14 @@ struct IndexRebuildTests {
         }
     }
 
-    // MARK: -
+    private func remove(_ directory: String) {
+        #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: directory) }
+    }
 
     /// A store with two documents and a cached image, closed.
     private func withClosedStore(_ body: (AvatarStore.Configuration) async throws -> Void) async throws {
         let directory = NSTemporaryDirectory() + "avatar-store-" + UUID().uuidString
-        defer { try? FileManager.default.removeItem(atPath: directory) }
+        defer { remove(directory) }
         let store = try await AvatarStore.open(directory: directory)
         try await store.save(face, named: "me")
         try await store.save(otherFace, named: "a/b\u{301} \"quoted\"\nsecond line")
@@ -125,7 +127,8 @@ struct IndexRebuildTests {
             #expect(image?.bytes == SampleImage.gif(seed: UInt64(number)))
         }
         #expect(try store.statistics().cachesBytes == 0)
-        #expect(try FileManager.default.subpathsOfDirectory(atPath: configuration.layout.cachesRoot).allSatisfy { !$0.contains("/") })
+        let cached = try FileManager.default.subpathsOfDirectory(atPath: configuration.layout.cachesRoot)
+        #expect(cached.allSatisfy { !$0.contains("/") })
         let report = try await store.verify()
         #expect(report.faults == [])
         try await store.close()
@@ -136,7 +139,7 @@ extension IndexRebuildTests.Damage {
     func apply(to bytes: [UInt8]) throws -> [UInt8] {
         var bytes = bytes
         switch self {
-        case .noDatabase: return Array("This is a letter to a friend, not a database.\n".utf8) + Array(repeating: 65, count: 500)
+        case .noDatabase: return Array(String(repeating: "This is a letter, not a database.\n", count: 20).utf8)
         case .tooShort: return [83]
         case .empty: return []
         case .cutShort: return Array(bytes.prefix(bytes.count / 2 / 4096 * 4096 + 100))

@@ -9,7 +9,10 @@ struct OrphanTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let otherFace = SampleImage.png(seed: 2, byteCount: 5000)
 
-    @Test("what nobody lists in caches goes", arguments: ["ab/cdef01-0123456789abcdef.png", "left.tmp", "deep/er/x.png"])
+    @Test(
+        "what nobody lists in caches goes",
+        arguments: ["ab/cdef01-0123456789abcdef.png", "left.tmp", "deep/er/x.png"]
+    )
     func caches(_ path: String) async throws {
         try await StoreFixture.withStore { fixture in
             try fixture.write(face, to: fixture.path(in: .caches, path))

@@ -40,7 +40,10 @@ struct RowFaultTests {
         }
     }
 
-    @Test("a cached image with other bytes goes; a document with other bytes is set aside", arguments: StorageClass.allCases)
+    @Test(
+        "a cached image with other bytes goes; a document with other bytes is set aside",
+        arguments: StorageClass.allCases
+    )
     func wrongDigest(_ storageClass: StorageClass) async throws {
         try await StoreFixture.withStore { fixture in
             let key = try await fixture.store.save(face, named: "me", in: storageClass)

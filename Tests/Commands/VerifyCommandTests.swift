@@ -1,0 +1,101 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+/// `avatars verify`.
+@Suite struct VerifyCommandTests {
+    private let face = SampleImage.png(seed: 1, byteCount: 4000)
+
+    /// A store with a document and an image in `caches`.
+    private func withStore(_ body: (Workplace) async throws -> Void) async throws {
+        let workplace = try Workplace()
+        try workplace.write("face.png", face)
+        try workplace.write("other.png", SampleImage.png(seed: 2, byteCount: 5000))
+        try await workplace.run("save", "face.png", "--name", "me").requireSuccess()
+        try await workplace.run("save", "other.png", "--name", "cached", "--class", "caches").requireSuccess()
+        try await body(workplace)
+    }
+
+    @Test func soundStoreHasNoFaults() async throws {
+        try await withStore { workplace in
+            let json = try await workplace.run("verify", "--json")
+            let text = try await workplace.run("verify", "--quick")
+
+            #expect(json.status == 0)
+            let report = try json.object
+            #expect(report.names == ["checked", "pending", "faults", "faultCount", "repaired"])
+            #expect(report.number("checked") == 2)
+            #expect(text.status == 0)
+            #expect(text.text == "2 files checked: no faults.\n")
+        }
+    }
+
+    @Test func faultsAreNamedAndRepairedOnce() async throws {
+        try await withStore { workplace in
+            let path = try await workplace.run("path", "name:me").lines[0]
+            try FileManager.default.removeItem(atPath: path)
+
+            let found = try await workplace.run("verify", "--json")
+            let preview = try await workplace.run("verify", "--repair", "--dry-run")
+            let repaired = try await workplace.run("verify", "--repair", "--json")
+            let again = try await workplace.run("verify", "--repair", "--json")
+
+            #expect(found.status == 1)
+            #expect(found.text.contains("\"kind\":\"missing\""))
+            #expect(found.text.contains("\"key\":\"name:me\""))
+            #expect(found.text.contains(path.replacing("/", with: "\\/")) || found.text.contains(path))
+            #expect(preview.status == 1)
+            #expect(preview.text.hasSuffix("2 files checked: 1 fault.\n"))
+            #expect(repaired.status == 0)
+            #expect(try repaired.object.number("repaired") == 1)
+            #expect(again.status == 0)
+            #expect(try again.object.number("faultCount") == 0)
+        }
+    }
+
+    @Test func damagedIndexIsReportedByVerifyAloneAndMadeAnew() async throws {
+        try await withStore { workplace in
+            try workplace.write("store/index.sqlite", String(repeating: "no database\n", count: 100))
+
+            let list = try await workplace.run("list")
+            let found = try await workplace.run("verify", "--json")
+            let repaired = try await workplace.run("verify", "--repair", "--json")
+            let image = try await workplace.run("get", "name:me")
+
+            #expect(list.status == 2)
+            #expect(found.status == 1)
+            #expect(found.text.contains("damagedIndex"))
+            #expect(repaired.status == 0)
+            #expect(image.bytes == face)
+            let kept = try FileManager.default.contentsOfDirectory(atPath: workplace.path("store"))
+            #expect(kept.contains { $0.hasPrefix("index.sqlite.damaged-") })
+        }
+    }
+
+    /// The fields of the header of a database (https://www.sqlite.org/fileformat2.html#the_database_header).
+    @Test(
+        "another program's database and a newer index are left alone",
+        arguments: ["user_version": 60, "application_id": 68]
+    )
+    func somebodyElses(field: String, offset: Int) async throws {
+        try await withStore { workplace in
+            var bytes = try workplace.read("store/index.sqlite")
+            bytes.replaceSubrange(offset..<offset + 4, with: [0x11, 0x22, 0x33, 0x44])
+            try workplace.write("store/index.sqlite", bytes)
+
+            for arguments in [["verify"], ["verify", "--repair"]] {
+                let run = try await workplace.start(arguments).end()
+                #expect(run.status == 2)
+            }
+
+            #expect(try workplace.read("store/index.sqlite") == bytes)
+        }
+    }
+
+    @Test func thereMustBeAStore() async throws {
+        let workplace = try Workplace()
+        let run = try await workplace.run("verify")
+        #expect(run.status == 2)
+        #expect(try workplace.names == [])
+    }
+}

@@ -22,6 +22,13 @@ package protocol FileSystem: Sendable {
         to target: String,
         in targetDirectory: Int32
     ) throws(SystemCallError)
+    /// `linkat`: a second name for the same file. A symbolic link is not followed.
+    func link(
+        _ source: String,
+        in sourceDirectory: Int32,
+        to target: String,
+        in targetDirectory: Int32
+    ) throws(SystemCallError)
     /// `unlinkat`.
     func unlink(_ path: String, in directory: Int32) throws(SystemCallError)
     /// `mkdirat`; false if it is there already.
@@ -80,6 +87,17 @@ package struct LocalFileSystem: FileSystem {
     ) throws(SystemCallError) {
         guard renameat(sourceDirectory, source, targetDirectory, target) == 0 else {
             throw SystemCallError("rename", target)
+        }
+    }
+
+    package func link(
+        _ source: String,
+        in sourceDirectory: Int32,
+        to target: String,
+        in targetDirectory: Int32
+    ) throws(SystemCallError) {
+        guard linkat(sourceDirectory, source, targetDirectory, target, 0) == 0 else {
+            throw SystemCallError("link", target)
         }
     }
 

@@ -5,13 +5,18 @@ import Foundation
 /// Opens an index of which nothing may be changed, also on a disk that cannot be written.
 enum ReadOnlyIndex {
     static func open(_ layout: StoreLayout) throws -> AvatarIndex {
+        try read(layout) { try AvatarIndex.openReadOnly(path: layout.indexPath, isImmutable: $0) }
+    }
+
+    /// Runs `body`, and once more with the index taken as immutable if it lies on such a disk.
+    static func read<Result>(_ layout: StoreLayout, _ body: (_ isImmutable: Bool) throws -> Result) throws -> Result {
         do {
-            return try AvatarIndex.openReadOnly(path: layout.indexPath, isImmutable: false)
+            return try body(false)
         } catch let error as AvatarStoreError where error.code == .storage || error.code == .readOnly {
             // A WAL needs shared memory, which cannot be made on a disk that cannot be written.
             guard !FileManager.default.isWritableFile(atPath: layout.indexDirectory) else { throw error }
             try requireEmptyWAL(layout)
-            return try AvatarIndex.openReadOnly(path: layout.indexPath, isImmutable: true)
+            return try body(true)
         }
     }
 

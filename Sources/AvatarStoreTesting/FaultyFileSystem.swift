@@ -15,6 +15,7 @@ package final class FaultyFileSystem: FileSystem {
         case write
         case synchronize
         case rename
+        case link
         case unlink
         case makeDirectory
     }
@@ -70,6 +71,16 @@ package final class FaultyFileSystem: FileSystem {
     ) throws(SystemCallError) {
         try check(.rename, target)
         try real.rename(source, in: sourceDirectory, to: target, in: targetDirectory)
+    }
+
+    package func link(
+        _ source: String,
+        in sourceDirectory: Int32,
+        to target: String,
+        in targetDirectory: Int32
+    ) throws(SystemCallError) {
+        try check(.link, target)
+        try real.link(source, in: sourceDirectory, to: target, in: targetDirectory)
     }
 
     package func unlink(_ path: String, in directory: Int32) throws(SystemCallError) {

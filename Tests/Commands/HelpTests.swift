@@ -3,7 +3,7 @@ import Testing
 @Suite struct HelpTests {
     private static let commands = [
         "sync", "fetch", "get", "path", "save", "list", "show", "remove", "move", "trim", "stats", "config", "migrate",
-        "demo",
+        "backup", "restore", "demo",
     ]
 
     @Test func helpNamesEveryCommand() async throws {
@@ -36,7 +36,7 @@ import Testing
         ["sync", "--policy", "maybe"], ["sync", "--class", "transient"], ["sync", "-"], ["sync", "--limit", "-1"],
         ["sync", "-", "-", "--format", "text"], ["sync", "--connections", "0"], ["sync", "--per-host", "0"],
         ["sync", "--timeout", "0"], ["sync", "--user-agent", "two\nlines"], ["remove"], ["remove", "--all", "name:x"],
-        ["remove", "--owner", "1", "--host", "h"],
+        ["remove", "--owner", "1", "--host", "h"], ["backup"], ["restore"], ["backup", ""], ["restore", "a", "b"],
     ])
     func misuseIsAUsageErrorAndMakesNothing(arguments: [String]) async throws {
         let workplace = try Workplace()

@@ -48,7 +48,8 @@ import Testing
     @Test(arguments: [
         ["list"], ["show", "name:x"], ["path", "name:x"], ["stats"], ["config"], ["migrate", "--status"],
         ["migrate", "--dry-run"], ["trim", "--dry-run"], ["remove", "--all", "--dry-run"],
-        ["move", "name:x", "--to", "caches", "--dry-run"], ["sync", "--dry-run"],
+        ["move", "name:x", "--to", "caches", "--dry-run"], ["sync", "--dry-run"], ["backup", "copy"],
+        ["verify"],
     ])
     func readOnlyCommandsDoNotMakeAStore(arguments: [String]) async throws {
         let workplace = try Workplace()
@@ -131,7 +132,7 @@ import Testing
         for arguments in [
             ["list"], ["show", "name:me"], ["path", "name:me"], ["stats"], ["config"], ["migrate", "--status"],
             ["trim", "--dry-run"], ["remove", "--all", "--dry-run"], ["sync", "--dry-run"],
-            ["move", "name:me", "--to", "caches", "--dry-run"],
+            ["move", "name:me", "--to", "caches", "--dry-run"], ["verify"], ["verify", "--repair", "--dry-run"],
         ] {
             let run = try await workplace.start(arguments).end()
             #expect(run.status == 0)

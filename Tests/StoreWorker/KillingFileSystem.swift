@@ -50,6 +50,17 @@ final class KillingFileSystem: FileSystem {
         end(isLast)
     }
 
+    func link(
+        _ source: String,
+        in sourceDirectory: Int32,
+        to target: String,
+        in targetDirectory: Int32
+    ) throws(SystemCallError) {
+        let isLast = begin(.link)
+        try real.link(source, in: sourceDirectory, to: target, in: targetDirectory)
+        end(isLast)
+    }
+
     func unlink(_ path: String, in directory: Int32) throws(SystemCallError) {
         let isLast = begin(.unlink)
         try real.unlink(path, in: directory)

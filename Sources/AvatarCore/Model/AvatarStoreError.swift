@@ -49,6 +49,10 @@ public struct AvatarStoreError: Error, Sendable, CustomStringConvertible {
         public static let syncIsRunning = Code(rawValue: "syncIsRunning")
         /// The store was opened for reading only.
         public static let readOnly = Code(rawValue: "readOnly")
+        /// There is something already where a backup or a restored store was to go.
+        public static let notEmpty = Code(rawValue: "notEmpty")
+        /// A file of a backup is missing or has other bytes than the backup's index says.
+        public static let damagedBackup = Code(rawValue: "damagedBackup")
         /// The disk is full.
         public static let diskFull = Code(rawValue: "diskFull")
         /// A file or database call failed for another reason.

@@ -180,7 +180,7 @@ extension AvatarStoreError {
 
 extension IndexTransaction {
     /// The budget in force.
-    fileprivate func budget() throws -> Int {
+    func budget() throws -> Int {
         Int(try setting(Setting.budget.name) ?? Setting.budget.defaultValue ?? 0)
     }
 }

@@ -1,0 +1,117 @@
+package import AvatarCore
+
+#if canImport(Glibc)
+package import Glibc
+#else
+package import Darwin
+#endif
+
+/// Gives published files of one root a place in another, for a backup or for a store that is restored from one.
+///
+/// On one file system a file gets a second name, and its bytes stay where they are. That is safe because nobody writes to
+/// a published file or uses its name again: whichever of the two stores unlinks it, the other one keeps its own. Where
+/// that is not possible the bytes are copied.
+package final class FileCopier {
+    private let source: StoredFiles
+    private let target: Directory
+    private let fileMode: mode_t
+    private let fileSystem: any FileSystem
+    private var folders: Set<String> = []
+    private var canLink = true
+
+    package init(from source: StoredFiles, to target: Directory, fileMode: mode_t, fileSystem: any FileSystem) {
+        self.source = source
+        self.target = target
+        self.fileMode = fileMode
+        self.fileSystem = fileSystem
+    }
+
+    /// Takes `file` over, under the same path. It is durable with its file system, and not before.
+    ///
+    /// - Returns: false if the source has no such file, or one of another length than the index says.
+    package func take(_ file: FileRecord) throws -> Bool {
+        guard FilePath.staysInside(file.path), source.contains(file) else { return false }
+        do {
+            try makeFolders(of: file.path)
+            if canLink, try link(file.path) { return true }
+            return try copyBytes(of: file)
+        } catch let error as SystemCallError {
+            // Two rows that name one file are a fault of the index that the copy shares; the file is there.
+            if error.number == EEXIST { return true }
+            if error.isMissing, !source.contains(file) { return false }
+            throw error.storeError
+        }
+    }
+
+    /// Gives a file up that was taken.
+    package func drop(_ path: String) throws(AvatarStoreError) {
+        do throws(SystemCallError) {
+            try fileSystem.unlink(path, in: target.descriptor)
+        } catch {
+            if !error.isMissing { throw error.storeError }
+        }
+    }
+
+    /// The SHA-256 of a file that was taken, read from where it is now.
+    package func digest(of path: String) throws -> [UInt8]? {
+        try StoredFiles(root: target).digest(of: path)
+    }
+
+    private func makeFolders(of path: String) throws(SystemCallError) {
+        for slash in path.utf8.indices where path.utf8[slash] == UInt8(ascii: "/") {
+            let folder = String(path[..<slash])
+            guard !folders.contains(folder) else { continue }
+            let mode = FileStore.directoryMode(for: fileMode)
+            _ = try fileSystem.makeDirectory(folder, in: target.descriptor, mode: mode)
+            folders.insert(folder)
+        }
+    }
+
+    /// False if the file cannot have a second name there.
+    private func link(_ path: String) throws(SystemCallError) -> Bool {
+        do throws(SystemCallError) {
+            try fileSystem.link(path, in: source.root.descriptor, to: path, in: target.descriptor)
+            return true
+        } catch {
+            // This one has as many names as a file can have.
+            if error.number == EMLINK { return false }
+            // Another file system, one without links, or files of somebody else.
+            guard [EXDEV, EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(error.number) else { throw error }
+            canLink = false
+            return false
+        }
+    }
+
+    /// False if the file turns out to have another length.
+    private func copyBytes(of file: FileRecord) throws -> Bool {
+        let path = source.path(of: file)
+        let original = try fileSystem.open(
+            file.path,
+            in: source.root.descriptor,
+            flags: O_RDONLY | O_NOFOLLOW,
+            mode: 0
+        )
+        defer { close(original) }
+        let copy = try fileSystem.open(
+            file.path,
+            in: target.descriptor,
+            flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+            mode: fileMode
+        )
+        defer { close(copy) }
+        let bytes = FileSource(original, byteCount: file.sizeBytes, path: path)
+        var length = 0
+        while true {
+            let piece = try bytes.bytes(at: length, count: 1 << 18)
+            if piece.isEmpty { break }
+            try piece.withUnsafeBytes { try fileSystem.write($0, to: copy, named: target.path + "/" + file.path) }
+            length += piece.count
+        }
+        guard length == file.sizeBytes else {
+            try fileSystem.unlink(file.path, in: target.descriptor)
+            return false
+        }
+        FileLabel(of: original)?.write(to: copy)
+        return true
+    }
+}

@@ -1,0 +1,30 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// A path as the system follows it, without symbolic links and `..`, also where its end is not there yet.
+package struct RealPath: Sendable {
+    private let text: String
+
+    package init(_ path: String) {
+        text = Self.resolve(path)
+    }
+
+    /// Whether this is the directory `other`, or lies in it.
+    package func isInside(_ other: RealPath) -> Bool {
+        text == other.text || text.hasPrefix(other.text == "/" ? "/" : other.text + "/")
+    }
+
+    private static func resolve(_ path: String) -> String {
+        if let resolved = realpath(path, nil) {
+            defer { free(resolved) }
+            return String(cString: resolved)
+        }
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), path.utf8.count > 1 else { return path }
+        let parent = resolve(slash == path.startIndex ? "/" : String(path[..<slash]))
+        let name = path[slash...].dropFirst()
+        return name.isEmpty ? parent : (parent == "/" ? "" : parent) + "/" + name
+    }
+}

@@ -1,0 +1,105 @@
+import AvatarCore
+package import AvatarFiles
+import AvatarIndex
+import Foundation
+
+extension AvatarStore {
+    /// Copies the index and all files to `directory`, an absolute path, while others use the store.
+    ///
+    /// The copy is a store itself: `directory` can be opened, listed and verified. On the same file system its files are
+    /// hard links, which cost no space; elsewhere they are copied. It is on stable storage when this returns.
+    ///
+    /// What the copy has of each entry is what the store had at one moment of the backup. An image that was there all
+    /// the time, replaced or moved meanwhile or not, is there in the copy.
+    ///
+    /// Changes nothing in the store, and is possible in one that is open for reading only.
+    /// - Parameter directory: is made if it is not there, and must be empty. What a backup to it left that was killed is
+    ///   cleared.
+    /// - Throws: `notEmpty`; `invalidConfiguration` for a path that is not absolute, or inside the store; `busy` if
+    ///   another backup to it is running; `diskFull` and other errors of the index and the disk; `CancellationError`.
+    ///   Nothing is left behind.
+    public func backup(to directory: String) async throws -> BackupReport {
+        try await backup(to: directory, fileSystem: LocalFileSystem())
+    }
+
+    package func backup(to directory: String, fileSystem: any FileSystem) async throws -> BackupReport {
+        let directory = try Self.directory(directory)
+        try configuration.layout.requireOutside(directory)
+        let target = CopyTarget(
+            layout: StoreLayout(directory: directory),
+            directory: directory,
+            fileMode: configuration.fileMode,
+            fileSystem: fileSystem
+        )
+        return try await StoreCopier().backup(index, roots, to: target)
+    }
+
+    /// Makes a store of the backup in `directory`, an absolute path, at a place where there is none yet.
+    ///
+    /// Each file is compared with the length and the SHA-256 that the index has of it. On the same file system the
+    /// store's files are hard links to those of the backup, which stays as it is. All of it is on stable storage when
+    /// this returns.
+    ///
+    /// - Parameter configuration: where the store is to be; its roots may lie apart. They must be empty or not be there,
+    ///   and there must be no index. What a restore to it left that was killed is cleared.
+    /// - Throws: `noStore` if there is no backup, or one that was not finished; `damagedBackup` names a file that is
+    ///   missing or has other bytes; `foreignIndex`, `newerIndex`, `damagedIndex`; `notEmpty`; `unusableRoot`; `busy`;
+    ///   errors of the disk; `CancellationError`. Nothing is left behind.
+    public static func restore(
+        from directory: String,
+        to configuration: Configuration
+    ) async throws -> BackupReport {
+        try await restore(from: directory, to: configuration, fileSystem: LocalFileSystem())
+    }
+
+    package static func restore(
+        from directory: String,
+        to configuration: Configuration,
+        fileSystem: any FileSystem
+    ) async throws -> BackupReport {
+        try configuration.validate()
+        let source = StoreLayout(directory: try Self.directory(directory))
+        guard FileManager.default.fileExists(atPath: source.indexPath) else {
+            throw AvatarStoreError(
+                .noStore,
+                "There is no backup in \(directory), or one that was not finished: it has no index.sqlite."
+            )
+        }
+        for path in [configuration.layout.indexPath] + StorageClass.allCases.map(configuration.layout.root) {
+            try source.requireOutside(path)
+        }
+        let target = CopyTarget(
+            layout: configuration.layout,
+            directory: nil,
+            fileMode: configuration.fileMode,
+            fileSystem: fileSystem
+        )
+        return try await StoreCopier().restore(source, to: target)
+    }
+
+    private static func directory(_ path: String) throws(AvatarStoreError) -> String {
+        guard path.hasPrefix("/") else {
+            throw AvatarStoreError(.invalidConfiguration, "The path \(path) of the backup is not absolute.")
+        }
+        var directory = path[...]
+        while directory.hasSuffix("/") { directory.removeLast() }
+        guard !directory.isEmpty else {
+            throw AvatarStoreError(.invalidConfiguration, "A backup needs a directory of its own, not \(path).")
+        }
+        return String(directory)
+    }
+}
+
+extension StoreLayout {
+    /// - Throws: `invalidConfiguration` if `path` lies in one of the directories that the store is in.
+    fileprivate func requireOutside(_ path: String) throws(AvatarStoreError) {
+        let inner = RealPath(path)
+        let directories = [indexDirectory] + StorageClass.allCases.flatMap { [root(of: $0), staging(of: $0)] }
+        for directory in directories where inner.isInside(RealPath(directory)) {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "\(path) lies in \(directory), which is a store's; choose a place outside."
+            )
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+
+/// Where a copy of a store goes, and how.
+struct CopyTarget: Sendable {
+    var layout: StoreLayout
+    /// A directory that may hold nothing else.
+    var directory: String?
+    var fileMode: UInt32
+    var fileSystem: any FileSystem
+}
+
+/// Makes one store out of another: a backup, or the store that is restored from it.
+///
+/// The index comes first, as it is at one moment, under a name that nobody opens; then its files, one after the other;
+/// and when all of it is durable, the index gets its name.
+actor StoreCopier {
+    /// Copying blocks for long.
+    private let thread = StoreThread(label: "avatar-store.copier")
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        thread.asUnownedSerialExecutor()
+    }
+
+    /// Copies a store that others go on changing.
+    func backup(_ index: AvatarIndex, _ roots: StoredRoots, to target: CopyTarget) throws -> BackupReport {
+        try build(target, from: roots) { path in
+            try index.copy(to: path, fileMode: target.fileMode)
+        } takeFiles: { copy, files in
+            let run = BackupRun(index: index, copy: copy, files: files)
+            try run.takeFiles()
+            return run.missing
+        }
+    }
+
+    /// Copies a backup, which nobody changes: whatever it lacks is a fault.
+    func restore(_ source: StoreLayout, to target: CopyTarget) throws -> BackupReport {
+        try build(target, from: try StoredRoots(source, allowsNetwork: true)) { path in
+            try ReadOnlyIndex.read(source) { isImmutable in
+                try IndexCopy.make(
+                    of: source.indexPath,
+                    isImmutable: isImmutable,
+                    at: path,
+                    fileMode: target.fileMode
+                )
+            }
+        } takeFiles: { copy, files in
+            try copy.forEachFile { file, sha256 in
+                guard try files.take(file), try files.digest(of: file) == sha256 else {
+                    throw AvatarStoreError.damaged(file, in: source)
+                }
+            }
+            return 0
+        }
+    }
+
+    private func build(
+        _ target: CopyTarget,
+        from source: StoredRoots,
+        copyIndex: (String) throws -> IndexCopy,
+        takeFiles: (IndexCopy, FileCopiers) throws -> Int
+    ) throws -> BackupReport {
+        let place = try UnfinishedStore(target.layout, aloneIn: target.directory, fileMode: target.fileMode)
+        do {
+            let copy = try copyIndex(place.indexPath)
+            let id = try copy.write { transaction in
+                try transaction.forgetWork()
+                return try transaction.storeID()
+            }
+            let roots = try place.makeRoots(for: id)
+            let missing = try takeFiles(copy, FileCopiers(from: source, to: roots, target))
+            let report = try copy.write { try BackupReport(of: $0, missing: missing) }
+            try copy.close()
+            try Task.checkCancellation()
+            try place.finish(target.fileSystem)
+            return report
+        } catch {
+            place.abandon()
+            throw error
+        }
+    }
+}
+
+/// Takes over the files of both classes.
+struct FileCopiers {
+    private let caches: FileCopier
+    private let documents: FileCopier
+
+    init(from source: StoredRoots, to roots: (caches: Directory, documents: Directory), _ target: CopyTarget) {
+        func copier(_ source: StoredFiles, _ root: Directory) -> FileCopier {
+            FileCopier(from: source, to: root, fileMode: target.fileMode, fileSystem: target.fileSystem)
+        }
+        caches = copier(source.caches, roots.caches)
+        documents = copier(source.documents, roots.documents)
+    }
+
+    /// False if there is no such file.
+    func take(_ file: FileRecord) throws -> Bool {
+        try Task.checkCancellation()
+        return try copier(of: file.storageClass).take(file)
+    }
+
+    /// The SHA-256 of a file that was taken.
+    func digest(of file: FileRecord) throws -> [UInt8]? {
+        try copier(of: file.storageClass).digest(of: file.path)
+    }
+
+    /// Gives a file up that was taken.
+    func drop(_ file: PendingFile) throws {
+        try copier(of: file.storageClass).drop(file.path)
+    }
+
+    private func copier(of storageClass: StorageClass) -> FileCopier {
+        switch storageClass {
+        case .caches: caches
+        case .documents: documents
+        }
+    }
+}
+
+extension IndexCopy {
+    /// Hands over each file with its digest, in pages by row id. A file that gets a row meanwhile is not among them.
+    func forEachFile(_ body: (FileRecord, [UInt8]) throws -> Void) throws {
+        let last = try write { try $0.lastFileID() }
+        var id: Int64 = 0
+        while id < last {
+            let page = try write { try $0.files(after: id, through: last, limit: 512) }
+            for (file, sha256) in page { try body(file, sha256) }
+            id = page.last?.file.id ?? last
+        }
+    }
+}
+
+extension BackupReport {
+    fileprivate init(of transaction: IndexTransaction, missing: Int) throws {
+        let totals = try StorageClass.allCases.map { try transaction.total(of: $0) }
+        entries = try transaction.entryCount()
+        files = totals.reduce(0) { $0 + $1.files }
+        bytes = totals.reduce(0) { $0 + $1.bytes }
+        self.missing = missing
+    }
+}
+
+extension AvatarStoreError {
+    fileprivate static func damaged(_ file: FileRecord, in backup: StoreLayout) -> AvatarStoreError {
+        AvatarStoreError(
+            .damagedBackup,
+            "\(backup.root(of: file.storageClass))/\(file.path) is missing, or has other bytes than the backup's index "
+                + "says. Nothing was restored; `avatars verify` says what else is wrong with the backup."
+        )
+    }
+}

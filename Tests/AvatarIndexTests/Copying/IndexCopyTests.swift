@@ -1,0 +1,168 @@
+import AvatarCore
+import AvatarMigrations
+import Foundation
+import Testing
+
+@testable import AvatarIndex
+
+/// The index of a backup.
+@Suite struct IndexCopyTests {
+    private static let everything = "SELECT * FROM avatar ORDER BY id"
+
+    /// Copies the index at `path` and gives the copy's path.
+    private func copy(_ path: String, isImmutable: Bool = false) throws -> String {
+        let target = path + ".copy"
+        let copy = try IndexCopy.make(of: path, isImmutable: isImmutable, at: target, fileMode: 0o600)
+        try copy.write { try $0.forgetWork() }
+        try copy.close()
+        return target
+    }
+
+    @Test(arguments: [false, true])
+    func aCopyHasEverythingThatAnIndexHas(isImmutable: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/index.sqlite"
+            try GoldenIndex(version: Migration.latestVersion).load(into: path)
+
+            let target = try copy(path, isImmutable: isImmutable)
+
+            for question in [
+                PlainSQL.schema, "PRAGMA user_version", "PRAGMA application_id", "PRAGMA auto_vacuum", Self.everything,
+                GoldenIndex.overview, "SELECT * FROM owner", "SELECT * FROM setting", "SELECT store_id FROM store",
+            ] {
+                #expect(try PlainSQL.rows(question, in: target) == PlainSQL.rows(question, in: path))
+            }
+            #expect(try FileState.permissions(of: target) == 0o600)
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == [
+                    "index.sqlite", "index.sqlite.copy",
+                ]
+            )
+            try expectSound(target)
+        }
+    }
+
+    @Test func nobodyIsAtWorkInACopy() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/index.sqlite"
+            try GoldenIndex(version: Migration.latestVersion).load(into: path)
+            #expect(try PlainSQL.rows("SELECT 1 FROM pending_file", in: path).isEmpty == false)
+            try PlainSQL.run("UPDATE store SET sync_holder = 'me'; UPDATE total SET bytes = bytes + 1", in: path)
+
+            let target = try copy(path)
+
+            #expect(try PlainSQL.rows("SELECT 1 FROM pending_file", in: target) == [])
+            #expect(
+                try PlainSQL.rows("SELECT 1 FROM store WHERE sync_holder IS NULL AND boot_id IS NULL", in: target) == [
+                    "1"
+                ]
+            )
+            try expectSound(target)
+        }
+    }
+
+    @Test func whatWasDeletedIsNotCopied() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/index.sqlite"
+            try GoldenIndex(version: Migration.latestVersion).load(into: path)
+            try PlainSQL.run(
+                """
+                PRAGMA secure_delete = OFF;
+                INSERT INTO owner (contact, avatar_id) SELECT 'nobody-' || id, id FROM avatar;
+                DELETE FROM owner WHERE contact LIKE 'nobody-%';
+                """,
+                in: path
+            )
+
+            let target = try copy(path)
+
+            let rows = try PlainSQL.rows("SELECT count(*) FROM owner", in: path)
+            #expect(try PlainSQL.rows("SELECT count(*) FROM owner", in: target) == rows)
+            #expect(try Data(contentsOf: URL(filePath: path)).range(of: Data("nobody-".utf8)) != nil)
+            #expect(try Data(contentsOf: URL(filePath: target)).range(of: Data("nobody-".utf8)) == nil)
+        }
+    }
+
+    @Test func aCopySeesWhatIsInTheLog_ofAnIndexThatIsOpen() throws {
+        try withIndex { index in
+            try index.write { try $0.setSetting("budget", to: 77) }
+            #expect(try FileState.size(of: index.path + "-wal") ?? 0 > 0)
+
+            let copy = try index.copy(to: index.path + ".copy", fileMode: 0o600)
+
+            #expect(try copy.write { try $0.setting("budget") } == 77)
+            try copy.close()
+        }
+    }
+
+    @Test(arguments: 1..<Migration.latestVersion)
+    func anOlderIndexIsUpgradedInTheCopyOnly(version: Int) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/index.sqlite"
+            try GoldenIndex(version: version).load(into: path)
+
+            let target = try copy(path)
+
+            #expect(try PlainSQL.rows("PRAGMA user_version", in: path) == ["\(version)"])
+            #expect(try PlainSQL.rows("PRAGMA user_version", in: target) == ["\(Migration.latestVersion)"])
+            #expect(
+                try PlainSQL.rows(GoldenIndex.overview, in: target) == PlainSQL.rows(GoldenIndex.overview, in: path)
+            )
+            try expectSound(target)
+        }
+    }
+
+    @Test(arguments: [
+        ("PRAGMA user_version = 9999", AvatarStoreError.Code.newerIndex),
+        ("PRAGMA application_id = 7", .foreignIndex),
+    ])
+    func whatIsNotOursIsNotCopied(_ change: String, _ code: AvatarStoreError.Code) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/index.sqlite"
+            try GoldenIndex(version: Migration.latestVersion).load(into: path)
+            try PlainSQL.run(change, in: path)
+
+            #expect(thrownCode { _ = try copy(path) } == code)
+        }
+    }
+
+    @Test func anEntryIsCarriedOverWhole() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/index.sqlite"
+            try GoldenIndex(version: Migration.latestVersion).load(into: path)
+            let index = try AvatarIndex.open(path: path, fileMode: 0o600)
+            let copy = try index.copy(to: path + ".copy", fileMode: 0o600)
+            let keys = try index.list(AvatarListQuery()).items.map { AvatarKey(stored: $0.key) }
+            #expect(keys.count == 10)
+
+            try copy.write { transaction in
+                for key in keys { try transaction.settle(key, as: .nothing) }
+                for id in try transaction.files(after: 0, through: .max, limit: 100).map(\.file.id) {
+                    try transaction.seekEntries(ofFile: id)
+                }
+            }
+            try PlainSQL.run("DELETE FROM host", in: path + ".copy")
+            for key in keys {
+                let entry = try #require(try index.wholeEntry(for: key))
+                let known = try copy.write {
+                    try $0.file(withDigest: entry.sha256, in: entry.file?.storageClass ?? .caches)
+                }
+                try copy.write {
+                    try $0.settle(key, as: entry.file == nil ? .entry(entry) : .file(entry, known: known?.id))
+                }
+            }
+
+            try copy.close()
+            try index.close()
+            let rest = """
+                SELECT avatar.key, host.name, host.blocked_until_ms, last_modified, response_fields, response_ms,
+                    response_delay_ms, fetched_ms, avatar.next_check_ms, failure, failure_count, absence
+                FROM avatar LEFT JOIN host ON host.id = avatar.host_id ORDER BY avatar.id
+                """
+            for question in [GoldenIndex.overview, rest, "SELECT * FROM file ORDER BY id", "SELECT * FROM owner"] {
+                #expect(try PlainSQL.rows(question, in: path + ".copy") == PlainSQL.rows(question, in: path))
+            }
+            try expectSound(path + ".copy")
+        }
+    }
+}

@@ -1,0 +1,224 @@
+import AvatarStoreTesting
+import Foundation
+import ProgramRunning
+import Testing
+
+/// `avatars backup` and `avatars restore`.
+@Suite(.timeLimit(.minutes(3))) struct BackupCommandTests {
+    /// Runs `body` in a workplace with a store of `count` pictures and one document.
+    private func withStore(_ count: Int, _ body: (Workplace) async throws -> Void) async throws {
+        let workplace = try Workplace()
+        try await withPictures { origin in
+            try workplace.write("list.txt", origin.list(count))
+            try workplace.write("me.png", SampleImage.identicon(for: "me"))
+            try await workplace.run("save", "me.png", "--name", "me").requireSuccess()
+            try await workplace.run("sync", "list.txt", "--allow-private-network").requireSuccess()
+            try await body(workplace)
+        }
+        try await workplace.run("verify").requireSuccess()
+    }
+
+    /// What `list` and `verify` say of a store.
+    private func listing(_ store: String, in workplace: Workplace) async throws -> String {
+        let verified = try await workplace.run("verify", "--store", store, "--json")
+        #expect(verified.status == 0)
+        #expect(try verified.object.number("pending") == 0)
+        let listed = try await workplace.run("list", "--store", store, "--json")
+        try listed.requireSuccess()
+        return listed.text
+    }
+
+    /// Waits until `sign` is in the directory, or all of it is.
+    private func begins(_ directory: String, _ sign: String, in workplace: Workplace) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while !workplace.exists(directory + "/" + sign), !workplace.exists(directory + "/index.sqlite") {
+            try #require(ContinuousClock.now < deadline, "\(sign) never came")
+            await Task.yield()
+        }
+    }
+
+    @Test func aBackupIsAStore_andIsRestored() async throws {
+        try await withStore(30) { workplace in
+            let backup = try await workplace.run("backup", "copies/one", "--json")
+            let restored = try await workplace.run("restore", "copies/one", "--store", "again", "--json")
+
+            for run in [backup, restored] {
+                #expect(run.status == 0)
+                #expect(run.messages.isEmpty)
+                let report = try run.object
+                #expect(report.names == ["entries", "files", "bytes", "missing"])
+                #expect(report.number("entries") == 31 && report.number("files") == 31)
+                #expect(report.number("missing") == 0)
+                #expect(report.number("bytes") ?? 0 > 100_000)
+            }
+            let listed = try await listing("store", in: workplace)
+            #expect(try await listing("copies/one", in: workplace) == listed)
+            #expect(try await listing("again", in: workplace) == listed)
+        }
+    }
+
+    @Test func peopleAreToldWhatWasCopied_andWhatIsMissing() async throws {
+        try await withStore(2) { workplace in
+            let file = try await workplace.run("path", "name:me").text
+            try workplace.write("kept.png", try workplace.read(String(file.dropLast())))
+            try FileManager.default.removeItem(atPath: String(file.dropLast()))
+
+            let backup = try await workplace.run("backup", "copy")
+            let restored = try await workplace.run("restore", "copy", "--store", "again")
+
+            #expect(backup.status == 0)
+            #expect(backup.text.hasPrefix("Backed up 3 entries, 2 files ("))
+            #expect(backup.text.hasSuffix(") to \(workplace.path("copy")).\n"))
+            #expect(backup.messages.hasPrefix("avatars: warning: 1 file of the store is missing"))
+            #expect(restored.status == 0)
+            #expect(restored.text.hasPrefix("Restored 3 entries, 2 files ("))
+            try await workplace.run("save", "kept.png", "--name", "me").requireSuccess()
+        }
+    }
+
+    @Test func whatCannotBeDoneIsExitCode2_andChangesNothing() async throws {
+        try await withStore(2) { workplace in
+            try await workplace.run("backup", "copy").requireSuccess()
+            let names = try workplace.names
+            let index = try workplace.read("copy/index.sqlite")
+
+            for (arguments, word) in [
+                (["backup", "copy"], "already"), (["backup", "store/copy"], "lies in"), (["backup", "me.png"], "file"),
+                (["backup", "."], "is not empty"), (["restore", "copy"], "already"),
+                (["restore", "none"], "no backup"),
+                (["restore", "me.png", "--store", "new"], "no backup"),
+                (["backup", "new", "--store", "no"], "no store"),
+            ] {
+                let run = try await workplace.start(arguments).end()
+                #expect(run.status == 2, "\(arguments)")
+                #expect(run.text.isEmpty)
+                #expect(run.messages.contains(word), "\(run.messages)")
+            }
+            #expect(try workplace.names == names)
+            #expect(try workplace.read("copy/index.sqlite") == index)
+        }
+    }
+
+    @Test func aDamagedBackupIsNotRestored() async throws {
+        try await withStore(2) { workplace in
+            try await workplace.run("backup", "copy").requireSuccess()
+            let file = try await workplace.run("path", "name:me", "--store", "copy").text.dropLast()
+            var bytes = try workplace.read(String(file))
+            bytes[bytes.count / 2] ^= 1
+            // Another file in its place: the damaged one is not to be the store's.
+            try FileManager.default.removeItem(atPath: String(file))
+            try Data(bytes).write(to: URL(filePath: String(file)))
+
+            let run = try await workplace.run("restore", "copy", "--store", "new")
+
+            #expect(run.status == 2)
+            #expect(run.messages.contains(file))
+            #expect(!workplace.exists("new"))
+        }
+    }
+
+    @Test func aKilledBackupIsNone_andTheNextOneBeginsAnew() async throws {
+        try await withStore(300) { workplace in
+            let listed = try await listing("store", in: workplace)
+            for moment in 0..<6 {
+                let running = try workplace.start(["backup", "copy"])
+                let sign = ["index.sqlite.unfinished", "index.sqlite.new", "staging", "caches", "caches", "documents"]
+                try await begins("copy", sign[moment], in: workplace)
+                if moment > 3 { try await Task.sleep(for: .milliseconds(moment)) }
+                running.signal(SIGKILL)
+                let killed = try await running.end()
+
+                guard killed.status == -SIGKILL, !workplace.exists("copy/index.sqlite") else {
+                    // It was done first.
+                    try FileManager.default.removeItem(atPath: workplace.path("copy"))
+                    continue
+                }
+                let list = try await workplace.run("list", "--store", "copy")
+                #expect(list.status == 2 && list.messages.contains("no store"))
+                let restore = try await workplace.run("restore", "copy", "--store", "new")
+                #expect(restore.status == 2 && restore.messages.contains("no backup"))
+                let save = try await workplace.run("save", "me.png", "--name", "me", "--store", "copy/inside")
+                #expect(save.status == 0)
+                let refused = try await workplace.run("backup", "copy")
+                #expect(refused.status == 2 && refused.messages.contains("inside"))
+                try FileManager.default.removeItem(atPath: workplace.path("copy/inside"))
+
+                try await workplace.run("backup", "copy").requireSuccess()
+                #expect(try await listing("copy", in: workplace) == listed)
+                #expect(try await listing("store", in: workplace) == listed)
+                try FileManager.default.removeItem(atPath: workplace.path("copy"))
+            }
+        }
+    }
+
+    @Test func aKilledRestoreBeginsAnew() async throws {
+        try await withStore(300) { workplace in
+            let listed = try await listing("store", in: workplace)
+            try await workplace.run("backup", "copy").requireSuccess()
+            for moment in 0..<4 {
+                let running = try workplace.start(["restore", "copy", "--store", "new"])
+                try await begins("new", "index.sqlite.unfinished", in: workplace)
+                try await Task.sleep(for: .milliseconds(10 * moment))
+                running.signal(SIGKILL)
+                _ = try await running.end()
+                guard !workplace.exists("new/index.sqlite") else {
+                    try FileManager.default.removeItem(atPath: workplace.path("new"))
+                    continue
+                }
+
+                try await workplace.run("restore", "copy", "--store", "new").requireSuccess()
+
+                #expect(try await listing("new", in: workplace) == listed)
+                try FileManager.default.removeItem(atPath: workplace.path("new"))
+            }
+            #expect(try await listing("copy", in: workplace) == listed)
+        }
+    }
+
+    @Test func anInterruptedBackupLeavesNothing() async throws {
+        try await withStore(300) { workplace in
+            let running = try workplace.start(["backup", "copy"])
+            try await begins("copy", "index.sqlite.unfinished", in: workplace)
+
+            running.signal(SIGTERM)
+            let run = try await running.end()
+
+            #expect(run.status == 143 || run.status == 0)
+            #expect(workplace.exists("copy") == (run.status == 0))
+        }
+    }
+
+    @Test func aBackupWhileASyncRuns() async throws {
+        let slow = try await SlowOrigin.start()
+        do {
+            let workplace = try Workplace()
+            try workplace.write("list.txt", slow.origin.list(40) + slow.origin.list(8, folder: "late"))
+            let sync = try workplace.start(["sync", "list.txt", "--allow-private-network", "--json"])
+            await slow.lateRequest()
+
+            let backup = try await workplace.run("backup", "copy", "--json")
+
+            slow.hurry()
+            sync.signal(SIGINT)
+            _ = try await sync.end()
+            #expect(backup.status == 0)
+            #expect(try await workplace.run("verify", "--store", "copy").status == 0)
+            // Nobody syncs in the copy.
+            let again = try await workplace.run(
+                "sync",
+                "list.txt",
+                "--store",
+                "copy",
+                "--allow-private-network",
+                "--json"
+            )
+            #expect(again.status == 0)
+            #expect(try again.object.number("wanted") == 48)
+            #expect(try await workplace.run("verify").status == 0)
+        } catch {
+            try await slow.origin.stop()
+            throw error
+        }
+        try await slow.origin.stop()
+    }
+}

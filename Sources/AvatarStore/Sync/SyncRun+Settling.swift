@@ -101,6 +101,8 @@ extension SyncRun {
             return count(failure, item.change.key)
         }
         report.overBudget += 1
+        // What is stored stays, and is theirs all the same.
+        for contact in item.change.owners { collectLink(item.change.key, contact) }
         if (item.change.image?.sizeBytes ?? 0) <= 2 * typicalBytes { isRoomExhausted = true }
     }
 }

@@ -26,6 +26,8 @@ actor StoreWriter {
     let accesses: AccessRecorder
     /// Files that are gone from disk and whose pending rows the next transaction drops.
     var unlinked: [PendingFile] = []
+    /// Whether a file that this process made pending could not be unlinked.
+    private var hasLeftovers = false
     /// Whether a sync of this process runs.
     var isSyncing = false
     /// Whether the index says that files may differ from what is on stable storage.
@@ -57,8 +59,15 @@ actor StoreWriter {
         return result
     }
 
-    /// Drops the pending rows of files that are gone, if there are any.
+    /// Drops the pending rows of files that are gone, and tries again to unlink what could not be unlinked before.
     func settle() throws {
+        if hasLeftovers {
+            do {
+                return try finishOwnLeftovers()
+            } catch {
+                // It was reported when it happened. It stays pending, counts against the budget, and is tried again.
+            }
+        }
         if !unlinked.isEmpty { try write { _ in } }
     }
 
@@ -80,9 +89,16 @@ actor StoreWriter {
             }
         }
         let documents = gone.filter { $0.storageClass == .documents }.map(\.path)
-        try places.files(of: .documents).synchronizeFolders(of: documents)
+        do {
+            try places.files(of: .documents).synchronizeFolders(of: documents)
+        } catch {
+            hasLeftovers = true
+            throw error
+        }
         unlinked += gone
-        if let failure { throw failure }
+        guard let failure else { return }
+        hasLeftovers = true
+        throw failure
     }
 
     /// Writes the gathered access times.
@@ -135,6 +151,7 @@ actor StoreWriter {
     func finishOwnLeftovers() throws {
         let known = Set(unlinked)
         let files = try index.write { try $0.pendingFiles(of: places.holder.name) }.filter { !known.contains($0) }
+        hasLeftovers = false
         try unlink(files)
         try settle()
     }

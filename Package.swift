@@ -180,6 +180,15 @@ let package = Package(
             path: "Tests/Commands",
             swiftSettings: swiftSettings
         ),
+        // Looks at the built program from outside: its system calls, a disk that is full, a power loss.
+        .testTarget(
+            name: "DurabilityTests",
+            dependencies: [
+                "avatars", "AvatarStoreTesting", "ProgramRunning", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/Durability",
+            swiftSettings: swiftSettings
+        ),
         // What the workers of the fault campaign do, and their tests know.
         .target(
             name: "Workload",
@@ -199,7 +208,7 @@ let package = Package(
         .testTarget(
             name: "CampaignTests",
             dependencies: [
-                "StoreWorker", "Workload", "AvatarStore", "AvatarStoreTesting",
+                "StoreWorker", "Workload", "ProgramRunning", "AvatarStore", "AvatarStoreTesting",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Tests/Campaign",

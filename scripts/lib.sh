@@ -34,3 +34,9 @@ need_sqlite() {
     [ "$(uname -s)" = Linux ] || return 0
     [ -e /usr/include/sqlite3.h ] || install_packages libsqlite3-dev
 }
+
+# want_tool NAME: a program, from the Debian package of the same name. Without it the tests that need it are skipped.
+want_tool() {
+    [ "$(uname -s)" = Linux ] || return 0
+    command -v "$1" >/dev/null 2>&1 || (install_packages "$1") || echo "Tests that need $1 are skipped." >&2
+}

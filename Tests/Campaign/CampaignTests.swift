@@ -1,3 +1,4 @@
+import ProgramRunning
 import Testing
 import Workload
 

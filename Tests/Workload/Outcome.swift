@@ -1,4 +1,4 @@
-import AvatarStore
+package import AvatarStore
 
 /// What came of an operation.
 package enum Outcome: Hashable, Sendable {
@@ -7,10 +7,26 @@ package enum Outcome: Hashable, Sendable {
     case image(String)
     /// A read found nothing.
     case nothing
-    /// An error of this code.
-    case refused(String)
+    case refused(Refusal)
     /// So many different images were wanted, and so many of them left out.
     case synced(wanted: Int, leftOut: Int)
+
+    /// An error of the store. Two are equal that have the same code.
+    package struct Refusal: Hashable, Sendable, CustomStringConvertible {
+        package let code: AvatarStoreError.Code
+        package let message: String
+
+        package init(_ code: AvatarStoreError.Code, _ message: String = "") {
+            self.code = code
+            self.message = message
+        }
+
+        package static func == (left: Refusal, right: Refusal) -> Bool { left.code == right.code }
+
+        package func hash(into hasher: inout Hasher) { hasher.combine(code) }
+
+        package var description: String { "\(code) \(message)" }
+    }
 }
 
 extension Outcome: LosslessStringConvertible {
@@ -19,7 +35,7 @@ extension Outcome: LosslessStringConvertible {
         case .done: "done"
         case .image(let digest): "image \(digest)"
         case .nothing: "nothing"
-        case .refused(let code): "refused \(code)"
+        case .refused(let refusal): "refused \(refusal)"
         case .synced(let wanted, let leftOut): "synced \(wanted) \(leftOut)"
         }
     }
@@ -30,7 +46,9 @@ extension Outcome: LosslessStringConvertible {
         case ("done", 1): self = .done
         case ("nothing", 1): self = .nothing
         case ("image", 2): self = .image(words[1])
-        case ("refused", 2...): self = .refused(words[1])
+        case ("refused", 2...):
+            let message = words[2...].joined(separator: " ")
+            self = .refused(Refusal(AvatarStoreError.Code(rawValue: words[1]), message))
         case ("synced", 3):
             guard let wanted = Int(words[1]), let leftOut = Int(words[2]) else { return nil }
             self = .synced(wanted: wanted, leftOut: leftOut)

@@ -32,7 +32,7 @@ package struct Performer: Sendable {
         do {
             return try await perform(command.operation)
         } catch let error as AvatarStoreError {
-            return .refused(error.code.rawValue)
+            return .refused(Outcome.Refusal(error.code, error.message))
         }
     }
 

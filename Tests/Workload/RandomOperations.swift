@@ -8,9 +8,12 @@ package struct RandomOperations {
     private let names: Int
     private let slots: Int
     private let contacts: Int
+    private let keepsDocuments: Bool
 
-    package init(seed: UInt64, names: Int = 8, slots: Int = 14, contacts: Int = 10) {
+    /// - Parameter keepsDocuments: whether the upper half of the names is only ever stored as documents.
+    package init(seed: UInt64, names: Int = 8, slots: Int = 14, contacts: Int = 10, keepsDocuments: Bool = false) {
         random = SeededNumbers(seed: seed)
+        self.keepsDocuments = keepsDocuments
         self.names = names
         self.slots = slots
         self.contacts = contacts
@@ -21,10 +24,10 @@ package struct RandomOperations {
     /// - Parameter allowsSync: whether it may be a sync.
     package mutating func next(allowsSync: Bool = true) -> StoreOperation {
         switch number(below: allowsSync ? 100 : 88) {
-        case ..<20: return .save(number(below: names), version: version(), chance(60) ? .caches : .documents)
+        case ..<20: return save()
         case ..<48: return fetch()
         case ..<56: return .read(key())
-        case ..<66: return .move(key(), to: chance(50) ? .caches : .documents)
+        case ..<66: return move()
         case ..<74: return .remove((0..<(chance(70) ? 1 : 3)).map { _ in key() })
         case ..<77: return .forget(number(below: contacts))
         case ..<82: return .trim(to: chance(40) ? nil : number(below: 40_000))
@@ -55,6 +58,22 @@ package struct RandomOperations {
     }
 
     package mutating func chance(_ percent: Int) -> Bool { number(below: 100) < percent }
+
+    private mutating func save() -> StoreOperation {
+        let name = number(below: names)
+        let isCached = chance(60) && !isKept(.own(name))
+        return .save(name, version: version(), isCached ? .caches : .documents)
+    }
+
+    private mutating func move() -> StoreOperation {
+        let key = key()
+        return .move(key, to: chance(50) && !isKept(key) ? .caches : .documents)
+    }
+
+    private func isKept(_ key: ImageKey) -> Bool {
+        guard keepsDocuments, case .own(let name) = key else { return false }
+        return 2 * name >= names
+    }
 
     private mutating func fetch() -> StoreOperation {
         let slot = number(below: slots)

@@ -52,7 +52,7 @@ struct Transition {
             flush()
             evict(victims(downTo: target ?? model.lowWatermark))
         case .setBudget(let bytes): setBudget(bytes)
-        case .sync: return .refused("a sync is judged by SyncJudgement")
+        case .sync: return .refused(Outcome.Refusal(.invalidConfiguration, "a sync is judged by SyncJudgement"))
         }
         return .done
     }
@@ -113,7 +113,7 @@ struct Transition {
         let isDocument = storage == .documents || before?.storageClass == .documents
         let picture = Picture(of: key, version: version)
         guard publish(picture, as: key, in: isDocument ? .documents : .caches, version: version, fresh) else {
-            return stored == nil ? .refused(AvatarStoreError.Code.overBudget.rawValue) : image(touch(key))
+            return stored == nil ? .refused(Outcome.Refusal(.overBudget)) : image(touch(key))
         }
         return image(touch(key))
     }
@@ -138,11 +138,11 @@ struct Transition {
     // MARK: Publishing
 
     private mutating func save(_ picture: Picture, as key: ImageKey, in storageClass: StorageClass) -> Outcome {
-        publish(picture, as: key, in: storageClass) ? .done : .refused(AvatarStoreError.Code.overBudget.rawValue)
+        publish(picture, as: key, in: storageClass) ? .done : .refused(Outcome.Refusal(.overBudget))
     }
 
     private mutating func move(_ key: ImageKey, to storageClass: StorageClass) -> Outcome {
-        guard let file = model.file(of: key) else { return .refused(AvatarStoreError.Code.noSuchEntry.rawValue) }
+        guard let file = model.file(of: key) else { return .refused(Outcome.Refusal(.noSuchEntry)) }
         guard file.storageClass != storageClass else { return .done }
         return save(file.picture, as: key, in: storageClass)
     }

@@ -1,0 +1,184 @@
+import AvatarFiles
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// Each file call of each change fails once: the error names it, the old image is served, index and disk agree, and the
+/// next attempt succeeds.
+struct FailingCallTests {
+    /// A change of a store whose `caches` hold two older images, and one that is to stay or to be replaced.
+    enum Change: String, CaseIterable, Sendable {
+        case saveDocument, saveCache, replaceDocument, replaceCache, moveToDocuments, moveToCaches
+        case remove, evict, trim, lowerBudget, fetch, refetch, sync
+    }
+
+    struct Fault: Sendable, CustomTestStringConvertible {
+        let change: Change
+        let call: FaultyFileSystem.Call
+        let number: Int32
+
+        /// Whether the change may have been done all the same. The old file goes after the commit: it is unlinked, and a
+        /// document's folder is opened and made durable. And of two images that are fetched at once only one fails.
+        var mayBeDone: Bool {
+            call == .unlink || change == .sync
+                || [.open, .synchronize].contains(call) && [.replaceDocument, .moveToCaches].contains(change)
+        }
+
+        var testDescription: String { "\(call.rawValue) of \(change.rawValue): \(String(cString: strerror(number)))" }
+    }
+
+    static let faults = Change.allCases.flatMap { change in
+        FaultyFileSystem.Call.allCases.flatMap { call in
+            [ENOSPC, EIO, EACCES].map { Fault(change: change, call: call, number: $0) }
+        }
+    }
+
+    @Test("a file call that fails once changes nothing for the worse", arguments: faults)
+    func failingOnce(_ fault: Fault) async throws {
+        // Every call of the kind in turn, until the change is done without it.
+        var calls = 0
+        while try await fails(fault, after: calls, reopens: false) {
+            _ = try await fails(fault, after: calls, reopens: true)
+            calls += 1
+        }
+    }
+
+    /// Lets the call fail after `calls` of its kind; false if the change makes no more of them.
+    private func fails(_ fault: Fault, after calls: Int, reopens: Bool) async throws -> Bool {
+        try await StoreFixture.withStore { fixture in
+            let fileSystem = FaultyFileSystem()
+            var store = try await AvatarStore.open(fixture.store.configuration, fileSystem: fileSystem)
+            let subject = try await Subject(fault.change, fixture, store)
+            let count = fileSystem.count(of: fault.call)
+            fileSystem.fail(fault.call, with: fault.number, after: calls)
+
+            let error = await subject.failure(in: store)
+
+            guard fileSystem.count(of: fault.call) > count + calls else {
+                #expect(error == nil)
+                try await store.close()
+                return false
+            }
+            expect(error, names: fault)
+            try subject.expectServed(by: store, mayBeDone: fault.mayBeDone)
+            fileSystem.heal()
+            if reopens {
+                try await store.close()
+                store = try await AvatarStore.open(fixture.store.configuration)
+            } else {
+                try await store.save(SampleImage.png(seed: 9, byteCount: 500), named: "next")
+            }
+            try fixture.expectConsistent()
+            let second = await subject.failure(in: store)
+            #expect(second == nil, "the second attempt: \(second?.message ?? "")")
+            try subject.expectServed(by: store, mayBeDone: true, isDone: true)
+            try fixture.expectConsistent()
+            try await store.close()
+            return true
+        }
+    }
+
+    private func expect(_ error: AvatarStoreError?, names fault: Fault) {
+        let code: AvatarStoreError.Code =
+            switch fault.number {
+            case ENOSPC: .diskFull
+            case EACCES: .readOnly
+            default: .storage
+            }
+        #expect(error?.code == code)
+        #expect(error?.message.contains("\(fault.call.rawValue) of ") == true, "\(error?.message ?? "no error")")
+        #expect(error?.message.contains(String(cString: strerror(fault.number))) == true)
+    }
+}
+
+/// One change, and the image that it is about or that must outlast it.
+private struct Subject {
+    private static let old = SampleImage.png(seed: 1, byteCount: 4000)
+    private static let new = SampleImage.png(seed: 2, byteCount: 4500)
+
+    private let change: FailingCallTests.Change
+    private let fixture: StoreFixture
+    private let key: AvatarKey
+
+    init(_ change: FailingCallTests.Change, _ fixture: StoreFixture, _ store: AvatarStore) async throws {
+        self.change = change
+        self.fixture = fixture
+        try await store.set(.budget, to: 20_000)
+        for number in 1...2 {
+            let bytes = SampleImage.png(seed: 10 + UInt64(number), byteCount: 3000)
+            try await store.save(bytes, named: "older \(number)", in: .caches)
+        }
+        fixture.serve(Self.old, at: "/me.png")
+        fixture.serve(Self.new, at: "/you.png")
+        switch change {
+        case .refetch, .sync:
+            key = try await store.avatar(for: fixture.origin.url("/me.png")).key
+            fixture.serve(Self.new, at: "/me.png")
+            fixture.serve(Self.old, at: "/you.png")
+        case .saveDocument, .replaceDocument, .moveToCaches: key = try await store.save(Self.old, named: "me")
+        default: key = try await store.save(Self.old, named: "me", in: .caches)
+        }
+    }
+
+    /// Makes the change; gives the error, also that of a read that had a stored image to give instead.
+    func failure(in store: AvatarStore) async -> AvatarStoreError? {
+        do {
+            return try await make(store)
+        } catch let error as AvatarStoreError {
+            return error
+        } catch {
+            return AvatarStoreError(AvatarStoreError.Code(rawValue: "unknown"), "\(error)")
+        }
+    }
+
+    private func make(_ store: AvatarStore) async throws -> AvatarStoreError? {
+        switch change {
+        case .saveDocument: try await store.save(Self.new, named: "you")
+        case .saveCache: try await store.save(Self.new, named: "you", in: .caches)
+        case .replaceDocument: try await store.save(Self.new, named: "me")
+        case .replaceCache: try await store.save(Self.new, named: "me", in: .caches)
+        case .moveToDocuments: _ = try await store.move(key, to: .documents)
+        case .moveToCaches: _ = try await store.move(key, to: .caches)
+        case .remove: try await store.remove(key)
+        case .evict: try await store.save(SampleImage.png(seed: 3, byteCount: 13_500), named: "you", in: .caches)
+        case .trim: try await store.trim(to: 5000)
+        case .lowerBudget: try await store.set(.budget, to: 6000)
+        case .fetch: _ = try await store.avatar(for: fixture.origin.url("/you.png"))
+        case .refetch:
+            let image = try await store.avatar(for: key, options: FetchOptions(policy: .reload))
+            // A read gives what is stored, and says why it is not new.
+            return image.failureMessage.map(error)
+        case .sync:
+            let contacts = ["me", "you"].map { Contact(id: $0, avatarURL: fixture.origin.url("/\($0).png")) }
+            var options = SyncOptions()
+            options.policy = .reload
+            _ = try await store.sync(contacts: contacts, options: options)
+        }
+        return nil
+    }
+
+    private func error(_ message: String) -> AvatarStoreError {
+        let code: AvatarStoreError.Code =
+            message.hasPrefix("The disk is full") ? .diskFull : message.contains("refused") ? .readOnly : .storage
+        return AvatarStoreError(code, message)
+    }
+
+    /// - Parameter mayBeDone: whether the change may have been done, as it is when unlinking fails after the commit.
+    func expectServed(by store: AvatarStore, mayBeDone: Bool, isDone: Bool = false) throws {
+        let bytes = try store.storedAvatar(for: key)?.bytes
+        let after: [UInt8]? =
+            switch change {
+            case .replaceDocument, .replaceCache, .refetch, .sync: Self.new
+            case .remove: nil
+            default: Self.old
+            }
+        let isRight = !isDone && bytes == Self.old || mayBeDone && bytes == after
+        #expect(isRight, "\(bytes?.count ?? 0) bytes are served")
+    }
+}

@@ -1,0 +1,28 @@
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+/// Which contacts a sync links to which images.
+struct SyncLinkTests {
+    @Test("a contact gets the stored image of its URL, also if there is no room for the new one")
+    func linkedToWhatIsStored_whenTheNewImageDoesNotFit() async throws {
+        try await StoreFixture.withStore { fixture in
+            let small = SampleImage.png(seed: 1, byteCount: 1000)
+            let (a, b) = (fixture.serve(small, at: "/a.png"), fixture.origin.url("/b.png"))
+            fixture.serve(SampleImage.png(seed: 2, byteCount: 1000), at: "/b.png", cacheControl: "max-age=1")
+            _ = try await fixture.store.sync(contacts: [Contact(id: "a", avatarURL: a)])
+            _ = try await fixture.store.avatar(for: b)
+            try await fixture.store.set(.budget, to: 4000)
+            fixture.serve(SampleImage.png(seed: 3, byteCount: 3500), at: "/b.png")
+            fixture.clock.advance(by: .seconds(10))
+
+            // Both images are wanted, so neither makes room for the new version of the second.
+            let contacts = [Contact(id: "a", avatarURL: a), Contact(id: "b", avatarURL: b)]
+            let report = try await fixture.store.sync(contacts: contacts)
+
+            #expect(report.overBudget == 1)
+            #expect(try fixture.store.details(for: AvatarKey(url: b))?.overview.owners == ["b"])
+            try fixture.expectConsistent()
+        }
+    }
+}

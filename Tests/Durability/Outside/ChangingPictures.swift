@@ -1,0 +1,42 @@
+import AvatarStoreTesting
+import ProgramRunning
+import Synchronization
+
+/// An origin that has a picture at every path, which can be exchanged for another one.
+final class ChangingPictures: Sendable {
+    let origin: LoopbackOrigin
+    private let versions: Versions
+
+    private final class Versions: Sendable {
+        let current = Mutex(1)
+    }
+
+    private init(origin: LoopbackOrigin, versions: Versions) {
+        self.origin = origin
+        self.versions = versions
+    }
+
+    /// Runs `body` with a new one.
+    static func with<Result>(_ body: (ChangingPictures) async throws -> Result) async throws -> Result {
+        let versions = Versions()
+        let origin = try await LoopbackOrigin.start { request in
+            picture(request.target, version: versions.current.withLock { $0 })
+        }
+        do {
+            let result = try await body(ChangingPictures(origin: origin, versions: versions))
+            try await origin.stop()
+            return result
+        } catch {
+            try await origin.stop()
+            throw error
+        }
+    }
+
+    /// From now on there are other pictures at all paths.
+    func change() {
+        versions.current.withLock { $0 += 1 }
+    }
+
+    /// The version of the pictures.
+    var version: Int { versions.current.withLock { $0 } }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import ProgramRunning
+
+/// The program that shows the system calls of another, and lets some of them fail.
+enum Strace {
+    static let path = "/usr/bin/strace"
+    static let absence: String = "strace is not installed or may not trace here; scripts/test --thorough installs it"
+
+    /// Whether it is there and allowed to trace.
+    static let isUsable: Bool = {
+        let process = Process()
+        process.executableURL = URL(filePath: path)
+        process.arguments = ["-f", "--seccomp-bpf", "-o", "/dev/null", "/bin/true"]
+        process.standardError = FileHandle.nullDevice
+        do {
+            try process.run()
+        } catch {
+            return false
+        }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
+    /// The calls that change names or bytes on disk, or make them durable.
+    static let changes = [
+        "openat", "write", "pwrite64", "ftruncate", "mkdir", "mkdirat", "link", "linkat", "rename", "renameat",
+        "renameat2", "unlink", "unlinkat", "fsync", "fdatasync", "syncfs", "sync",
+    ]
+}
+
+extension Workplace {
+    /// Runs `avatars` under `strace`.
+    func traced(_ arguments: [String]) async throws -> (run: Run, trace: Trace) {
+        try await traced(options: [], [program] + arguments)
+    }
+
+    /// Runs `avatars` with a call that is made to fail. One that never ends is killed: a worker thread that cannot wake
+    /// another may wait for good.
+    ///
+    /// - Parameter paths: if there are any, only calls on just these paths count and fail.
+    func traced(_ arguments: [String], fault: Fault, paths: [String]) async throws -> (run: Run, trace: Trace) {
+        let options = ["-e", "inject=\(fault)"] + paths.flatMap { ["-P", $0] }
+        return try await traced(options: options, ["/usr/bin/timeout", "-s", "KILL", "20", program] + arguments)
+    }
+
+    /// Runs a shell script under `strace`, all processes in one trace. The script finds the program as `$AVATARS`.
+    func traced(script: String) async throws -> (run: Run, trace: Trace) {
+        try await traced(options: [], ["/bin/sh", "-c", script])
+    }
+
+    private var program: String { Program.executable.path(percentEncoded: false) }
+
+    private func traced(options: [String], _ command: [String]) async throws -> (Run, Trace) {
+        let file = path("trace-\(UUID().uuidString)")
+        // -y: the paths of descriptors; -x: other than printable bytes as hexadecimal digits.
+        let always = ["-f", "--seccomp-bpf", "-y", "-x", "-o", file]
+        let calls = ["-e", "trace=" + Strace.changes.joined(separator: ",")]
+        let run = try await start(tool: Strace.path, always + calls + options + command).end()
+        let trace = try Trace(file: file)
+        try FileManager.default.removeItem(atPath: file)
+        return (run, trace)
+    }
+}

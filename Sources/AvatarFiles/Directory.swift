@@ -3,9 +3,9 @@ import CAvatarSystem
 import Synchronization
 
 #if canImport(Glibc)
-package import Glibc
+import Glibc
 #else
-package import Darwin
+import Darwin
 #endif
 
 /// An open directory that the store works in. Closed with its last reference.
@@ -31,7 +31,7 @@ package final class Directory: Sendable {
     /// Makes the directory again if somebody removed it, as purging a cache may.
     ///
     /// The descriptor of the removed one stays open: others may be using it in this moment.
-    package func restoreIfRemoved(mode: mode_t) throws(SystemCallError) {
+    package func restoreIfRemoved(mode: UInt32) throws(SystemCallError) {
         var information = stat()
         guard fstat(descriptor, &information) == 0, information.st_nlink == 0 else { return }
         try Self.makeWithParents(path, mode: mode)
@@ -47,7 +47,7 @@ package final class Directory: Sendable {
     ///   cannot be made.
     package static func makeRoot(
         _ path: String,
-        mode: mode_t,
+        mode: UInt32,
         allowsNetwork: Bool = false
     ) throws(AvatarStoreError) -> Directory {
         do throws(SystemCallError) {
@@ -95,13 +95,13 @@ package final class Directory: Sendable {
         AvatarStoreError(.unusableRoot, "\(path) is not a directory, or one of its parents is a file.")
     }
 
-    private static func makeWithParents(_ path: String, mode: mode_t) throws(SystemCallError) {
+    private static func makeWithParents(_ path: String, mode: UInt32) throws(SystemCallError) {
         var information = stat()
         if lstat(path, &information) == 0 { return }
         if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex {
             try makeWithParents(String(path[..<slash]), mode: mode)
         }
-        guard mkdir(path, mode) == 0 || errno == EEXIST else { throw SystemCallError("mkdir", path) }
+        guard mkdir(path, mode_t(mode)) == 0 || errno == EEXIST else { throw SystemCallError("mkdir", path) }
         // What will lie in it is only as durable as its own name.
         try synchronizeParent(of: path)
     }

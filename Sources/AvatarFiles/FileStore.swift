@@ -3,9 +3,9 @@ import CAvatarSystem
 import Synchronization
 
 #if canImport(Glibc)
-package import Glibc
+import Glibc
 #else
-package import Darwin
+import Darwin
 #endif
 
 /// The files of one storage class: the root they are published in and the staging folder they are made in.
@@ -18,8 +18,8 @@ package final class FileStore: Sendable {
     private let staging: Directory
     private let folder: Directory
     private let fileSystem: any FileSystem
-    private let fileMode: mode_t
-    private let directoryMode: mode_t
+    private let fileMode: UInt32
+    private let directoryMode: UInt32
     private let counter = Atomic<UInt64>(0)
     /// Two-digit folders whose own names are known to be durable.
     private let durableFolders = Mutex<Set<String>>([])
@@ -30,7 +30,7 @@ package final class FileStore: Sendable {
         root: Directory,
         staging: Directory,
         holder: Holder,
-        fileMode: mode_t,
+        fileMode: UInt32,
         fileSystem: any FileSystem
     ) throws(AvatarStoreError) {
         self.storageClass = storageClass
@@ -48,7 +48,7 @@ package final class FileStore: Sendable {
     }
 
     /// Who may read a file may also look into its folder.
-    package static func directoryMode(for fileMode: mode_t) -> mode_t {
+    package static func directoryMode(for fileMode: UInt32) -> UInt32 {
         fileMode | ((fileMode & 0o444) >> 2)
     }
 

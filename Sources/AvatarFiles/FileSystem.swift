@@ -1,7 +1,7 @@
 #if canImport(Glibc)
-package import Glibc
+import Glibc
 #else
-package import Darwin
+import Darwin
 #endif
 
 /// The file calls that publish and delete: the seam at which tests let one of them fail.
@@ -10,7 +10,7 @@ package import Darwin
 /// was checked when the store was opened.
 package protocol FileSystem: Sendable {
     /// `openat` with `O_CLOEXEC`.
-    func open(_ path: String, in directory: Int32, flags: Int32, mode: mode_t) throws(SystemCallError) -> Int32
+    func open(_ path: String, in directory: Int32, flags: Int32, mode: UInt32) throws(SystemCallError) -> Int32
     /// Writes all of `bytes`.
     func write(_ bytes: UnsafeRawBufferPointer, to file: Int32, named path: String) throws(SystemCallError)
     /// Makes a file or directory durable: `fsync`, on Apple platforms `F_FULLFSYNC`.
@@ -32,7 +32,7 @@ package protocol FileSystem: Sendable {
     /// `unlinkat`.
     func unlink(_ path: String, in directory: Int32) throws(SystemCallError)
     /// `mkdirat`; false if it is there already.
-    func makeDirectory(_ path: String, in directory: Int32, mode: mode_t) throws(SystemCallError) -> Bool
+    func makeDirectory(_ path: String, in directory: Int32, mode: UInt32) throws(SystemCallError) -> Bool
 }
 
 /// The calls of the operating system.
@@ -43,9 +43,9 @@ package struct LocalFileSystem: FileSystem {
         _ path: String,
         in directory: Int32,
         flags: Int32,
-        mode: mode_t
+        mode: UInt32
     ) throws(SystemCallError) -> Int32 {
-        let file = openat(directory, path, flags | O_CLOEXEC, mode)
+        let file = openat(directory, path, flags | O_CLOEXEC, mode_t(mode))
         guard file >= 0 else { throw SystemCallError("open", path) }
         return file
     }
@@ -108,9 +108,9 @@ package struct LocalFileSystem: FileSystem {
     package func makeDirectory(
         _ path: String,
         in directory: Int32,
-        mode: mode_t
+        mode: UInt32
     ) throws(SystemCallError) -> Bool {
-        if mkdirat(directory, path, mode) == 0 { return true }
+        if mkdirat(directory, path, mode_t(mode)) == 0 { return true }
         guard errno == EEXIST else { throw SystemCallError("mkdir", path) }
         return false
     }

@@ -26,7 +26,7 @@ package final class StagedFile {
         name: String,
         in folder: Directory,
         storageClass: StorageClass,
-        mode: mode_t,
+        mode: UInt32,
         fileSystem: any FileSystem
     ) throws(AvatarStoreError) {
         do throws(SystemCallError) {

@@ -2,9 +2,9 @@ package import AvatarFiles
 import Synchronization
 
 #if canImport(Glibc)
-package import Glibc
+import Glibc
 #else
-package import Darwin
+import Darwin
 #endif
 
 /// The operating system's file calls, of which some fail as a test asks.
@@ -47,7 +47,7 @@ package final class FaultyFileSystem: FileSystem {
         counts.withLock { $0[call, default: 0] }
     }
 
-    package func open(_ path: String, in directory: Int32, flags: Int32, mode: mode_t) throws(SystemCallError) -> Int32
+    package func open(_ path: String, in directory: Int32, flags: Int32, mode: UInt32) throws(SystemCallError) -> Int32
     {
         try check(.open, path)
         return try real.open(path, in: directory, flags: flags, mode: mode)
@@ -88,7 +88,7 @@ package final class FaultyFileSystem: FileSystem {
         try real.unlink(path, in: directory)
     }
 
-    package func makeDirectory(_ path: String, in directory: Int32, mode: mode_t) throws(SystemCallError) -> Bool {
+    package func makeDirectory(_ path: String, in directory: Int32, mode: UInt32) throws(SystemCallError) -> Bool {
         try check(.makeDirectory, path)
         return try real.makeDirectory(path, in: directory, mode: mode)
     }

@@ -93,8 +93,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [0o600, 0o640, 0o644] as [mode_t])
-    func aFileHasTheModeThatWasConfigured(mode: mode_t) throws {
+    @Test(arguments: [0o600, 0o640, 0o644] as [UInt32])
+    func aFileHasTheModeThatWasConfigured(mode: UInt32) throws {
         try withPlaces(fileMode: mode) { places in
             let image = try places.stage([1])
             #expect(try permissions(of: "\(places.staging.path)/\(places.holder.name)/\(image.name)") == Int(mode))
@@ -107,8 +107,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [(0o600, 0o700), (0o640, 0o750), (0o644, 0o755), (0o660, 0o770)] as [(mode_t, mode_t)])
-    func whoMayReadAFileMayLookIntoItsFolder(fileMode: mode_t, directoryMode: mode_t) {
+    @Test(arguments: [(0o600, 0o700), (0o640, 0o750), (0o644, 0o755), (0o660, 0o770)] as [(UInt32, UInt32)])
+    func whoMayReadAFileMayLookIntoItsFolder(fileMode: UInt32, directoryMode: UInt32) {
         #expect(FileStore.directoryMode(for: fileMode) == directoryMode)
     }
 

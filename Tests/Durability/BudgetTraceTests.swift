@@ -1,7 +1,6 @@
 import AvatarStoreTesting
 import Foundation
 import ProgramRunning
-import Synchronization
 import Testing
 
 /// The budget, as system calls and an onlooker see it, while several processes store, replace and evict at once.
@@ -9,7 +8,7 @@ import Testing
 struct BudgetTraceTests {
     /// Of each picture another version at each request, from 2 kB to 10 kB.
     private func withPictures(_ body: (LoopbackOrigin) async throws -> Void) async throws {
-        let count = Requests()
+        let count = RequestCount()
         let origin = try await LoopbackOrigin.start { _ in
             let number = count.next()
             let bytes = SampleImage.png(seed: UInt64(number), byteCount: 2_000 + number &* 7_919 % 8_000)
@@ -22,17 +21,6 @@ struct BudgetTraceTests {
             throw error
         }
         try await origin.stop()
-    }
-
-    private final class Requests: Sendable {
-        private let count = Mutex(0)
-
-        func next() -> Int {
-            count.withLock { count in
-                count += 1
-                return count
-            }
-        }
     }
 
     @Test(arguments: TestMode.isThorough ? [60_000, 250_000, 1_000_000] : [120_000])

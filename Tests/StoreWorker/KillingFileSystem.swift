@@ -20,7 +20,7 @@ final class KillingFileSystem: FileSystem {
         self.point = point
     }
 
-    func open(_ path: String, in directory: Int32, flags: Int32, mode: mode_t) throws(SystemCallError) -> Int32 {
+    func open(_ path: String, in directory: Int32, flags: Int32, mode: UInt32) throws(SystemCallError) -> Int32 {
         let isLast = begin(.open)
         let file = try real.open(path, in: directory, flags: flags, mode: mode)
         end(isLast)
@@ -67,7 +67,7 @@ final class KillingFileSystem: FileSystem {
         end(isLast)
     }
 
-    func makeDirectory(_ path: String, in directory: Int32, mode: mode_t) throws(SystemCallError) -> Bool {
+    func makeDirectory(_ path: String, in directory: Int32, mode: UInt32) throws(SystemCallError) -> Bool {
         let isLast = begin(.makeDirectory)
         let isNew = try real.makeDirectory(path, in: directory, mode: mode)
         end(isLast)

@@ -1,9 +1,9 @@
 package import AvatarCore
 
 #if canImport(Glibc)
-package import Glibc
+import Glibc
 #else
-package import Darwin
+import Darwin
 #endif
 
 /// Gives published files of one root a place in another, for a backup or for a store that is restored from one.
@@ -14,12 +14,12 @@ package import Darwin
 package final class FileCopier {
     private let source: StoredFiles
     private let target: Directory
-    private let fileMode: mode_t
+    private let fileMode: UInt32
     private let fileSystem: any FileSystem
     private var folders: Set<String> = []
     private var canLink = true
 
-    package init(from source: StoredFiles, to target: Directory, fileMode: mode_t, fileSystem: any FileSystem) {
+    package init(from source: StoredFiles, to target: Directory, fileMode: UInt32, fileSystem: any FileSystem) {
         self.source = source
         self.target = target
         self.fileMode = fileMode

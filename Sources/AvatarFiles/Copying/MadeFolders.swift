@@ -11,7 +11,7 @@ struct MadeFolders {
     private var paths: [String] = []
 
     /// Opens the folder `path`, and makes it and its parents if they are not there.
-    mutating func open(_ path: String, mode: mode_t) throws(AvatarStoreError) -> Directory {
+    mutating func open(_ path: String, mode: UInt32) throws(AvatarStoreError) -> Directory {
         var missing: [String] = []
         var parent = path
         while parent.utf8.count > 1, !Directory.exists(parent) {

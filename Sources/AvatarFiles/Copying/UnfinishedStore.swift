@@ -2,9 +2,9 @@ package import AvatarCore
 import CAvatarSystem
 
 #if canImport(Glibc)
-package import Glibc
+import Glibc
 #else
-package import Darwin
+import Darwin
 #endif
 
 /// A store that is being put together from another one: a backup, or what is restored from it.
@@ -25,7 +25,7 @@ package final class UnfinishedStore {
     private let mark: UnfinishedMark
     /// Whether somebody who was killed had begun it; that is cleared.
     private let isLeftOver: Bool
-    private let mode: mode_t
+    private let mode: UInt32
     private var folders: MadeFolders
     private var opened: [Directory]
     /// The classes whose roots are marked as this store's, and were nobody's before.
@@ -41,7 +41,7 @@ package final class UnfinishedStore {
     package init(
         _ layout: StoreLayout,
         aloneIn directory: String? = nil,
-        fileMode: mode_t
+        fileMode: UInt32
     ) throws {
         let place = CopyPlace(layout: layout, directory: directory)
         try place.requireFree(isLeftOver: place.isLeftOver)

@@ -29,17 +29,18 @@ struct TrimCommand: AsyncParsableCommand {
     func run() async throws {
         try await store.withStore(dryRun ? .readOnly : .readWrite) { store in
             let evicted = try await dryRun ? store.trimPreview(to: budget) : store.trim(to: budget)
-            let now = try store.statistics()
-            let bytes = now.cachesBytes - (dryRun ? evicted.bytes : 0)
+            let bytes = try store.cachesBytes() - (dryRun ? evicted.bytes : 0)
+            let budgetBytes = try Int(store.value(of: .budget) ?? 0)
+            let lowWatermark = try Int(store.value(of: .lowWatermark) ?? 0)
             let json = JSON.object([
                 "evicted": JSON(evicted.files),
                 "bytesFreed": JSON(evicted.bytes),
                 "bytes": JSON(bytes),
-                "budgetBytes": JSON(now.budgetBytes),
-                "lowWatermarkBytes": JSON(now.lowWatermarkBytes),
+                "budgetBytes": JSON(budgetBytes),
+                "lowWatermarkBytes": JSON(lowWatermark),
             ])
             let gone = "\(Wording.count(evicted.files, "file")) (\(Wording.size(evicted.bytes)))"
-            let rest = "\(Wording.size(bytes)) of \(Wording.size(now.budgetBytes))"
+            let rest = "\(Wording.size(bytes)) of \(Wording.size(budgetBytes))"
             let sentence = dryRun ? "Would evict \(gone); \(rest) would be in use." : "Evicted \(gone); \(rest) in use."
             try Console.output.write(output.json ? json.line : sentence + "\n")
         }

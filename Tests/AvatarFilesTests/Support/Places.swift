@@ -24,7 +24,7 @@ struct Places {
     init(
         in directory: String,
         _ storageClass: StorageClass = .caches,
-        fileMode: mode_t = 0o600
+        fileMode: UInt32 = 0o600
     ) throws {
         root = try Directory.makeRoot(directory + "/root", mode: FileStore.directoryMode(for: fileMode))
         staging = try Directory.makeRoot(directory + "/staging", mode: FileStore.directoryMode(for: fileMode))
@@ -66,7 +66,7 @@ struct Places {
 /// Runs `body` with a root, a staging folder and a holder of their own.
 func withPlaces(
     _ storageClass: StorageClass = .caches,
-    fileMode: mode_t = 0o600,
+    fileMode: UInt32 = 0o600,
     _ body: (Places) throws -> Void
 ) throws {
     try withTemporaryDirectory { try body(Places(in: $0, storageClass, fileMode: fileMode)) }

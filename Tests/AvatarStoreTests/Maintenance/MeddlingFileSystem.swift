@@ -46,7 +46,7 @@ final class MeddlingFileSystem: FileSystem {
         try real.link(source, in: sourceDirectory, to: target, in: targetDirectory)
     }
 
-    func open(_ path: String, in directory: Int32, flags: Int32, mode: mode_t) throws(SystemCallError) -> Int32 {
+    func open(_ path: String, in directory: Int32, flags: Int32, mode: UInt32) throws(SystemCallError) -> Int32 {
         try real.open(path, in: directory, flags: flags, mode: mode)
     }
 
@@ -71,7 +71,7 @@ final class MeddlingFileSystem: FileSystem {
         try real.unlink(path, in: directory)
     }
 
-    func makeDirectory(_ path: String, in directory: Int32, mode: mode_t) throws(SystemCallError) -> Bool {
+    func makeDirectory(_ path: String, in directory: Int32, mode: UInt32) throws(SystemCallError) -> Bool {
         try real.makeDirectory(path, in: directory, mode: mode)
     }
 }

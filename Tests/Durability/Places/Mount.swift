@@ -1,0 +1,83 @@
+import Foundation
+import ProgramRunning
+
+/// A file system of the test's own, in a directory of a workplace; unmounted in the end.
+final class Mount: Sendable {
+    static let absence = "only the superuser of a machine of their own may mount here"
+
+    /// Whether the test may mount anything.
+    static let isPossible: Bool = {
+        guard geteuid() == 0, let workplace = try? Workplace() else { return false }
+        return (try? Mount(memory: "1m", at: workplace.path("probe"))) != nil
+    }()
+
+    let path: String
+
+    /// A file system in memory that holds no more than `size`.
+    convenience init(memory size: String, at path: String) throws {
+        try self.init(["-t", "tmpfs", "-o", "size=\(size),mode=700", "none", path], at: path)
+    }
+
+    /// The ext4 file system in the file `image`, with a journal, as a disk of a server has it.
+    convenience init(image: String, at path: String) throws {
+        try self.init(["-t", "ext4", "-o", "loop", image, path], at: path)
+    }
+
+    private init(_ arguments: [String], at path: String) throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try Self.run("/usr/bin/mount", arguments)
+        self.path = path
+    }
+
+    deinit {
+        umount2(path, Int32(MNT_DETACH))
+    }
+
+    /// Makes a file system in memory larger.
+    func resize(to size: String) throws {
+        try Self.run("/usr/bin/mount", ["-o", "remount,size=\(size)", path])
+    }
+
+    /// Stops the file system as a power cut does: what was not written to the disk by now never is.
+    func losePower() throws {
+        let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { throw MountError(description: "open \(path): \(errno)") }
+        defer { close(directory) }
+        // EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH.
+        var flags: UInt32 = 2
+        guard ioctl(directory, 0x8004_587D, &flags) == 0 else { throw MountError(description: "shutdown: \(errno)") }
+    }
+
+    /// Takes the file system away, and waits until nobody holds it.
+    func unmount() throws {
+        var last: Int32 = 0
+        for _ in 0..<500 {
+            if umount2(path, 0) == 0 { return }
+            last = errno
+            usleep(10_000)
+        }
+        throw MountError(description: "umount \(path): \(last)")
+    }
+
+    /// A new, empty ext4 file system of `megabytes`.
+    static func makeImage(_ path: String, megabytes: Int) throws {
+        try run("/usr/bin/truncate", ["-s", "\(megabytes)M", path])
+        try run("/usr/sbin/mkfs.ext4", ["-q", "-F", path])
+    }
+
+    private static func run(_ tool: String, _ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: tool)
+        process.arguments = arguments
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw MountError(description: "\(tool) \(arguments.joined(separator: " ")): \(process.terminationStatus)")
+        }
+    }
+}
+
+struct MountError: Error, CustomStringConvertible {
+    let description: String
+}

@@ -1,0 +1,133 @@
+import AvatarStoreTesting
+import Foundation
+import GRDB
+import ProgramRunning
+import Testing
+
+/// The power goes while documents are saved and images are replaced.
+///
+/// An ext4 file system is stopped at random moments: what had not reached its disk is lost, and the next mount replays
+/// its journal. A disk that loses what it has in a volatile cache is not shown; what the program asks it to make durable
+/// is (`DurabilityOrderTests`).
+@Suite(.enabled(if: Mount.isPossible, Comment(rawValue: Mount.absence)))
+struct PowerLossTests {
+    @Test func documentsAndTheLastGoodCopyOfWhatIsReplacedOutlastIt() async throws {
+        let versions = RequestCount()
+        let origin = try await LoopbackOrigin.start { request in
+            picture(request.target, version: request.target.hasPrefix("/changing") ? versions.next() : 1)
+        }
+        do {
+            let losses = try await loseAgainAndAgain(origin, times: TestMode.isThorough ? 60 : 4)
+            print("Power losses: \(losses)")
+        } catch {
+            try await origin.stop()
+            throw error
+        }
+        try await origin.stop()
+    }
+
+    private func loseAgainAndAgain(_ origin: LoopbackOrigin, times: Int) async throws -> Losses {
+        let workplace = try Workplace()
+        try Mount.makeImage(workplace.path("image"), megabytes: 96)
+        var losses = Losses()
+        for round in 1...times {
+            let disk = try Mount(image: workplace.path("image"), at: workplace.path("disk"))
+            let work = try workplace.start(tool: "/bin/sh", ["-c", script(round, origin)])
+            try await Task.sleep(for: .milliseconds(Int.random(in: 300...1500)))
+            try disk.losePower()
+            _ = try await work.end()
+            try disk.unmount()
+
+            let again = try Mount(image: workplace.path("image"), at: workplace.path("disk"))
+            try pretendAnotherBoot(workplace.path("disk/store/index.sqlite"))
+            try await expectPromises(workplace, round, origin, &losses)
+            try again.unmount()
+            losses.rounds += 1
+        }
+        return losses
+    }
+
+    /// Saves documents, replaces images, and stores new ones, each at once; what returned is noted outside of the disk.
+    private func script(_ round: Int, _ origin: LoopbackOrigin) -> String {
+        """
+        export AVATARS_STORE=disk/store
+        mkdir -p acknowledged pictures
+        documents() {
+            n=0
+            while [ $n -lt 200 ]; do
+                n=$((n+1))
+                "$AVATARS" get \(origin.url("/own"))/\(round)/$n.png --class transient \
+                    --output pictures/$n.png --allow-private-network 2>/dev/null || exit
+                "$AVATARS" save pictures/$n.png --name \(round)/$n >/dev/null 2>&1 || exit
+                echo \(round)/$n >>acknowledged/documents
+            done
+        }
+        replacements() {
+            n=0
+            while [ $n -lt 200 ]; do
+                n=$((n+1))
+                "$AVATARS" fetch \(origin.url("/changing.png")) --policy reload --json --allow-private-network \
+                    >>acknowledged/replacements 2>/dev/null || exit
+            done
+        }
+        documents & replacements &
+        "$AVATARS" fetch \((1...40).map { origin.url("/new/\(round)/\($0).png") }.joined(separator: " ")) \
+            --allow-private-network >/dev/null 2>&1
+        wait
+        """
+    }
+
+    /// The machine has not really been switched off, so the store would believe that its kernel still has everything.
+    private func pretendAnotherBoot(_ index: String) throws {
+        guard FileManager.default.fileExists(atPath: index) else { return }
+        let database = try DatabaseQueue(path: index)
+        try database.write { try $0.execute(sql: "UPDATE store SET boot_id = 'before' WHERE boot_id IS NOT NULL") }
+        try database.close()
+    }
+
+    private func expectPromises(
+        _ workplace: Workplace,
+        _ round: Int,
+        _ origin: LoopbackOrigin,
+        _ losses: inout Losses
+    ) async throws {
+        // The first opening walks the files; it heals what the index knows and the disk has not.
+        try await workplace.run("trim", "--budget", "100MB", "--store", "disk/store").requireSuccess()
+        try await workplace.expectConsistent(store: "disk/store")
+        let documents = try acknowledged("documents", in: workplace)
+        for name in documents.suffix(60) {
+            let run = try await workplace.run("get", "name:\(name)", "--store", "disk/store")
+            #expect(run.bytes == pictureBytes("/own/\(name).png"), "round \(round), document \(name)")
+        }
+        losses.documents = documents.count
+        let replacements = try acknowledged("replacements", in: workplace)
+        if !replacements.isEmpty {
+            let url = origin.url("/changing.png")
+            let run = try await workplace.run("get", url, "--policy", "offline", "--store", "disk/store")
+            let known = (1...(replacements.count + 2 * round + 2)).reversed().contains {
+                run.bytes == pictureBytes("/changing.png", version: $0)
+            }
+            #expect(known, "round \(round): \(run.bytes.count) bytes after \(replacements.count) replacements")
+        }
+        losses.replacements = replacements.count
+        let listed = try await workplace.listedFiles(store: "disk/store")
+        losses.newImages += (1...40).count { listed[origin.url("/new/\(round)/\($0).png")] != nil }
+    }
+
+    private func acknowledged(_ name: String, in workplace: Workplace) throws -> [Substring] {
+        guard workplace.exists("acknowledged/\(name)") else { return [] }
+        return try String(decoding: workplace.read("acknowledged/\(name)"), as: UTF8.self).split(separator: "\n")
+    }
+
+    private struct Losses: CustomStringConvertible {
+        var rounds = 0
+        var documents = 0
+        var replacements = 0
+        var newImages = 0
+
+        var description: String {
+            "\(rounds) rounds; \(documents) documents and \(replacements) replacements had returned, none lost; "
+                + "of \(rounds * 40) new images \(newImages) were there."
+        }
+    }
+}

@@ -38,7 +38,7 @@ package enum SQLiteError {
         case SQLITE_FULL:
             AvatarStoreError(
                 .diskFull,
-                "The disk is full: \(action) failed.",
+                "The disk of the index is full: \(action) failed (\(detail)).",
                 failure: .storage,
                 underlying: underlying
             )

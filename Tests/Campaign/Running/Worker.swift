@@ -40,8 +40,13 @@ final class Worker {
         #endif
     }
 
+    /// Tells it something. A worker that is dead already hears nothing; its end says so.
     func tell(_ line: String) throws {
-        try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+        do {
+            try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+        } catch let error as NSError where (error.underlyingErrors.first as? NSError)?.code == Int(EPIPE) {
+            return
+        }
     }
 
     /// Nothing more is told.

@@ -1,4 +1,4 @@
-// The IANA IPv4 and IPv6 Special-Purpose Address Registries as of 2025, by what a request may do with them.
+// The IANA IPv4 and IPv6 Special-Purpose Address Registries as of October 2025, by what a request may do with them.
 // https://www.iana.org/assignments/iana-ipv4-special-registry, https://www.iana.org/assignments/iana-ipv6-special-registry
 
 extension AddressPolicy {
@@ -52,15 +52,11 @@ extension AddressPolicy {
 
     // MARK: IPv6 addresses that stand for an IPv4 address
 
-    /// The IPv4 address is the last 32 bits.
-    static let lowEmbedding = [
-        IPAddressBlock([0, 0, 0, 0, 0, 0xFFFF], length: 96),  // mapped
-        IPAddressBlock([0, 0, 0, 0, 0, 0], length: 96),  // compatible, deprecated
-        IPAddressBlock([0x64, 0xFF9B], length: 96),  // NAT64, RFC 6052
-    ]
+    /// The IPv4 address is the last 32 bits, and the system itself sends IPv4.
+    static let mapped = IPAddressBlock([0, 0, 0, 0, 0, 0xFFFF], length: 96)
 
-    /// `::` and `::1` have the form of a compatible address but are none.
-    static let standsForItself = IPAddressBlock([0], length: 127)
+    /// NAT64, RFC 6052: the IPv4 address is the last 32 bits.
+    static let translated = IPAddressBlock([0x64, 0xFF9B], length: 96)
 
     /// NAT64 within one network, RFC 8215.
     static let localTranslation = IPAddressBlock([0x64, 0xFF9B, 1], length: 48)

@@ -4,14 +4,14 @@
 /// network. The policy judges the address of the connected peer, so no spelling of a host gets around it.
 ///
 /// What counts are the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890, RFC 8190): refused is what is
-/// not "globally reachable" there, and multicast. Of IPv6, only what IANA has given out for global unicast
-/// (`2000::/3`) is taken. An IPv6 address that stands for an IPv4 address (mapped, compatible, 6to4, Teredo, NAT64) is
-/// judged by that one.
+/// not called "globally reachable" there, and multicast. Of IPv6, only what IANA has given out for global unicast
+/// (`2000::/3`) is taken. An IPv6 address that stands for an IPv4 address (mapped, NAT64) is judged by that one.
 package struct AddressPolicy: Hashable, Sendable {
     /// Globally reachable addresses only: the default.
     package static let globalOnly = AddressPolicy(allowsPrivateNetworks: false)
 
-    /// Also loopback, RFC 1918, link-local, unique local and carrier-grade NAT addresses.
+    /// Also loopback, RFC 1918, link-local, unique local and carrier-grade NAT addresses, and what a network translates
+    /// or tunnels by itself (6to4, Teredo, local NAT64) to an IPv4 address that may be contacted.
     ///
     /// Link-local holds `169.254.169.254`, where clouds hand out credentials: whoever chooses this policy allows that
     /// too. Multicast, broadcast and the unspecified address stay refused.
@@ -34,16 +34,25 @@ package struct AddressPolicy: Hashable, Sendable {
     /// Whether a request may be sent to `address`.
     package func allows(_ address: IPAddress) -> Bool {
         if exceptions.contains(address) { return true }
+        let direct = Self.unmapped(address)
+        if direct != address { return allows(direct) }
         if Self.localTranslation.contains(address) {
-            return allowsAnyReading(of: address)
+            return allowsPrivateNetworks && allowsAnyReading(of: address)
         }
-        if let embedded = Self.embeddedIPv4(in: address) {
-            return embedded.allSatisfy(allows)
+        if let tunnelled = Self.tunnelledIPv4(in: address) {
+            return allowsPrivateNetworks && tunnelled.allSatisfy(allows)
         }
         if Self.privateNetworks.contains(where: { $0.contains(address) }) {
             return allowsPrivateNetworks
         }
         return Self.isGloballyReachable(address)
+    }
+
+    /// The IPv4 address that a packet to the IPv6 `address` ends up at, by the system itself or by a translator that all
+    /// the world knows; any other address as it is.
+    static func unmapped(_ address: IPAddress) -> IPAddress {
+        let isMapped = mapped.contains(address) || translated.contains(address)
+        return isMapped ? address.embeddedIPv4(at: 96) : address
     }
 
     // MARK: How it works
@@ -54,11 +63,9 @@ package struct AddressPolicy: Hashable, Sendable {
         return reachableExceptions.contains { $0.contains(address) } || !unreachable.contains { $0.contains(address) }
     }
 
-    /// The IPv4 addresses that a packet to `address` may end up at; `nil` for an address that stands for itself.
-    private static func embeddedIPv4(in address: IPAddress) -> [IPAddress]? {
-        if lowEmbedding.contains(where: { $0.contains(address) }), !standsForItself.contains(address) {
-            return [address.embeddedIPv4(at: 96)]
-        }
+    /// The IPv4 addresses that a packet to `address` travels to in a tunnel; `nil` for one that needs none. Both kinds of
+    /// tunnel are "not applicable" to the registry: where they lead is up to the network.
+    private static func tunnelledIPv4(in address: IPAddress) -> [IPAddress]? {
         if sixToFour.contains(address) {
             return [address.embeddedIPv4(at: 16)]
         }

@@ -53,7 +53,7 @@ struct EvictionPlanTests {
     /// Promise: `target − largest victim < bytes ≤ target`.
     @Test(arguments: 0..<200)
     func theMinimumGoes(_ seed: Int) {
-        var generator = SeededGenerator(UInt64(seed))
+        var generator = SeededGenerator(seed: UInt64(seed))
         let sizes = (0..<40).map { _ in Int.random(in: 1...50, using: &generator) }
         let bytes = sizes.reduce(0, +)
         let limit = Int.random(in: bytes / 2...bytes, using: &generator)
@@ -67,22 +67,5 @@ struct EvictionPlanTests {
         #expect(left <= plan.target)
         #expect(plan.victims.isEmpty || plan.target - largest < left)
         #expect(left + incoming <= limit)
-    }
-}
-
-/// The same numbers each time (SplitMix64).
-private struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

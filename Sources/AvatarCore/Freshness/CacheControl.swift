@@ -3,8 +3,9 @@ package import HTTPTypes
 /// What the Cache-Control field of a response says (RFC 9111 section 5.2.2, RFC 5861, RFC 8246).
 ///
 /// Directives are read in either case, with their argument quoted or not, and unknown ones are skipped (sections 5.2
-/// and 5.2.3). Of two with the same name the first counts; an argument that is no number of seconds makes a lifetime
-/// zero and a permission void (section 4.2.1); larger numbers than 2^31 count as that (section 1.2.2).
+/// and 5.2.3). Of two with the same name the first counts; an argument that is no number of seconds, or breaks the
+/// grammar, makes a lifetime zero and a permission void (section 4.2.1); larger numbers than 2^31 count as that
+/// (section 1.2.2). A directive that takes no argument counts also with one.
 package struct CacheControl: Hashable, Sendable {
     /// Seconds of freshness; 0 also where the number cannot be read.
     package private(set) var maxAge: Int64?
@@ -20,6 +21,8 @@ package struct CacheControl: Hashable, Sendable {
     package private(set) var mustRevalidate = false
     /// Caches with several users may not keep it; ours may.
     package private(set) var isPrivate = false
+    /// The fields that `private="…"` names: only they are not for caches with several users.
+    package private(set) var privateFields: [String] = []
     /// May be kept whatever its status.
     package private(set) var isPublic = false
     /// Does not change while it is fresh.
@@ -40,7 +43,7 @@ package struct CacheControl: Hashable, Sendable {
     package init(_ value: String) {
         var seen: Set<String> = []
         for directive in DirectiveReader(value)
-        where directive.isQualifiedNoCache || seen.insert(directive.name).inserted {
+        where directive.isQualified || seen.insert(directive.name).inserted {
             apply(directive)
         }
     }
@@ -50,9 +53,10 @@ package struct CacheControl: Hashable, Sendable {
         case "max-age": maxAge = directive.seconds ?? 0
         case "s-maxage": sharedMaxAge = directive.seconds ?? 0
         case "no-store": noStore = true
-        case "no-cache" where directive.isQualifiedNoCache: noCacheFields += directive.fieldNames
+        case "no-cache" where directive.isQualified: noCacheFields += directive.fieldNames
         case "no-cache": noCache = true
         case "must-revalidate": mustRevalidate = true
+        case "private" where directive.isQualified: privateFields += directive.fieldNames
         case "private": isPrivate = true
         case "public": isPublic = true
         case "immutable": immutable = true

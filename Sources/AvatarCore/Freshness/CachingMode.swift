@@ -1,8 +1,20 @@
 /// How closely the store follows the origin's word on what may be kept and served.
 public enum CachingMode: String, Hashable, Sendable, CaseIterable {
-    /// An old picture is better than none: responses that say `no-store` are kept too, and a stale image is served
-    /// when the origin cannot confirm it, also against `must-revalidate`. A knowing departure from RFC 9111.
+    /// An old picture is better than none. These are the knowing departures from RFC 9111:
+    ///
+    /// - What says `no-store` is kept too, unless `respectsNoStore` is set (section 5.2.2.5), and so is what says
+    ///   `Vary: *`.
+    /// - A stale image is served whenever the origin cannot confirm it, also against `must-revalidate` and `no-cache`
+    ///   (sections 4.2.4, 5.2.2.2 and 5.2.2.4), and also where the origin answered with an error or with something that
+    ///   is no image (section 4.3.3).
+    /// - The configured minimum keeps an image fresh for longer than the origin says (section 4.2.1).
+    /// - A 304 is believed also where it names no validator, or the same tag with or without `W/` (section 4.3.4).
+    /// - An Expires that is nearly a date counts as that date (section 5.3).
+    /// - Where Vary names a field with a secret, such as a token, the one sent now counts as the one sent then
+    ///   (section 4.1).
     case offlineFirst
-    /// RFC 9111 to the letter, as a private cache.
+    /// RFC 9111 to the letter, as a private cache, and where it leaves a choice, the more careful one: `Pragma: no-cache`
+    /// counts as `Cache-Control: no-cache` (section 5.4), and an image is as old as the older of Age and Date says
+    /// (section 4.2.3).
     case strict
 }

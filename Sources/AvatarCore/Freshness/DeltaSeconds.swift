@@ -13,4 +13,9 @@ enum DeltaSeconds {
         }
         return value
     }
+
+    /// `seconds` as an age or a lifetime: not negative, and no larger than the largest.
+    static func clamped(_ seconds: Int64) -> Int64 {
+        min(max(seconds, 0), maximum)
+    }
 }

@@ -1,8 +1,10 @@
+internal import HTTPTypes
+
 /// Reads the directives of a Cache-Control value one by one: `name`, `name=token` or `name="quoted string"`, between
 /// commas (RFC 9111 section 5.2, RFC 9110 section 5.6).
 ///
-/// Nothing stops it: white space around `=` is passed over, a quoted string without its end ends with the value, and
-/// whatever follows an argument is skipped up to the comma.
+/// Nothing stops it, but it says where the grammar was broken: by white space around `=`, by a quoted string without its
+/// end, which ends with the value, or by something between an argument and the comma, which is skipped.
 struct DirectiveReader: Sequence, IteratorProtocol {
     struct Directive {
         /// In lower case.
@@ -10,12 +12,18 @@ struct DirectiveReader: Sequence, IteratorProtocol {
         /// `nil` if there is no `=`.
         let argument: String?
         let isQuoted: Bool
+        /// Whether the grammar allows what follows the name.
+        let isWellFormed: Bool
 
         /// The argument as a number of seconds; `nil` if it is none.
-        var seconds: Int64? { argument.flatMap(DeltaSeconds.parse) }
+        var seconds: Int64? { isWellFormed ? argument.flatMap(DeltaSeconds.parse) : nil }
 
-        /// `no-cache="…"` with at least one field name. Without quotes it counts as plain `no-cache`, which asks more.
-        var isQualifiedNoCache: Bool { name == "no-cache" && isQuoted && !fieldNames.isEmpty }
+        /// `no-cache="…"` or `private="…"` with at least one field name. Without quotes, and with anything else in them,
+        /// it counts as the plain directive, which asks more.
+        var isQualified: Bool {
+            (name == "no-cache" || name == "private") && isQuoted && isWellFormed && !fieldNames.isEmpty
+                && fieldNames.allSatisfy { HTTPField.Name($0) != nil }
+        }
 
         /// The argument as a list of field names, in lower case.
         var fieldNames: [String] {
@@ -33,17 +41,18 @@ struct DirectiveReader: Sequence, IteratorProtocol {
         rest = rest.drop { Self.isSpace($0) || $0 == UInt8(ascii: ",") }
         guard !rest.isEmpty else { return nil }
         let name = takeToken().lowercased()
-        skipSpaces()
+        let hasSpaceBefore = skipSpaces()
         guard rest.first == UInt8(ascii: "=") else {
-            skipToComma()
-            return Directive(name: name, argument: nil, isQuoted: false)
+            let isWellFormed = !skipToComma()
+            return Directive(name: name, argument: nil, isQuoted: false, isWellFormed: isWellFormed)
         }
         rest = rest.dropFirst()
-        skipSpaces()
+        let hasSpaceAfter = skipSpaces()
         let isQuoted = rest.first == UInt8(ascii: "\"")
-        let argument = isQuoted ? takeQuotedString() : takeToken()
-        skipToComma()
-        return Directive(name: name, argument: argument, isQuoted: isQuoted)
+        let (argument, isComplete) = isQuoted ? takeQuotedString() : (takeToken(), true)
+        _ = skipSpaces()
+        let isWellFormed = !skipToComma() && isComplete && !hasSpaceBefore && !hasSpaceAfter
+        return Directive(name: name, argument: argument, isQuoted: isQuoted, isWellFormed: isWellFormed)
     }
 
     // MARK: Parts
@@ -55,26 +64,31 @@ struct DirectiveReader: Sequence, IteratorProtocol {
         return String(Substring(token))
     }
 
-    private mutating func takeQuotedString() -> String {
+    /// `isComplete`: the closing quote was there.
+    private mutating func takeQuotedString() -> (text: String, isComplete: Bool) {
         var bytes: [UInt8] = []
         rest = rest.dropFirst()
-        while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "\"") { return (String(decoding: bytes, as: UTF8.self), true) }
             // A backslash makes the next character stand for itself.
-            guard byte == UInt8(ascii: "\\"), let escaped = rest.popFirst() else {
-                bytes.append(byte)
-                continue
-            }
-            bytes.append(escaped)
+            let isEscape = byte == UInt8(ascii: "\\")
+            bytes.append(isEscape ? rest.popFirst() ?? byte : byte)
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return (String(decoding: bytes, as: UTF8.self), false)
     }
 
-    private mutating func skipSpaces() {
+    /// - Returns: whether there were any.
+    private mutating func skipSpaces() -> Bool {
+        let start = rest.startIndex
         rest = rest.drop(while: Self.isSpace)
+        return rest.startIndex != start
     }
 
-    private mutating func skipToComma() {
+    /// - Returns: whether anything was skipped.
+    private mutating func skipToComma() -> Bool {
+        let start = rest.startIndex
         rest = rest.drop { $0 != UInt8(ascii: ",") }
+        return rest.startIndex != start
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool {

@@ -1,3 +1,5 @@
+internal import HTTPTypes
+
 /// An entity tag as the origin sent it (RFC 9110 section 8.8.3).
 package struct EntityTag: Hashable, Sendable {
     /// The tag verbatim, with its quotes and `W/`.
@@ -20,7 +22,23 @@ package struct EntityTag: Hashable, Sendable {
     }
 
     /// Whether equal tags mean equal bytes, so that a download may be resumed with it.
-    package var isStrong: Bool { isValid && !isWeak }
+    package var isStrong: Bool { isValid && !isWeak && isIntact }
+
+    /// The longest tag that is sent back: with a longer one a request may not fit what origins take.
+    package static let longestSent = 4_096
+
+    /// Whether the tag can be sent back byte for byte, and then asks for nothing but our image.
+    ///
+    /// A `*` outside of quotes would ask whether there is any image at all, and the answer would be "not modified" for
+    /// ever (section 13.1.2).
+    package var isSendable: Bool {
+        guard isIntact, !text.isEmpty, text.utf8.count <= Self.longestSent else { return false }
+        return HTTPField.isValidValue(text) && (isValid || !text.utf8.contains(UInt8(ascii: "*")))
+    }
+
+    /// Whether nothing was lost when the tag became text: what is no UTF-8 is replaced, and different tags may look
+    /// alike then.
+    private var isIntact: Bool { !text.unicodeScalars.contains("\u{FFFD}") }
 
     // MARK: Comparison (section 8.8.3.2)
 

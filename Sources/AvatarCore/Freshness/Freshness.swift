@@ -25,30 +25,57 @@ package struct Freshness: Hashable, Sendable {
     package enum StaleCause: Hashable, Sendable {
         /// The origin cannot be reached, or must not be asked.
         case disconnected
-        /// The origin answered with an error.
+        /// The origin answered with an error of its own (5xx), or broke off.
         case originError
+        /// The origin gave another answer, or one that is no image: it takes the place of what is stored (RFC 9111
+        /// section 4.3.3).
+        case answered
         /// The origin is being asked.
         case revalidating
+
+        /// What a failure of `kind` is.
+        package init(_ kind: FailureKind) {
+            switch kind {
+            case .serverError, .truncated: self = .originError
+            case .offline, .unreachable, .timeout, .storage, .forbiddenAddress, .unsupportedURL: self = .disconnected
+            default: self = .answered
+            }
+        }
     }
 
     /// Whether the response may be served at `now` without asking.
+    ///
+    /// It may not where it arrived much later than now: its time was written by a clock that ran ahead.
     package func isFresh(at now: Timestamp) -> Bool {
-        now < freshUntil
+        max(now, responseTime) < freshUntil && !responseTime.isAhead(of: now)
     }
 
-    /// The response's age at `now` (section 4.2.3).
+    /// The response's age at `now` (section 4.2.3). A clock that was put back makes nothing younger than on arrival.
     package func currentAge(at now: Timestamp) -> Int64 {
-        initialAge + now.seconds(since: responseTime)
+        DeltaSeconds.clamped(initialAge + DeltaSeconds.clamped(now.seconds(since: responseTime)))
+    }
+
+    /// When the origin is asked next: at the end of freshness, or up to a tenth of it later, 6 hours at most.
+    ///
+    /// So entries that were stored in one night do not come due in one second. What is fresh for less than a minute is
+    /// not spread.
+    /// - Parameter jitter: 0 to 1, drawn anew for each entry.
+    package func nextCheck(jitter: Double) -> Timestamp {
+        let seconds = freshUntil.seconds(since: responseTime)
+        guard seconds >= 60 else { return freshUntil }
+        let spread = min(seconds / 10, 21_600) * 1000
+        return freshUntil.adding(milliseconds: Int64(Double(spread) * min(max(jitter, 0), 1)))
     }
 
     /// Whether the response may be served at `now` although it is stale (section 4.2.4).
     package func allowsStale(at now: Timestamp, because cause: StaleCause) -> Bool {
         guard !servesStaleFreely else { return true }
         guard !mustRevalidate else { return false }
-        let staleness = currentAge(at: now) - lifetime
+        let staleness = responseTime.isAhead(of: now) ? .max : currentAge(at: now) - lifetime
         return switch cause {
         case .disconnected: true
         case .originError: staleness < staleIfError
+        case .answered: false
         case .revalidating: staleness < staleWhileRevalidate
         }
     }
@@ -73,6 +100,7 @@ extension Freshness {
         package static let noStore = Reason(rawValue: "noStore")
         package static let pragma = Reason(rawValue: "pragma")
         package static let varyAll = Reason(rawValue: "varyAll")
+        package static let varied = Reason(rawValue: "varied")
         package static let minimum = Reason(rawValue: "minimum")
         package static let maximum = Reason(rawValue: "maximum")
 
@@ -88,6 +116,7 @@ extension Freshness {
             case .noStore: "the origin's no-store"
             case .pragma: "the origin's Pragma: no-cache"
             case .varyAll: "the origin's Vary: *"
+            case .varied: "a change in what is sent, as the origin's Vary names it"
             case .minimum: "the configured minimum"
             case .maximum: "the configured maximum"
             default: rawValue

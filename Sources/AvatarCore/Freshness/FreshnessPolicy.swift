@@ -54,7 +54,9 @@ public struct FreshnessPolicy: Hashable, Sendable {
     }
 
     /// Whether the next check has to fetch the image in full, without validators, as the bytes came at `fetched`.
+    ///
+    /// Also where that is later than now: it was said by a clock that ran ahead, and may be any time ago.
     package func requiresFullFetch(fetched: Timestamp, now: Timestamp) -> Bool {
-        now.seconds(since: fetched) >= maximumAgeWithoutFetch
+        now.seconds(since: fetched) >= maximumAgeWithoutFetch || fetched.isAhead(of: now)
     }
 }

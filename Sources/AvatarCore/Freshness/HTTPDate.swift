@@ -7,8 +7,11 @@ package enum HTTPDate {
     /// day of the week has to be one, but is not compared with the date.
     /// - Parameter now: decides the century of a year with two digits: one that would be more than 50 years ahead is
     ///   the most recent year in the past that ends in the same digits.
+    /// - Parameter exactly: whether near misses (a day with one digit, more spaces, a full year in the second form) are
+    ///   no dates either. Upper and lower case are alike all the same.
     /// - Returns: `nil` for what is no date.
-    package static func parse(_ text: String, now: Timestamp) -> Timestamp? {
+    package static func parse(_ text: String, now: Timestamp, exactly: Bool = false) -> Timestamp? {
+        guard !exactly || hasExactForm(text) else { return nil }
         let words = text.lowercased().split(whereSeparator: { $0 == " " || $0 == "\t" })
         switch words.count {
         case 6: return fixdate(words)
@@ -22,7 +25,7 @@ package enum HTTPDate {
     ///
     /// The form has four digits for the year: times before the year 0 or after 9999 become the nearest that it has.
     package static func format(_ time: Timestamp) -> String {
-        let seconds = min(max(time.milliseconds.dividedRoundingDown(by: 1000), -62_167_219_200), 253_402_300_799)
+        let seconds = min(max(time, earliest), latest).milliseconds.dividedRoundingDown(by: 1000)
         let days = seconds.dividedRoundingDown(by: 86_400)
         let date = CivilDate(daysSinceEpoch: days)
         let second = seconds - days * 86_400
@@ -52,6 +55,8 @@ package enum HTTPDate {
             return time(year: year, month: parts[1], day: parts[0], clock: words[2])
         }
         guard let shortYear = number(parts[2], digits: 2...2) else { return nil }
+        // A clock that shows no year of four digits says nothing of the century either.
+        let now = min(max(now, earliest), latest)
         let century = CivilDate(daysSinceEpoch: now.milliseconds.dividedRoundingDown(by: 86_400_000)).year / 100 * 100
         let candidates = [century + 100, century, century - 100].compactMap {
             time(year: $0 + shortYear, month: parts[1], day: parts[0], clock: words[2])
@@ -66,8 +71,29 @@ package enum HTTPDate {
 
     // MARK: Parts
 
+    /// 0000-01-01T00:00:00Z and 9999-12-31T23:59:59Z.
+    private static let earliest = Timestamp(milliseconds: -62_167_219_200_000)
+    private static let latest = Timestamp(milliseconds: 253_402_300_799_000)
+
     private static let weekdays = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+
+    /// Whether letters, digits and everything between them stand where the grammar wants them.
+    private static func hasExactForm(_ text: String) -> Bool {
+        let shape = text.lowercased().utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt8(ascii: "a")
+            default: byte
+            }
+        }
+        let weekday = shape.prefix { $0 == UInt8(ascii: "a") }.count
+        return switch String(decoding: shape.dropFirst(weekday), as: UTF8.self) {
+        case ", 00 aaa 0000 00:00:00 aaa", " aaa 00 00:00:00 0000", " aaa  0 00:00:00 0000": weekday == 3
+        case ", 00-aaa-00 00:00:00 aaa": weekday > 3
+        default: false
+        }
+    }
 
     private static func isWeekday(_ word: Substring) -> Bool {
         weekdays.contains { $0 == word || $0.prefix(3) == word }

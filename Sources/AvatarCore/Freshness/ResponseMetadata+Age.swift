@@ -6,17 +6,22 @@ extension ResponseMetadata {
     /// The age on arrival: the larger of what the caches on the way say and what the origin's clock says
     /// (`corrected_initial_age`, RFC 9111 section 4.2.3).
     var initialAge: Int64 {
-        let apparentAge = max(0, responseTime.seconds(since: date))
-        let responseDelay = max(0, responseTime.seconds(since: requestTime))
-        return max(apparentAge, ageValue + responseDelay)
+        let apparentAge = DeltaSeconds.clamped(responseTime.seconds(since: date))
+        let responseDelay = DeltaSeconds.clamped(responseTime.seconds(since: requestTime))
+        return DeltaSeconds.clamped(max(apparentAge, ageValue + responseDelay))
     }
 
     /// Seconds from Date to Expires, 0 if that is in the past or no date (section 5.3); `nil` without Expires.
-    var expiresAfter: Int64? {
+    ///
+    /// - Parameter exactly: whether an Expires that is nearly a date is none.
+    func expiresAfter(exactly: Bool) -> Int64? {
         guard let text = fields[values: .expires].first else { return nil }
-        guard let expires = parsedDate(text) else { return 0 }
-        return max(0, expires.seconds(since: date))
+        guard let expires = HTTPDate.parse(text, now: responseTime, exactly: exactly) else { return 0 }
+        return DeltaSeconds.clamped(expires.seconds(since: date))
     }
+
+    /// Whether there is an Expires field, whatever it says.
+    var hasExpires: Bool { fields.contains(.expires) }
 
     /// Seconds from Last-Modified to Date; `nil` if it is no date or a later one.
     var unchangedFor: Int64? {
@@ -33,7 +38,11 @@ extension ResponseMetadata {
 
     // MARK: Status
 
-    /// Defined as cacheable by RFC 9110 section 15.1, except for 206: parts are not kept as responses.
+    /// Whether a response with this status may be a stored one: it is final, and no 206 or 304, which a cache has to
+    /// understand (RFC 9111 section 3). Parts and confirmations are taken in by what they belong to.
+    var isStorable: Bool { status >= 200 && status != 206 && status != 304 }
+
+    /// Defined as cacheable by RFC 9110 section 15.1, except for 206.
     var isHeuristicallyCacheable: Bool {
         [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].contains(status)
     }
@@ -44,17 +53,24 @@ extension ResponseMetadata {
     // MARK: Fields
 
     /// When the origin made the response: without a readable Date, the time it arrived (RFC 9110 section 6.6.1).
-    private var date: Timestamp {
+    var date: Timestamp {
         fields[values: .date].first.flatMap(parsedDate) ?? responseTime
     }
 
     /// The first member counts, and one that is no number is passed over (RFC 9111 section 5.1).
     private var ageValue: Int64 {
-        let first = fields[.age]?.prefix { $0 != "," } ?? ""
-        return DeltaSeconds.parse(first.filter { $0 != " " }) ?? 0
+        let first = fields[.age]?.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
+        return DeltaSeconds.parse(first.trimmed { $0 == " " || $0 == "\t" }) ?? 0
     }
 
     private func parsedDate(_ text: String) -> Timestamp? {
         HTTPDate.parse(text, now: responseTime)
+    }
+}
+
+extension Substring {
+    fileprivate func trimmed(_ isPadding: (Character) -> Bool) -> Substring {
+        let start = drop(while: isPadding)
+        return start.lastIndex { !isPadding($0) }.map { start[...$0] } ?? ""
     }
 }

@@ -6,12 +6,18 @@ extension ResponseMetadata {
     /// Each kept field that `notModified` has replaces the stored lines of that name; the others stay, except Age and
     /// Date, which told of the message and not of the image. A strong tag does not replace a weak one: the bytes came
     /// with the weak one.
-    /// - Returns: `nil` if the 304 carries a validator that is not ours. It then speaks of another representation, and
-    ///   the image has to be fetched without a condition.
+    /// - Parameter request: the fields of the request, if they are known.
+    /// - Parameter mode: `offlineFirst` also takes the word of a 304 that names no validator, as some origins send it:
+    ///   it answers our condition, so it is about our image. And it compares tags weakly, as the origin did when it
+    ///   answered If-None-Match (RFC 9110 section 13.1.2), since some drop or add `W/` on the way.
+    /// - Returns: `nil` if the 304 is not known to speak of what is stored. The image then has to be fetched without a
+    ///   condition.
     package func updating(
         with notModified: HTTPFields,
         requestTime: Timestamp,
-        responseTime: Timestamp
+        responseTime: Timestamp,
+        request: HTTPFields? = nil,
+        mode: CachingMode = .offlineFirst
     ) -> ResponseMetadata? {
         let update = ResponseMetadata(
             status: status,
@@ -19,25 +25,33 @@ extension ResponseMetadata {
             requestTime: requestTime,
             responseTime: responseTime
         )
-        guard isSelected(by: update) else { return nil }
+        let tags = notModified[values: .eTag].filter { !$0.isEmpty }.map(EntityTag.init)
+        let ours = etag.map(EntityTag.init)
+        let match = ours.flatMap { ours in tags.first { $0.weaklyEquals(ours) } }
+        guard isSelected(by: tags, update.lastModified, mode) else { return nil }
         var result = update
-        result.etag = etag.flatMap { EntityTag($0).isWeak ? $0 : nil } ?? update.etag ?? etag
+        result.etag = ours?.isWeak == true ? etag : match?.text ?? etag
         result.lastModified = update.lastModified ?? lastModified
         let kept = fields.filter { $0.name != .age && $0.name != .date && !update.fields.contains($0.name) }
         result.fields = HTTPFields(kept + update.fields)
+        result.selection = request.map { VaryRule(result.fields).selection(of: $0) } ?? selection
         return result
     }
 
     /// Whether the validators of a 304 are those of the stored response.
     ///
-    /// Tags are compared weakly, as the origin compared them when it answered If-None-Match (RFC 9110 section 13.1.2);
-    /// some drop or add `W/` on the way. A 304 without validators answers our condition, so it is about our image.
-    private func isSelected(by update: ResponseMetadata) -> Bool {
-        if let theirs = update.etag {
-            guard let etag else { return false }
-            return EntityTag(theirs).weaklyEquals(EntityTag(etag))
+    /// A strong tag decides by itself, whatever the date says; one that is not ours is never outweighed by a date.
+    private func isSelected(by tags: [EntityTag], _ date: String?, _ mode: CachingMode) -> Bool {
+        let ours = etag.map(EntityTag.init)
+        let strong = tags.filter(\.isStrong)
+        if mode == .strict, !strong.isEmpty {
+            return strong.contains { tag in ours.map(tag.stronglyEquals) ?? false }
         }
-        guard let theirs = update.lastModified, let lastModified else { return true }
-        return theirs == lastModified
+        if !tags.isEmpty {
+            guard tags.contains(where: { tag in ours.map(tag.weaklyEquals) ?? false }) else { return false }
+            if mode == .offlineFirst { return true }
+        }
+        if let date { return date == lastModified || (mode == .offlineFirst && lastModified == nil) }
+        return mode == .offlineFirst || !tags.isEmpty || (etag == nil && lastModified == nil)
     }
 }

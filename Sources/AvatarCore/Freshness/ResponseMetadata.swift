@@ -1,6 +1,9 @@
 package import HTTPTypes
 
 /// What is kept of a response besides its body: enough to judge its freshness and to ask whether it changed.
+///
+/// RFC 9111 section 3.1 wants all header fields kept, so that a cache can send them on. This one hands out images, not
+/// responses: what nothing follows from, such as Set-Cookie, is not kept.
 package struct ResponseMetadata: Hashable, Sendable {
     /// The ETag field, verbatim.
     package var etag: String?
@@ -13,17 +16,29 @@ package struct ResponseMetadata: Hashable, Sendable {
     package var requestTime: Timestamp
     /// When the response's head arrived.
     package var responseTime: Timestamp
+    /// What the request said in the fields that Vary names; `nil` if Vary names none, or it is not known. Such requests
+    /// were all alike.
+    package var selection: VarySelection?
 
     private static let keptNames: Set = ["cache-control", "expires", "date", "age", "vary", "pragma"]
 
     /// What is kept of a response with `status` and `fields`. Of several validators of a kind the first is kept.
-    package init(status: Int, fields: HTTPFields, requestTime: Timestamp, responseTime: Timestamp) {
+    ///
+    /// - Parameter request: the fields of the request, if they are known.
+    package init(
+        status: Int,
+        fields: HTTPFields,
+        requestTime: Timestamp,
+        responseTime: Timestamp,
+        request: HTTPFields? = nil
+    ) {
         etag = Self.first(.eTag, in: fields)
         lastModified = Self.first(.lastModified, in: fields)
         self.fields = HTTPFields(fields.filter { Self.keptNames.contains($0.name.canonicalName) })
         self.status = status
         self.requestTime = requestTime
         self.responseTime = responseTime
+        selection = request.flatMap { VaryRule(fields).selection(of: $0) }
     }
 
     // MARK: As text
@@ -41,15 +56,18 @@ package struct ResponseMetadata: Hashable, Sendable {
     ) {
         self.etag = etag
         self.lastModified = lastModified
-        fields = HTTPFields(encodedFields.split(separator: "\n").compactMap(Self.field))
+        let lines = encodedFields.split(separator: "\n")
+        fields = HTTPFields(lines.compactMap(Self.field))
+        selection = VarySelection(lines: lines)
         self.status = status
         self.requestTime = requestTime
         self.responseTime = responseTime
     }
 
-    /// `fields` as one text, a `name: value` a line, names in lower case.
+    /// `fields` as one text, a `name: value` a line, names in lower case; then `selection`.
     package var encodedFields: String {
-        fields.map { "\($0.name.canonicalName): \($0.value)" }.joined(separator: "\n")
+        let lines = fields.map { "\($0.name.canonicalName): \($0.value)" }
+        return (lines + (selection?.lines ?? [])).joined(separator: "\n")
     }
 
     private static func field(line: Substring) -> HTTPField? {

@@ -13,12 +13,8 @@ package struct VaryRule: Hashable, Sendable {
     /// `Vary: *`: the origin chose by more than the request's fields, so no other request is known to match.
     package var matchesNothing: Bool { names.contains("*") }
 
-    /// Whether a request with the fields `new` is answered by a response to one with the fields `old`.
-    ///
-    /// A field that neither request has is equal.
-    package func matches(_ new: HTTPFields, storedFor old: HTTPFields) -> Bool {
-        guard !matchesNothing else { return false }
-        // What is no field name cannot stand in either request.
-        return names.compactMap { HTTPField.Name($0) }.allSatisfy { new[$0] == old[$0] }
+    /// What has to be kept of `request` to compare it with later ones; `nil` if nothing has.
+    package func selection(of request: HTTPFields) -> VarySelection? {
+        matchesNothing ? nil : VarySelection(names, in: request)
     }
 }

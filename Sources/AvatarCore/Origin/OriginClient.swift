@@ -16,11 +16,19 @@ public protocol OriginClient: Sendable {
         receive: (OriginResponse) async throws -> Result
     ) async throws -> Result
 
+    /// The fields that a request for `url` would have, besides conditions; by default `nil`, not known.
+    ///
+    /// Where they are known, an image that was chosen by one of them (Vary) is checked when that one changes.
+    func requestFields(for url: String) -> HTTPFields?
+
     /// Who answers for the addresses that are contacted: `"on"`, `"off"` or, by default, `"external"`.
     var guardDescription: String { get }
 }
 
 extension OriginClient {
+    /// Not known.
+    public func requestFields(for url: String) -> HTTPFields? { nil }
+
     /// `"external"`: the host answers for what its client contacts.
     public var guardDescription: String { "external" }
 }

@@ -11,7 +11,7 @@ struct CacheControlTests {
             ("public, max-age=600", 600),
             ("public,max-age=600,x", 600),
             ("max-age=\"600\"", 600),
-            ("max-age = 600", 600),
+            ("public\t, max-age=600\t", 600),
             (" ,, max-age=600 ,", 600),
             ("max-age=0", 0),
             ("max-age=00060", 60),
@@ -27,6 +27,21 @@ struct CacheControlTests {
             ("max-age=10s", 0),
             ("max-age=\"\"", 0),
             ("max-age=٣", 0),
+            ("max-age='600'", 0),
+            ("max-age=a600", 0),
+            ("max-age=600.0", 0),
+            ("max-age=0x258", 0),
+            ("max-age=600;public", 0),
+            ("max-age=\"6\\00\"", 600),
+            // Section 5.2: what breaks the grammar is no argument.
+            ("max-age =600", 0),
+            ("max-age= 600", 0),
+            ("max-age=\"600", 0),
+            ("max-age=\"600\"x", 0),
+            ("max-age=600 public", 0),
+            ("max-age=600 , public", 600),
+            ("max-age 600", 0),
+            ("max-age==600", 0),
             // Section 1.2.2.
             ("max-age=2147483648", 2_147_483_648),
             ("max-age=2147483649", 2_147_483_648),
@@ -40,6 +55,11 @@ struct CacheControlTests {
             ("x=\"a\\\", b\", max-age=600", 600),
             ("x=\"a\"junk, max-age=600", 600),
             ("=5, max-age=600", 600),
+            ("x=\"max-age=1\", max-age=600", 600),
+            ("max-age=600, x=\"max-age=1\"", 600),
+            ("\"max-age=600\"", nil),
+            ("max-age:600", nil),
+            ("max-age\u{301}=600", nil),
         ] as [(String, Int64?)]
     )
     func readsMaxAge(_ value: String, _ expected: Int64?) {
@@ -73,13 +93,40 @@ struct CacheControlTests {
         ("no-cache=\"set-cookie\", no-cache", true, ["set-cookie"]),
         ("no-cache=\"\"", true, []),
         ("no-cache=set-cookie", true, []),
-        ("no-cache=\"set-cookie", false, ["set-cookie"]),
+        ("no-cache=\"set-cookie", true, []),
+        ("no-cache =\"set-cookie\"", true, []),
+        ("no-cache=\"set-cookie\"x", true, []),
+        ("no-cache=\"set-cookie, a b@c\"", true, []),
+        ("no-cache=\"X-A\\, x-b\"", false, ["x-a", "x-b"]),
+        ("NO-CACHE=\"Set-Cookie\"", false, ["set-cookie"]),
     ])
     func tellsNoCacheForSomeFieldsApart(_ value: String, _ noCache: Bool, _ fields: [String]) {
         let control = CacheControl(value)
 
         #expect(control.noCache == noCache)
         #expect(control.noCacheFields == fields)
+    }
+
+    @Test(arguments: [
+        ("private", true, []),
+        ("private=\"Set-Cookie\"", false, ["set-cookie"]),
+        ("private=\"x-a\", private=\"x-b\"", false, ["x-a", "x-b"]),
+        ("private=\"x-a\", private", true, ["x-a"]),
+        ("private=x-a", true, []),
+        ("private=\"\"", true, []),
+        ("public=\"x-a\"", false, []),
+    ])
+    func tellsPrivateForSomeFieldsApart(_ value: String, _ isPrivate: Bool, _ fields: [String]) {
+        let control = CacheControl(value)
+
+        #expect(control.isPrivate == isPrivate)
+        #expect(control.privateFields == fields)
+    }
+
+    /// Section 5.2.2: no argument is allowed, but what forbids is obeyed all the same.
+    @Test(arguments: ["no-store", "no-store=1", "no-store=\"x", "NO-STORE", "no-store x", "a,no-store,b", "no-store;"])
+    func obeysNoStoreHoweverItIsWritten(_ value: String) {
+        #expect(CacheControl(value).noStore == (value != "no-store;"))
     }
 
     @Test func voidsAPermissionThatCannotBeRead() {

@@ -43,4 +43,28 @@ struct EntityTagTests {
             #expect(one.weaklyEquals(other) == weakly)
         }
     }
+
+    /// Section 13.1.2: a tag is sent back as it came, unless it would ask for something else.
+    @Test(arguments: [
+        ("\"a\"", true), ("W/\"a\"", true), ("\"\"", true), ("\"*\"", true), ("\"é, b\"", true), ("a", true),
+        ("w/\"a\"", true),
+        ("\"a", true), ("\"a b\"", true), ("\"a\", \"b\"", true),
+        ("", false), ("*", false), ("W/*", false), ("\"a\", *", false), ("a*b", false), ("\"a\u{FFFD}\"", false),
+        ("\"a\r\nX: y\"", false), ("\"" + String(repeating: "a", count: 4094) + "\"", true),
+        ("\"" + String(repeating: "a", count: 4095) + "\"", false),
+    ])
+    func isSentBackOnlyIfItAsksForOurImage(_ text: String, _ isSendable: Bool) {
+        #expect(EntityTag(text).isSendable == isSendable)
+    }
+
+    /// Different bytes may have become the same replacement character.
+    @Test func isNotStrongOnceBytesWereLost() {
+        #expect(!EntityTag("\"a\u{FFFD}\"").isStrong)
+        #expect(!EntityTag("\"\u{FFFD}\"").stronglyEquals(EntityTag("\"\u{FFFD}\"")))
+    }
+
+    @Test func comparesBytesAndNotCharacters() {
+        #expect("\"\u{E9}\"" == "\"e\u{301}\"")
+        #expect(!EntityTag("\"\u{E9}\"").weaklyEquals(EntityTag("\"e\u{301}\"")))
+    }
 }

@@ -85,12 +85,88 @@ struct FresheningTests {
         #expect(fresh.lastModified == "today")
     }
 
+    /// Section 4.3.4, rule by rule.
+    @Test(
+        arguments: [
+            // Stored tag and date, tags and date of the 304; taken in offlineFirst, taken in strict.
+            // One or more strong validators: one of ours, or nothing.
+            ("\"a\"", nil, ["\"a\""], nil, true, true),
+            ("\"a\"", nil, ["\"b\""], nil, false, false),
+            ("\"a\"", nil, ["\"b\"", "\"a\""], nil, true, true),
+            ("\"a\"", "then", ["\"a\""], "now", true, true),
+            ("\"a\"", "then", ["\"b\""], "then", false, false),
+            ("W/\"a\"", nil, ["\"a\""], nil, true, false),
+            (nil, nil, ["\"a\""], nil, false, false),
+            (nil, "then", ["\"a\""], "then", false, false),
+            // Weak ones only: they have to be ours.
+            ("\"a\"", nil, ["W/\"a\""], nil, true, true),
+            ("W/\"a\"", nil, ["W/\"a\""], nil, true, true),
+            ("W/\"a\"", nil, ["W/\"b\""], nil, false, false),
+            ("W/\"a\"", "then", ["W/\"a\""], "then", true, true),
+            ("W/\"a\"", "then", ["W/\"a\""], "now", true, false),
+            ("W/\"a\"", nil, ["W/\"a\""], "now", true, false),
+            // What is no tag is compared as it is, and is never strong.
+            ("a", nil, ["a"], nil, true, true),
+            ("a", nil, ["b"], nil, false, false),
+            // A date alone.
+            (nil, "then", [], "then", true, true),
+            (nil, "then", [], "now", false, false),
+            (nil, nil, [], "now", true, false),
+            ("\"a\"", "then", [], "then", true, true),
+            ("\"a\"", "then", [], "now", false, false),
+            ("\"a\"", nil, [], "now", true, false),
+            // None: only where nothing else could be meant.
+            (nil, nil, [], nil, true, true),
+            (nil, "then", [], nil, true, false),
+            ("\"a\"", nil, [], nil, true, false),
+        ] as [(String?, String?, [String], String?, Bool, Bool)]
+    )
+    func takesA304OnlyForWhatItSpeaksOf(
+        _ tag: String?,
+        _ date: String?,
+        _ theirTags: [String],
+        _ theirDate: String?,
+        _ offlineFirst: Bool,
+        _ strict: Bool
+    ) {
+        var fields = HTTPFields()
+        (fields[.eTag], fields[.lastModified]) = (tag, date)
+        var update = HTTPFields()
+        for theirTag in theirTags { update.append(HTTPField(name: .eTag, value: theirTag)) }
+        update[.lastModified] = theirDate
+
+        #expect((updated(stored(fields), with: update) != nil) == offlineFirst)
+        #expect((updated(stored(fields), with: update, .strict) != nil) == strict)
+    }
+
+    /// Section 3.2: what the origin says now counts, also what forbids.
+    @Test(arguments: [
+        ("max-age=600", "max-age=5", 5), ("no-cache", "max-age=5", 5), ("max-age=600", "no-cache", 0),
+        ("max-age=600", "no-store", 0), ("max-age=600", "", 86_400),
+    ])
+    func a304SaysHowLongTheImageIsFresh(_ then: String, _ now: String, _ lifetime: Int64) throws {
+        let fresh = try #require(updated(stored([.cacheControl: then]), with: [.cacheControl: now]))
+
+        #expect(FreshnessPolicy().assess(fresh).lifetime == lifetime)
+    }
+
+    @Test func a304FromACacheIsAsOldAsItSays() throws {
+        let update: HTTPFields = [.age: "100", .date: "Sun, 06 Nov 1994 08:50:00 GMT"]
+        let fresh = try #require(updated(stored([.cacheControl: "max-age=600", .age: "5"]), with: update))
+
+        #expect(FreshnessPolicy().assess(fresh).initialAge == 101)
+    }
+
     private func stored(_ fields: HTTPFields) -> ResponseMetadata {
         ResponseMetadata(status: 200, fields: fields, requestTime: start, responseTime: start)
     }
 
-    private func updated(_ stored: ResponseMetadata, with fields: HTTPFields) -> ResponseMetadata? {
+    private func updated(
+        _ stored: ResponseMetadata,
+        with fields: HTTPFields,
+        _ mode: CachingMode = .offlineFirst
+    ) -> ResponseMetadata? {
         let (asked, answered) = (start.adding(seconds: 100), start.adding(seconds: 101))
-        return stored.updating(with: fields, requestTime: asked, responseTime: answered)
+        return stored.updating(with: fields, requestTime: asked, responseTime: answered, mode: mode)
     }
 }

@@ -82,6 +82,20 @@ struct FreshnessPolicyTests {
             (302, ["Cache-Control: private"], 0, true, false, .unspecified),
             (302, ["Cache-Control: max-age=600"], 600, true, false, .maxAge),
             (302, ["Expires: 0"], 0, true, false, .expires),
+            // Section 5.3: what is nearly a date is none.
+            (200, ["Expires: Sun, 6 Nov 1994 08:59:37 GMT"], 0, true, false, .expires),
+            (200, ["Expires: Sun, 06 Nov 1994 08:59:37 GMT"], 600, true, false, .expires),
+            (200, ["Expires: Sunday, 06-Nov-94 08:59:37 GMT"], 600, true, false, .expires),
+            (200, ["Expires: Sun Nov  6 08:59:37 1994"], 600, true, false, .expires),
+            // Section 4.2.1: what allows least counts.
+            (200, ["Cache-Control: max-age=600, no-cache, must-revalidate"], 0, true, true, .noCache),
+            (200, ["Cache-Control: no-cache, immutable, max-age=600"], 0, true, true, .noCache),
+            (200, ["Cache-Control: max-age=600", "Vary: *", "Last-Modified: x"], 0, false, true, .varyAll),
+            (203, ["Cache-Control: max-age=600"], 600, true, false, .maxAge),
+            (200, ["Cache-Control: max-age=x", "Expires: Sun, 06 Nov 1994 08:59:37 GMT"], 0, true, false, .maxAge),
+            // Section 4.2.2: guesses only for what may be guessed.
+            (404, ["Last-Modified: \(StoredResponse.date(-36_000))"], 3_600, true, false, .heuristic),
+            (500, ["Last-Modified: \(StoredResponse.date(-36_000))"], 0, false, false, .unspecified),
         ] as [(Int, [String], Int64, Bool, Bool, Freshness.Reason)]
     )
     func followsTheLetterInStrictMode(
@@ -137,6 +151,15 @@ struct FreshnessPolicyTests {
         (["Cache-Control: max-age=600, stale-while-revalidate=60"], 660, true, false, false),
         (["Cache-Control: max-age=600, stale-if-error=60, must-revalidate"], 600, false, false, false),
         (["Cache-Control: no-cache, stale-if-error=60"], 0, false, false, false),
+        (["Cache-Control: no-cache=\"set-cookie\", max-age=600, stale-if-error=60"], 600, true, true, false),
+        (["Cache-Control: max-age=600, proxy-revalidate, s-maxage=1"], 600, true, false, false),
+        (["Cache-Control: max-age=600, stale-if-error=60, stale-if-error=600"], 700, true, false, false),
+        (["Cache-Control: max-age=600, stale-if-error=x"], 600, true, false, false),
+        (["Cache-Control: stale-while-revalidate=60"], 30, true, false, true),
+        (["Cache-Control: max-age=600, stale-if-error=99999999999"], 1_000_000_000, true, true, false),
+        (["Cache-Control: no-store, max-age=600, stale-if-error=60"], 0, false, false, false),
+        (["Vary: *", "Cache-Control: max-age=600, stale-if-error=60"], 0, false, false, false),
+        (["Pragma: no-cache"], 0, false, false, false),
         (["Cache-Control: max-age=600, stale-if-error=60", "Age: 600"], 59, true, true, false),
         (["Cache-Control: max-age=600, stale-if-error=60", "Age: 700"], 0, true, false, false),
     ])
@@ -152,6 +175,7 @@ struct FreshnessPolicyTests {
         let freshness = policy.assess(StoredResponse.with(lines))
         let now = received.adding(seconds: elapsed)
 
+        #expect(!freshness.allowsStale(at: now, because: .answered))
         #expect(freshness.allowsStale(at: now, because: .disconnected) == disconnected)
         #expect(freshness.allowsStale(at: now, because: .originError) == afterError)
         #expect(freshness.allowsStale(at: now, because: .revalidating) == meanwhile)
@@ -164,6 +188,50 @@ struct FreshnessPolicyTests {
 
         #expect(freshness.allowsStale(at: muchLater, because: .originError))
         #expect(!freshness.mustRevalidate)
+    }
+
+    /// Section 4.3.3 and RFC 5861 section 4: an error is what would be a 500, 502, 503 or 504; every other answer takes
+    /// the place of what is stored.
+    @Test(
+        arguments: [
+            (.offline, .disconnected), (.unreachable, .disconnected), (.timeout, .disconnected),
+            (.storage, .disconnected),
+            (.forbiddenAddress, .disconnected), (.unsupportedURL, .disconnected), (.serverError, .originError),
+            (.truncated, .originError), (.gone, .answered), (.refused, .answered), (.rateLimited, .answered),
+            (.unexpectedStatus, .answered), (.notImage, .answered), (.tooLarge, .answered),
+            (.tooManyPixels, .answered),
+            (.tooManyRedirects, .answered), (FailureKind(rawValue: "new"), .answered),
+        ] as [(FailureKind, Freshness.StaleCause)]
+    )
+    func tellsFromTheFailureWhyStaleIsWanted(_ kind: FailureKind, _ cause: Freshness.StaleCause) {
+        #expect(Freshness.StaleCause(kind) == cause)
+    }
+
+    // MARK: The next check
+
+    @Test(arguments: [
+        // Seconds fresh, jitter, milliseconds from the end of freshness to the next check.
+        (0, 1.0, 0), (59, 1, 0), (60, 0, 0), (60, 0.5, 3_000), (60, 1, 6_000), (3_600, 1, 360_000),
+        (86_400, 0.25, 2_160_000), (31_536_000, 1, 21_600_000), (3_600, -1, 0), (3_600, 2, 360_000),
+    ])
+    func spreadsTheNextCheck(_ seconds: Int64, _ jitter: Double, _ later: Int64) {
+        let freshness = FreshnessPolicy().assess(StoredResponse.with(["Cache-Control: max-age=\(seconds)"]))
+
+        #expect(freshness.nextCheck(jitter: jitter) == freshness.freshUntil.adding(milliseconds: later))
+    }
+
+    @Test func millionImagesOfOneNightDoNotComeDueInOneSecond() {
+        let freshness = FreshnessPolicy().assess(StoredResponse.with([]))
+        var random = SeededGenerator(seed: 7)
+        var due: [Int64: Int] = [:]
+        for _ in 0..<1_000_000 {
+            let check = freshness.nextCheck(jitter: .random(in: 0...1, using: &random))
+            due[check.milliseconds / 1000, default: 0] += 1
+        }
+
+        // A day fresh: spread over 8,640 seconds, 116 a second on average.
+        #expect(due.count > 8_600)
+        #expect(due.values.max() ?? 0 < 200)
     }
 
     // MARK: Full fetches

@@ -43,6 +43,33 @@ struct HTTPDateTests {
     }
 
     @Test(arguments: [
+        ("Sun, 06 Nov 1994 08:49:37 GMT", true),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", true),
+        ("Sun Nov  6 08:49:37 1994", true),
+        ("Sun Nov 16 08:49:37 1994", true),
+        ("SUN, 06 NOV 1994 08:49:37 gmt", true),
+        ("Sun, 6 Nov 1994 08:49:37 GMT", false),
+        ("Sun,  06 Nov 1994 08:49:37 GMT", false),
+        ("Sun, 06 Nov 1994 08:49:37 GMT ", false),
+        ("Sunday, 06 Nov 1994 08:49:37 GMT", false),
+        ("Sun, 06-Nov-1994 08:49:37 GMT", false),
+        ("Sun, 06-Nov-94 08:49:37 GMT", false),
+        ("Sunday, 06-Nov-1994 08:49:37 GMT", false),
+        ("Sun Nov 6 08:49:37 1994", false),
+        ("Sunday Nov  6 08:49:37 1994", false),
+        ("Sun\tNov\t06\t08:49:37\t1994", false),
+    ])
+    func tellsNearMissesApart(_ text: String, _ isExact: Bool) {
+        #expect(HTTPDate.parse(text, now: now) != nil)
+        #expect((HTTPDate.parse(text, now: now, exactly: true) != nil) == isExact)
+    }
+
+    @Test(arguments: [Int64.min, -62_167_219_200_001, 0, 253_402_300_799_999, .max])
+    func readsAShortYearWhateverTheClockShows(_ milliseconds: Int64) {
+        #expect(HTTPDate.parse("Sunday, 06-Nov-94 08:49:37 GMT", now: Timestamp(milliseconds: milliseconds)) != nil)
+    }
+
+    @Test(arguments: [
         // In 2025: at most 50 years ahead, else the last year in the past with these digits.
         ("Sunday, 15-Jun-25 00:00:00 GMT", 1_750_000_000, 2025),
         ("Sunday, 14-Jun-75 00:00:00 GMT", 1_750_000_000, 2075),

@@ -123,6 +123,31 @@ struct LifetimeTests {
         Row(rule: "5.3 invalid", lines: ["Expires: tomorrow"], lifetime: 0, reason: .expires),
         Row(rule: "5.3 empty", lines: ["Expires: "], lifetime: 0, reason: .expires),
         Row(rule: "4.2 zone", lines: ["Expires: Sun, 06 Nov 2044 08:49:37 CET"], lifetime: 0, reason: .expires),
+        Row(rule: "5.3 near miss", lines: ["Expires: Sun, 6 Nov 1994 08:59:37 GMT"], lifetime: 600, reason: .expires),
+        Row(rule: "5.3 time zone", lines: ["Expires: Sun, 06 Nov 2044 08:49:37 UTC"], lifetime: 0, reason: .expires),
+        Row(rule: "5.3 two in one", lines: ["Expires: \(now), \(now)"], lifetime: 0, reason: .expires),
+        Row(rule: "5.3 negative", lines: ["Expires: -1"], lifetime: 0, reason: .expires),
+        Row(
+            rule: "1.2.2 beyond 2^31",
+            lines: ["Expires: Fri, 31 Dec 9999 23:59:59 GMT"],
+            lifetime: 1 << 31,
+            reason: .expires
+        ),
+        Row(
+            rule: "4.2.1 Date years ahead",
+            lines: ["Expires: \(StoredResponse.date(1_000_000_600))", "Date: \(StoredResponse.date(1_000_000_000))"],
+            lifetime: 600,
+            reason: .expires
+        ),
+        Row(
+            rule: "4.2.1 first Date",
+            lines: [
+                "Expires: \(StoredResponse.date(600))", "Date: \(StoredResponse.date(300))",
+                "Date: \(StoredResponse.date(0))",
+            ],
+            lifetime: 300,
+            reason: .expires
+        ),
         Row(rule: "5.3 RFC 850", lines: ["Expires: Sunday, 06-Nov-94 08:59:37 GMT"], lifetime: 600, reason: .expires),
         Row(rule: "5.3 asctime", lines: ["Expires: Sun Nov  6 08:59:37 1994"], lifetime: 600, reason: .expires),
         Row(
@@ -141,6 +166,37 @@ struct LifetimeTests {
             lines: ["Cache-Control: max-age=600, no-cache=\"set-cookie\""],
             lifetime: 600,
             reason: .maxAge
+        ),
+        Row(
+            rule: "5.2.2.7 private for some fields",
+            lines: ["Cache-Control: max-age=600, private=\"set-cookie\""],
+            lifetime: 600,
+            reason: .maxAge
+        ),
+        Row(
+            rule: "7.3 Set-Cookie inhibits nothing",
+            lines: ["Cache-Control: max-age=600", "Set-Cookie: a=b"],
+            lifetime: 600,
+            reason: .maxAge
+        ),
+        Row(rule: "7.3 Set-Cookie alone", lines: ["Set-Cookie: a=b"], lifetime: 86_400, reason: .defaultLifetime),
+        Row(
+            rule: "5861 adds no freshness",
+            lines: ["Cache-Control: max-age=600, stale-while-revalidate=900, stale-if-error=900"],
+            lifetime: 600,
+            reason: .maxAge
+        ),
+        Row(
+            rule: "5.5 Warning is obsolete",
+            lines: ["Cache-Control: max-age=600", "Warning: 110 - \"stale\""],
+            lifetime: 600,
+            reason: .maxAge
+        ),
+        Row(
+            rule: "5.2 two lines in conflict",
+            lines: ["Cache-Control: max-age=600", "Cache-Control: no-cache"],
+            lifetime: 0,
+            reason: .noCache
         ),
         Row(rule: "5.2.2.4 unquoted", lines: ["Cache-Control: max-age=600, no-cache=x"], lifetime: 0, reason: .noCache),
         Row(rule: "5.2.2.5 no-store", lines: ["Cache-Control: no-store"], lifetime: 0, reason: .noStore),
@@ -167,6 +223,14 @@ struct LifetimeTests {
             lines: ["Pragma: no-cache", "Cache-Control: max-age=600"],
             lifetime: 600,
             reason: .maxAge
+        ),
+        Row(rule: "5.4 among others", lines: ["Pragma: x, no-cache"], lifetime: 0, reason: .pragma),
+        Row(rule: "5.4 second line", lines: ["Pragma: x", "Pragma: no-cache"], lifetime: 0, reason: .pragma),
+        Row(
+            rule: "5.4 empty Cache-Control over Pragma",
+            lines: ["Pragma: no-cache", "Cache-Control: public"],
+            lifetime: 86_400,
+            reason: .defaultLifetime
         ),
         Row(rule: "5.4 other", lines: ["Pragma: x"], lifetime: 86_400, reason: .defaultLifetime),
     ]
@@ -275,6 +339,42 @@ struct LifetimeTests {
         ),
         Row(rule: "5.1 invalid", lines: ["Cache-Control: max-age=600", "Age: -5"], lifetime: 600, reason: .maxAge),
         Row(rule: "5.1 invalid", lines: ["Cache-Control: max-age=600", "Age: old"], lifetime: 600, reason: .maxAge),
+        Row(rule: "5.1 fraction", lines: ["Cache-Control: max-age=600", "Age: 5.0"], lifetime: 600, reason: .maxAge),
+        Row(rule: "5.1 empty", lines: ["Cache-Control: max-age=600", "Age: "], lifetime: 600, reason: .maxAge),
+        Row(
+            rule: "5.1 two numbers",
+            lines: ["Cache-Control: max-age=600", "Age: 1 0"],
+            lifetime: 600,
+            reason: .maxAge
+        ),
+        Row(
+            rule: "5.1 list, the first invalid",
+            lines: ["Cache-Control: max-age=600", "Age: x, 200"],
+            lifetime: 600,
+            reason: .maxAge
+        ),
+        Row(
+            rule: "5.1 spaces",
+            lines: ["Cache-Control: max-age=600", "Age: \t100 , 200"],
+            lifetime: 600,
+            age: 100,
+            reason: .maxAge
+        ),
+        Row(
+            rule: "4.2.3 no Date",
+            lines: ["Cache-Control: max-age=600", "Age: 100", "Date: never"],
+            lifetime: 600,
+            age: 100,
+            reason: .maxAge
+        ),
+        Row(
+            rule: "1.2.2 all together beyond 2^31",
+            lines: ["Cache-Control: max-age=600", "Age: 2147483648"],
+            lifetime: 600,
+            age: 1 << 31,
+            delay: 1_000,
+            reason: .maxAge
+        ),
         Row(
             rule: "5.1 list",
             lines: ["Cache-Control: max-age=600", "Age: 100, 200"],

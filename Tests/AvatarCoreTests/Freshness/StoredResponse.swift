@@ -8,14 +8,9 @@ enum StoredResponse {
 
     /// A response with `lines` as header lines, `delay` seconds after its request.
     static func with(_ lines: [String], status: Int = 200, delay: Int64 = 0) -> ResponseMetadata {
-        let fields = lines.compactMap { line -> HTTPField? in
-            let parts = line.split(separator: ":", maxSplits: 1)
-            guard parts.count == 2, let name = HTTPField.Name(String(parts[0])) else { return nil }
-            return HTTPField(name: name, value: parts[1].drop { $0 == " " }.description)
-        }
-        return ResponseMetadata(
+        ResponseMetadata(
             status: status,
-            fields: HTTPFields(fields),
+            fields: HTTPFields(lines: lines),
             requestTime: received.adding(seconds: -delay),
             responseTime: received
         )

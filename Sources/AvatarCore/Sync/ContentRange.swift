@@ -1,0 +1,37 @@
+/// Which bytes of an image an answer holds (RFC 9110 section 14.4).
+package struct ContentRange: Hashable, Sendable {
+    /// The positions of the bytes that follow; `nil` where the range asked for cannot be had.
+    package let range: ClosedRange<Int64>?
+    /// The bytes of the whole image; `nil` if the origin does not say.
+    package let total: Int64?
+
+    /// Reads `bytes 0-499/1234`, `bytes 0-499/*` or `bytes */1234`.
+    ///
+    /// `nil` for another unit, for numbers that contradict each other, and for numbers of more than 18 digits.
+    package init?(_ text: String) {
+        let words = text.split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
+        let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        total = Self.number(parts[1])
+        guard total != nil || parts[1] == "*" else { return nil }
+        guard parts[0] != "*" else {
+            range = nil
+            if total == nil { return nil }
+            return
+        }
+        let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false).map(Self.number)
+        guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last, last < total ?? .max else {
+            return nil
+        }
+        range = first...last
+    }
+
+    /// The value of decimal digits; `nil` for anything else.
+    static func number(_ text: some StringProtocol) -> Int64? {
+        guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int64(text)
+    }
+}

@@ -50,7 +50,9 @@ let package = Package(
         .target(
             name: "AvatarMigrations",
             path: "Migrations",
-            resources: [.embedInCode("0001_index.sql"), .embedInCode("0002_boot.sql")],
+            resources: [
+                .embedInCode("0001_index.sql"), .embedInCode("0002_boot.sql"), .embedInCode("0003_sync.sql"),
+            ],
             swiftSettings: swiftSettings
         ),
         .target(

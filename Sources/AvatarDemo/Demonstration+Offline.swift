@@ -32,7 +32,8 @@ extension Demonstration {
         let message = report.failures.first?.message ?? "none"
         page.text("sync --all --limit \(attempts) has \(report.failed) failures to report, such as \(message)")
         let after = try cachedFiles()
-        let areExpected = report.failed == attempts && report.failures.allSatisfy { $0.kind == .unreachable }
+        // A host that failed five times is left alone: the rest is skipped.
+        let areExpected = report.failed > 0 && report.failures.allSatisfy { $0.kind == .unreachable }
         page.check(
             "nothing is lost by that: the \(Figures.count(before.files.count, "file")) are as they were",
             after == before && areExpected,

@@ -54,6 +54,17 @@ package final class FetchLeases: Sendable {
         return isTaken ? FetchLease(leases: self, offset: offset) : nil
     }
 
+    /// Whether nobody fetches `key` in this moment, in this process or another. No, if that cannot be known.
+    package func isFree(_ key: AvatarKey) -> Bool {
+        let offset = Self.offset(of: key)
+        guard counts.withLock({ $0[offset] == nil }) else { return false }
+        do throws(SystemCallError) {
+            return try take(key) != nil
+        } catch {
+            return false
+        }
+    }
+
     fileprivate func release(_ offset: Int64) {
         counts.withLock { counts in
             guard let count = counts[offset], count == 1 else {

@@ -15,9 +15,10 @@ import Darwin
 package final class FileStore: Sendable {
     package let storageClass: StorageClass
     package let root: Directory
-    private let staging: Directory
-    private let folder: Directory
-    private let fileSystem: any FileSystem
+    let staging: Directory
+    /// This holder's folder in `staging`.
+    let folder: Directory
+    let fileSystem: any FileSystem
     private let fileMode: UInt32
     private let directoryMode: UInt32
     private let counter = Atomic<UInt64>(0)

@@ -9,14 +9,16 @@ import Darwin
 
 /// A file in the making, in the staging folder: bytes go to it as they arrive, and into its digest.
 ///
-/// Used by one task at a time. If it goes away without `finish`, so does the file.
+/// Used by one task at a time. If it goes away without `finish`, so does the file, unless it was kept.
 package final class StagedFile {
     /// The number of bytes written so far.
     package private(set) var byteCount = 0
 
-    private let name: String
+    package let storageClass: StorageClass
+    /// Whether the file stays if it is not finished, to be continued another time.
+    package private(set) var isKept = false
+    private var name: String
     private let folder: Directory
-    private let storageClass: StorageClass
     private let fileSystem: any FileSystem
     private let descriptor: Int32
     private var digest = SHA256()
@@ -45,10 +47,40 @@ package final class StagedFile {
         self.fileSystem = fileSystem
     }
 
+    /// Goes on with a file that was kept.
+    ///
+    /// - Throws: `SystemCallError` if it cannot be read; `ENOENT` if it is not there.
+    init(
+        continuing name: String,
+        in folder: Directory,
+        storageClass: StorageClass,
+        fileSystem: any FileSystem
+    ) throws(SystemCallError) {
+        self.name = name
+        self.folder = folder
+        self.storageClass = storageClass
+        self.fileSystem = fileSystem
+        isKept = true
+        descriptor = try fileSystem.open(name, in: folder.descriptor, flags: O_RDWR | O_NOFOLLOW, mode: 0)
+        try readWhatIsThere()
+    }
+
+    /// The digest is that of the whole, so it begins with what came before.
+    private func readWhatIsThere() throws(SystemCallError) {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            guard count >= 0 else { throw SystemCallError("read", folder.path + "/" + name) }
+            if count == 0 { return }
+            digest.update(data: buffer[..<count])
+            byteCount += count
+        }
+    }
+
     deinit {
         close(descriptor)
         // The folder goes away with its holder, so a file that cannot be removed now is removed then.
-        if !isFinished { unlinkat(folder.descriptor, name, 0) }
+        if !isFinished && !isKept { unlinkat(folder.descriptor, name, 0) }
     }
 
     /// Adds `bytes` at the end.
@@ -63,6 +95,19 @@ package final class StagedFile {
             throw error.storeError
         }
         byteCount += bytes.count
+    }
+
+    /// Lets what has come so far, and what comes from here on, outlive this value, as `path` relative to its folder.
+    func keep(as path: String) throws(SystemCallError) {
+        try fileSystem.rename(name, in: folder.descriptor, to: path, in: folder.descriptor)
+        name = path
+        isKept = true
+    }
+
+    /// Throws away what has come. It is no longer kept.
+    package func discard() {
+        unlinkat(folder.descriptor, name, 0)
+        isFinished = true
     }
 
     /// Ends the file, which now belongs to the value that is returned.

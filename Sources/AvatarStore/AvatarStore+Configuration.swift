@@ -31,6 +31,10 @@ extension AvatarStore {
         public var respectsNoStore = false
         /// The time one image may take in all, redirects included. Default: 60 seconds.
         public var timeout = Duration.seconds(60)
+        /// Requests at once, in all, of reads and syncs together. Default: 64.
+        public var connections = 64
+        /// Requests at once to one host (name and port). Default: 8.
+        public var connectionsPerHost = 8
         /// Who sends the requests; default: the store's own client, if the package has it.
         public var originClient: (any OriginClient)?
         #if HTTPOrigin
@@ -58,6 +62,9 @@ extension AvatarStore {
             }
             guard timeout > .zero else {
                 throw AvatarStoreError(.invalidConfiguration, "The timeout of \(timeout) leaves no time for an image.")
+            }
+            guard connections > 0, connectionsPerHost > 0 else {
+                throw AvatarStoreError(.invalidConfiguration, "A store needs at least one connection in all and a host.")
             }
             guard fileMode & ~0o666 == 0, fileMode & 0o600 == 0o600 else {
                 throw AvatarStoreError(

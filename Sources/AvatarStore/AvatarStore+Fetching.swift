@@ -39,32 +39,63 @@ extension AvatarStore {
         // Whoever gets it next finds in the index what is committed here.
         defer { withExtendedLifetime(lease) {} }
         if let outcome = try catchUp(&target) { return outcome }
-        if let failure = try blocked(target) { return .failed(failure) }
-        let result = try await fetcher.fetch(target)
+        let health = try index.health(of: target.host)
+        if let failure = refusal(target, health) { return .failed(failure) }
+        let result = try await ask(fetcher, target, health, options.priority)
         guard let change = try arrival(result, target, limits) else {
             return .unstored(try await unstoredImage(result, target))
         }
         return outcome(result, try await writer.commitNow(change, RoomRules(limits)))
     }
 
+    /// Asks the origin, once there is a connection for it. A host that keeps failing is asked by one at a time.
+    private func ask(
+        _ fetcher: Fetcher,
+        _ target: FetchTarget,
+        _ health: HostHealth,
+        _ priority: FetchPriority
+    ) async throws -> FetchResult {
+        let limit = health.isFailing ? 1 : nil
+        return try await slots.withSlot(target.host, for: target.key, priority, limit: limit) {
+            try await fetcher.fetch(target)
+        }
+    }
+
     /// Why the host may not be asked now; `nil` if it may.
-    private func blocked(_ target: FetchTarget) throws -> FetchFailure? {
+    ///
+    /// Whoever asks for one image may try a host that is left alone because it failed, but not one that asked for it.
+    private func refusal(_ target: FetchTarget, _ health: HostHealth) -> FetchFailure? {
         let now = clock.now()
-        return try index.blockedUntil(host: target.host, at: now).map { .blocked(target.host, until: $0, now: now) }
+        guard let until = health.blockedUntil, until > now, case .nothing = health.admission(at: now) else {
+            return nil
+        }
+        return .leftAlone(target.host, health, until: until, now: now)
     }
 
     /// The change that a fetch leads to; `nil` for an image that may not be stored.
     func arrival(_ result: FetchResult, _ target: FetchTarget, _ limits: Limits) throws -> Change? {
+        var change = try content(of: result, target, limits)
+        change?.hostNote = result.hostNote
+        return change
+    }
+
+    private func content(of result: FetchResult, _ target: FetchTarget, _ limits: Limits) throws -> Change? {
         switch result.content {
         case .image(let image, let metadata, let mayBeStored):
             guard mayBeStored else { return nil }
-            let validation = ValidationRecord(metadata, fetched: metadata.responseTime, policy: limits.freshness)
+            let validation = ValidationRecord(
+                metadata,
+                fetched: metadata.responseTime,
+                policy: limits.freshness,
+                jitter: .random(in: 0...1)
+            )
             return target.change(.image(image, validation: validation), requestedAt: metadata.requestTime)
         case .notModified(let metadata):
             let validation = ValidationRecord(
                 metadata,
                 fetched: target.entry?.validation.fetched,
-                policy: limits.freshness
+                policy: limits.freshness,
+                jitter: .random(in: 0...1)
             )
             // Only an entry with a file is asked for conditionally.
             let content = Change.Content.confirmed(validation, file: target.entry?.file?.id ?? 0)
@@ -100,8 +131,10 @@ extension AvatarStore {
             )
         }
         let target = try FetchTarget(key: key, source: source, entry: nil, storageClass: .caches)
-        if let failure = try blocked(target) { throw failure.error }
-        let result = try await fetcher(limits(options), timeout: options.timeout).fetch(target)
+        let health = try index.health(of: target.host)
+        if let failure = refusal(target, health) { throw failure.error }
+        let fetcher = try fetcher(limits(options), timeout: options.timeout)
+        let result = try await ask(fetcher, target, health, options.priority)
         if case .failed(let failure) = result.content { throw failure.error }
         return try await unstoredImage(result, target)
     }

@@ -68,7 +68,7 @@ extension AvatarStore {
     ) async throws -> SyncReport {
         try options.validate()
         let writer = try requireWritable().writer
-        try await writer.beginSync()
+        try await writer.beginSync(at: clock.now())
         do {
             let run = try SyncRun(self, source, options, total: total, progress: progress)
             let report = try await run.run()

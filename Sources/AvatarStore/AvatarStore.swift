@@ -19,6 +19,7 @@ public final class AvatarStore: Sendable {
     let roots: StoredRoots
     let accesses: AccessRecorder
     let flights = FlightTable<FetchOutcome>()
+    let slots: FetchSlots
     /// `nil` in a store that was opened for reading only.
     private let writable: Writable?
     private let origin: OriginHolder
@@ -53,6 +54,7 @@ public final class AvatarStore: Sendable {
             return try AvatarStore(readOnly: configuration)
         case .readWrite:
             let store = try AvatarStore(configuration, fileSystem)
+            try await store.writable?.writer.readBootMark()
             await store.writable?.writer.recover(reportingTo: configuration.logger)
             await store.recoverFromPowerLoss()
             if store.hasUnlistedFiles { _ = try await store.verify(repair: true, quick: true) }
@@ -79,6 +81,7 @@ public final class AvatarStore: Sendable {
         self.accesses = accesses
         roots = places.stored
         writable = Writable(places: places, writer: writer)
+        slots = FetchSlots(configuration)
         origin = OriginHolder(configuration)
     }
 
@@ -93,6 +96,7 @@ public final class AvatarStore: Sendable {
         accesses = AccessRecorder(clock: configuration.clock)
         writable = nil
         hasUnlistedFiles = false
+        slots = FetchSlots(configuration)
         origin = OriginHolder(configuration)
     }
 
@@ -138,13 +142,21 @@ public final class AvatarStore: Sendable {
 
     /// A fetcher that goes by `limits`.
     func fetcher(_ limits: Limits, timeout: Duration?) throws -> Fetcher {
-        Fetcher(
+        let writable = try requireWritable()
+        return Fetcher(
             origin: try origin.client(),
-            places: try requireWritable().places,
+            places: writable.places,
             clock: clock,
             timeout: timeout ?? configuration.timeout,
             allowsSVG: configuration.allowsSVG,
-            limits: limits
+            limits: limits,
+            partials: PartialDownloads(
+                index: index,
+                places: writable.places,
+                writer: writable.writer,
+                clock: clock,
+                logger: configuration.logger
+            )
         )
     }
 }

@@ -32,6 +32,8 @@ public struct FetchOptions: Sendable {
     public var storage = Storage.caches
     /// Freshness for this read; default: the store's.
     public var mode: CachingMode?
+    /// Who goes first where more is wanted than there are connections. Default: `normal`, before any sync.
+    public var priority = FetchPriority.normal
     /// The time for the image in all; default: the store's.
     public var timeout: Duration?
     /// A lower budget for this read, in bytes; not kept.

@@ -56,7 +56,7 @@ struct BudgetTraceTests {
             // The replay has missed nothing: in the end it has what lies there.
             #expect(replay.bytes == FolderWalk(root)?.bytes)
             // There was something to see: the budget was filled many times over.
-            #expect(replay.published > count)
+            #expect(replay.published >= count)
             #expect(replay.unlinked > count / 2)
             #expect(replay.most > budget * 8 / 10)
             #expect(seen.sums > 10)

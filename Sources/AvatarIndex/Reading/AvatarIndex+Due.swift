@@ -4,8 +4,8 @@ package import AvatarCore
 package struct DueHost: Hashable, Sendable {
     package let id: Int64
     package let name: String
-    /// No request before this time.
-    package let blockedUntil: Timestamp
+    /// How it has answered lately.
+    package let health: HostHealth
 }
 
 /// Where a walk over the due entries of one host stands.
@@ -21,10 +21,10 @@ extension AvatarIndex {
     package func dueHosts(at time: Timestamp) throws -> [DueHost] {
         try readers.read { connection in
             try connection.rows(
-                "SELECT id, name, blocked_until_ms FROM host WHERE next_check_ms <= ?",
+                "SELECT id, name, \(HostHealth.columns) FROM host WHERE next_check_ms <= ?",
                 [.integer(time.milliseconds)]
             ) { row in
-                DueHost(id: row.integer(0), name: row.text(1), blockedUntil: Timestamp(milliseconds: row.integer(2)))
+                DueHost(id: row.integer(0), name: row.text(1), health: HostHealth(row, at: 2))
             }
         }
     }
@@ -84,27 +84,6 @@ extension AvatarIndex {
                     """,
                 [.integer(id), .integer(Int64(limit))]
             ) { AvatarEntry($0) }
-        }
-    }
-
-    /// Until when no request may go to a host, for the hosts where that lies after `time`.
-    package func blockedHosts(at time: Timestamp) throws -> [String: Timestamp] {
-        let rows = try readers.read { connection in
-            try connection.rows(
-                "SELECT name, blocked_until_ms FROM host WHERE blocked_until_ms > ?",
-                [.integer(time.milliseconds)]
-            ) { (name: $0.text(0), until: Timestamp(milliseconds: $0.integer(1))) }
-        }
-        return Dictionary(rows.map { ($0.name, $0.until) }) { first, _ in first }
-    }
-
-    /// Until when no request may go to `host`, if that lies after `time`.
-    package func blockedUntil(host: String, at time: Timestamp) throws -> Timestamp? {
-        try readers.read { connection in
-            try connection.firstRow(
-                "SELECT blocked_until_ms FROM host WHERE name = ? AND blocked_until_ms > ?",
-                [.text(host), .integer(time.milliseconds)]
-            ) { Timestamp(milliseconds: $0.integer(0)) }
         }
     }
 

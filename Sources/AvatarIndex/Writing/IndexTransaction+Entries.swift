@@ -11,6 +11,7 @@ package struct EntryState: Sendable {
     package let failure: FailureKind?
     package let failureCount: Int
     package let checked: Timestamp?
+    package let nextCheck: Timestamp?
 }
 
 extension IndexTransaction {
@@ -19,7 +20,7 @@ extension IndexTransaction {
         try fetchRow(
             """
             SELECT id, CASE WHEN host_id IS NOT NULL THEN coalesce(source_url, key) END, storage_class, file_id, failure,
-                failure_count, checked_ms
+                failure_count, checked_ms, next_check_ms
             FROM avatar WHERE key = ?
             """,
             [key.rawValue]
@@ -31,7 +32,8 @@ extension IndexTransaction {
                 fileID: $0[3],
                 failure: ($0[4] as String?).map(FailureKind.init(rawValue:)),
                 failureCount: $0[5],
-                checked: ($0[6] as Int64?).map(Timestamp.init(milliseconds:))
+                checked: ($0[6] as Int64?).map(Timestamp.init(milliseconds:)),
+                nextCheck: ($0[7] as Int64?).map(Timestamp.init(milliseconds:))
             )
         }
     }
@@ -112,16 +114,5 @@ extension IndexTransaction {
     /// Removes the entry and its owners. Its file stays, for whoever else uses it.
     package func removeEntry(id: Int64) throws {
         try execute("DELETE FROM avatar WHERE id = ?", [id])
-    }
-
-    /// No request goes to `host` before `time`. What the host said last counts.
-    package func block(host: String, until time: Timestamp) throws {
-        try execute("UPDATE host SET blocked_until_ms = ? WHERE id = ?", [time.milliseconds, try hostID(host)])
-    }
-
-    private func hostID(_ name: String) throws -> Int64 {
-        if let row = try fetchRow("SELECT id FROM host WHERE name = ?", [name]) { return row[0] }
-        try execute("INSERT INTO host (name) VALUES (?)", [name])
-        return database.lastInsertedRowID
     }
 }

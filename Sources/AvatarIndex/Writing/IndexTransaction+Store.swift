@@ -37,6 +37,32 @@ extension IndexTransaction {
         )
     }
 
+    /// Takes note of the time, and takes back what was written by a clock that ran ahead of it: that would put checks off
+    /// for as long as the clock was wrong. Only then are the entries walked.
+    ///
+    /// - Parameter tolerance: in seconds; clocks differ a little.
+    /// - Returns: how many entries that concerned.
+    package func noteClock(_ now: Timestamp, tolerance: Int64, longestBlock: Int64) throws -> Int {
+        let latest = try fetchRow("SELECT clock_ms FROM store").flatMap { $0[0] as Int64? }
+        try execute("UPDATE store SET clock_ms = ?", [now.milliseconds])
+        let ahead = now.adding(seconds: tolerance).milliseconds
+        guard let latest, latest > ahead else { return 0 }
+        try execute(
+            """
+            UPDATE avatar SET next_check_ms = min(next_check_ms, ?1), fresh_until_ms = min(fresh_until_ms, ?1),
+                checked_ms = ?1
+            WHERE checked_ms > ?2
+            """,
+            [now.milliseconds, ahead]
+        )
+        let count = database.changesCount
+        try execute(
+            "UPDATE host SET blocked_until_ms = 0 WHERE blocked_until_ms > ?",
+            [now.adding(seconds: longestBlock).milliseconds]
+        )
+        return count
+    }
+
     /// Raises the hosts' earliest due times, which are lower bounds, to what their entries say.
     package func refreshDueTimes(ofHostsDueAt time: Timestamp) throws {
         try execute(

@@ -103,7 +103,7 @@ extension AvatarStore {
         _ cause: Freshness.StaleCause
     ) throws -> Bool {
         guard mode(options) == .strict, let entry = try index.entry(for: key) else { return true }
-        let freshness = try limits(options).freshness.assess(ResponseMetadata(entry.validation))
+        let freshness = try limits(options).freshness.assess(ResponseMetadata(stored: entry.validation))
         return freshness.allowsStale(at: clock.now(), because: cause)
     }
 
@@ -138,10 +138,9 @@ extension AvatarStore {
         _ error: AvatarStoreError,
         _ options: FetchOptions
     ) throws -> Stored {
-        let answered: Set<FailureKind> = [.serverError, .gone, .refused, .rateLimited, .unexpectedStatus]
         let kind = error.failure ?? .storage
         guard var stored,
-            try allowsStale(stored.file.key, options, answered.contains(kind) ? .originError : .disconnected)
+            try allowsStale(stored.file.key, options, Freshness.StaleCause(kind))
         else { throw error }
         stored.file.isStale = true
         stored.file.failure = kind

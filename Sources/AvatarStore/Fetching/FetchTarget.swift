@@ -58,6 +58,8 @@ struct FetchResult: Sendable {
     var content: Content
     /// When it began.
     var began: Timestamp
+    /// When it ended.
+    var ended: Timestamp
     /// Every HTTP request, redirects too.
     var requestCount = 0
     /// The bytes of all bodies, as far as they were read.
@@ -69,6 +71,14 @@ struct FetchResult: Sendable {
         /// What is stored is still right; the metadata are the stored ones, brought up to date.
         case notModified(ResponseMetadata)
         case failed(FetchFailure)
+    }
+}
+
+extension FetchResult {
+    /// What it says of the host.
+    var hostNote: HostNote {
+        guard case .failed(let failure) = content else { return HostNote(requested: began, answered: ended) }
+        return HostNote(failure: failure.kind, retryAfter: failure.retryAfter, requested: began, answered: ended)
     }
 }
 
@@ -86,11 +96,11 @@ struct FetchFailure: Error, Sendable {
         storeError ?? AvatarStoreError(.fetchFailed, message, failure: kind)
     }
 
-    /// The host asked to be left alone for a while (RFC 9110 section 10.2.3).
-    static func blocked(_ host: String, until: Timestamp, now: Timestamp) -> FetchFailure {
+    /// The host is left alone for a while: it asked for that (RFC 9110 section 10.2.3), or it keeps failing.
+    static func leftAlone(_ host: String, _ health: HostHealth, until: Timestamp, now: Timestamp) -> FetchFailure {
         FetchFailure(
-            kind: .rateLimited,
-            message: "\(host) asked for no request in the next \(until.seconds(since: now) + 1) seconds."
+            kind: health.failure ?? .rateLimited,
+            message: "\(host) \(health.reason(at: now) ?? "is left alone"), for \(until.seconds(since: now) + 1) seconds."
         )
     }
 }

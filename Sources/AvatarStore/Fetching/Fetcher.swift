@@ -2,7 +2,8 @@ import AvatarCore
 import AvatarFiles
 import HTTPTypes
 
-/// Asks an origin for one image: conditionally where something is stored, within a deadline, into the staging folder.
+/// Asks an origin for one image: conditionally where something is stored, where it stopped if it broke off before, within
+/// a deadline, into the staging folder.
 struct Fetcher: Sendable {
     let origin: any OriginClient
     let places: StorePlaces
@@ -10,6 +11,7 @@ struct Fetcher: Sendable {
     let timeout: Duration
     let allowsSVG: Bool
     let limits: Limits
+    let partials: PartialDownloads
 
     /// Fetches or revalidates `target`. A failure is a result; only cancellation is thrown.
     func fetch(_ target: FetchTarget) async throws -> FetchResult {
@@ -23,12 +25,14 @@ struct Fetcher: Sendable {
         } catch {
             content = .failed(failure(for: error, target))
         }
-        return tally.result(content, began: began)
+        return tally.result(content, began: began, ended: clock.now())
     }
 
     private func exchange(_ target: FetchTarget, _ tally: Tally) async throws -> FetchResult.Content {
-        let conditions = conditions(for: target)
-        let content = try await request(target, conditions, tally)
+        if let partial = try await partials.find(target), let content = try await resume(partial, target, tally) {
+            return content
+        }
+        let content = try await request(target, conditions(for: target), tally)
         if let content { return content }
         // The answer was "not modified", but of what is stored nothing is left, or it spoke of something else.
         return try await request(target, HTTPFields(), tally)
@@ -46,15 +50,7 @@ struct Fetcher: Sendable {
         _ conditions: HTTPFields,
         _ tally: Tally
     ) async throws -> FetchResult.Content? {
-        let requestTime = clock.now()
-        let request = OriginRequest(url: target.sourceURL, fields: conditions) { tally.addRequest() }
-        return try await origin.send(request) { response in
-            let metadata = ResponseMetadata(
-                status: response.status,
-                fields: response.fields,
-                requestTime: requestTime,
-                responseTime: clock.now()
-            )
+        try await send(target, conditions, tally) { response, metadata in
             switch response.status {
             case 200, 203:
                 return try await receiveImage(response, metadata, target, tally)
@@ -67,22 +63,62 @@ struct Fetcher: Sendable {
         }
     }
 
+    /// Goes on with a download that broke off. `nil`: what is there is no use, and the image has to be asked for.
+    private func resume(
+        _ partial: PartialDownloads.Found,
+        _ target: FetchTarget,
+        _ tally: Tally
+    ) async throws -> FetchResult.Content? {
+        let content: FetchResult.Content? = try await send(target, partial.plan.fields, tally) { response, metadata in
+            switch partial.plan.judge(status: response.status, fields: response.fields) {
+            case .append(_, let total):
+                return try await receiveRest(of: total, partial, response, metadata, target, tally)
+            case .startAnew:
+                try await partials.drop(partial)
+                return try await receiveImage(response, metadata, target, tally)
+            case .refuse:
+                return FetchResult.Content?.none
+            case .fail:
+                try await drain(response.body, tally)
+                throw statusFailure(response, target)
+            }
+        }
+        if content == nil { try await partials.drop(partial) }
+        return content
+    }
+
+    private func send<Result: Sendable>(
+        _ target: FetchTarget,
+        _ fields: HTTPFields,
+        _ tally: Tally,
+        receive: (OriginResponse, ResponseMetadata) async throws -> Result
+    ) async throws -> Result {
+        let requestTime = clock.now()
+        let request = OriginRequest(url: target.sourceURL, fields: fields) { tally.addRequest() }
+        return try await origin.send(request) { response in
+            let metadata = ResponseMetadata(
+                // A part that completes the whole stands for the whole (RFC 9110 section 15.3.7.3).
+                status: response.status == 206 ? 200 : response.status,
+                fields: response.fields,
+                requestTime: requestTime,
+                responseTime: clock.now(),
+                request: origin.requestFields(for: target.sourceURL)
+            )
+            return try await receive(response, metadata)
+        }
+    }
+
     // MARK: Conditions
 
     private func conditions(for target: FetchTarget) -> HTTPFields {
-        var fields = HTTPFields()
-        // Without its file an entry has nothing to revalidate.
-        guard !target.isUnconditional, let entry = target.entry, let file = entry.file,
-            places.stored.contains(file), !needsFullFetch(entry)
-        else { return fields }
-        if let etag = entry.validation.etag, HTTPField.isValidValue(etag) { fields[.ifNoneMatch] = etag }
-        if let date = entry.validation.lastModified, HTTPField.isValidValue(date) { fields[.ifModifiedSince] = date }
-        return fields
-    }
-
-    private func needsFullFetch(_ entry: AvatarEntry) -> Bool {
-        guard let fetched = entry.validation.fetched else { return true }
-        return limits.freshness.requiresFullFetch(fetched: fetched, now: clock.now())
+        ConditionalRequest(
+            for: target.entry?.validation,
+            hasFile: target.entry?.file.map(places.stored.contains) ?? false,
+            isReload: target.isUnconditional,
+            policy: limits.freshness,
+            now: clock.now(),
+            request: origin.requestFields(for: target.sourceURL)
+        ).fields
     }
 
     private func notModified(
@@ -91,58 +127,18 @@ struct Fetcher: Sendable {
         _ target: FetchTarget
     ) -> FetchResult.Content? {
         guard let entry = target.entry, let file = entry.file, places.stored.contains(file) else { return nil }
-        let stored = ResponseMetadata(entry.validation)
+        let stored = ResponseMetadata(stored: entry.validation)
         let updated = stored.updating(
             with: response.fields,
             requestTime: metadata.requestTime,
-            responseTime: metadata.responseTime
+            responseTime: metadata.responseTime,
+            request: origin.requestFields(for: target.sourceURL),
+            mode: limits.freshness.mode
         )
         return updated.map { .notModified($0) }
     }
 
-    // MARK: The body
-
-    private func receiveImage(
-        _ response: OriginResponse,
-        _ metadata: ResponseMetadata,
-        _ target: FetchTarget,
-        _ tally: Tally
-    ) async throws -> FetchResult.Content {
-        try refuseCoding(response, target)
-        if let length = response.fields[.contentLength].flatMap({ Int($0) }) { try requireSize(length, target) }
-        let file = try places.files(of: target.storageClass).stage()
-        while let chunk = try await response.body.next() {
-            try Task.checkCancellation()
-            tally.add(bytes: chunk.count)
-            try requireSize(file.byteCount + chunk.count, target)
-            if file.byteCount == 0, !ImageInspector.couldBeImage(prefix: chunk.prefix(1024)) {
-                throw FetchFailure(
-                    kind: .notImage,
-                    message: "\(named(target)) answered with something that is no image."
-                )
-            }
-            try file.write(chunk)
-        }
-        let inspector = ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: allowsSVG)
-        let image = file.finish(as: try inspector.inspect(file))
-        return .image(image, metadata, mayBeStored: limits.freshness.assess(metadata).allowsStore)
-    }
-
-    private func refuseCoding(_ response: OriginResponse, _ target: FetchTarget) throws {
-        guard let coding = response.fields[.contentEncoding], coding.lowercased() != "identity" else { return }
-        throw FetchFailure(
-            kind: .notImage,
-            message: "\(named(target)) answered with the content coding \(coding.prefix(40)), which was not asked for."
-        )
-    }
-
-    private func requireSize(_ bytes: Int, _ target: FetchTarget) throws {
-        guard bytes > limits.maximumImageBytes else { return }
-        throw FetchFailure(
-            kind: .tooLarge,
-            message: "\(named(target)) is larger than \(limits.maximumImageBytes) bytes, the limit for one image."
-        )
-    }
+    // MARK: Failures
 
     /// Reads the rest of a small body, so that the connection can be used again; a larger one is not worth it.
     private func drain(_ body: OriginBody, _ tally: Tally) async throws {
@@ -153,31 +149,12 @@ struct Fetcher: Sendable {
         }
     }
 
-    // MARK: Failures
-
     private func statusFailure(_ response: OriginResponse, _ target: FetchTarget) -> FetchFailure {
-        let kind: FailureKind =
-            switch response.status {
-            case 404, 410: .gone
-            case 401, 403: .refused
-            case 429: .rateLimited
-            case 500...599: .serverError
-            default: .unexpectedStatus
-            }
-        let retryAfter = [429, 503].contains(response.status) ? response.fields[.retryAfter] : nil
-        return FetchFailure(
-            kind: kind,
+        FetchFailure(
+            kind: FailureKind(status: response.status) ?? .unexpectedStatus,
             message: "\(named(target)) answered with status \(response.status).",
-            retryAfter: retryAfter.flatMap { retryTime($0) }
+            retryAfter: RetryAfter.time(status: response.status, fields: response.fields, now: clock.now())
         )
-    }
-
-    /// A Retry-After field, in either form (RFC 9110 section 10.2.3); no host is left alone for longer than a week.
-    private func retryTime(_ value: String) -> Timestamp? {
-        let now = clock.now()
-        let time = Int64(value).map { now.adding(seconds: $0) } ?? HTTPDate.parse(value, now: now)
-        guard let time, time > now else { return nil }
-        return min(time, now.adding(seconds: 7 * 86_400))
     }
 
     private func failure(for error: any Error, _ target: FetchTarget) -> FetchFailure {
@@ -200,7 +177,7 @@ struct Fetcher: Sendable {
         }
     }
 
-    private func named(_ target: FetchTarget) -> String {
+    func named(_ target: FetchTarget) -> String {
         AvatarKey.redact(target.sourceURL)
     }
 }

@@ -14,10 +14,11 @@ final class Tally: Sendable {
         bytes.add(count, ordering: .relaxed)
     }
 
-    func result(_ content: FetchResult.Content, began: Timestamp) -> FetchResult {
+    func result(_ content: FetchResult.Content, began: Timestamp, ended: Timestamp) -> FetchResult {
         FetchResult(
             content: content,
             began: began,
+            ended: ended,
             requestCount: requests.load(ordering: .relaxed),
             bytesReceived: bytes.load(ordering: .relaxed)
         )

@@ -13,7 +13,7 @@ struct EntryExplanation {
         if let absence = absence { sentences.append(absence) }
         if let failure = entry.validation.failure { sentences.append(failing(failure)) }
         guard entry.file != nil, let until = entry.validation.freshUntil else { return sentences }
-        let judged = policy.assess(ResponseMetadata(entry.validation))
+        let judged = policy.assess(ResponseMetadata(stored: entry.validation))
         if until > now {
             sentences.append("It is fresh for another \(Self.span(until.seconds(since: now))): \(judged.reason).")
         } else {

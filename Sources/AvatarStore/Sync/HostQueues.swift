@@ -7,6 +7,8 @@ struct HostQueues<Target> {
     private struct Queue {
         var waiting: Deque<Target> = []
         var active = 0
+        /// `nil`: as many as any host.
+        var limit: Int?
     }
 
     private let perHost: Int
@@ -28,6 +30,20 @@ struct HostQueues<Target> {
         queues[host, default: Queue()].waiting.append(target)
         waitingCount += 1
         if !hadTurn && hasTurn(host) { turns.append(host) }
+    }
+
+    /// Lets `host` have fewer at once than others; `nil`: as many.
+    mutating func setLimit(_ limit: Int?, ofHost host: String) {
+        guard queues[host]?.limit != limit, limit != nil || queues[host] != nil else { return }
+        let hadTurn = hasTurn(host)
+        queues[host, default: Queue()].limit = limit
+        if !hadTurn && hasTurn(host) { turns.append(host) }
+        if hadTurn && !hasTurn(host) { turns.removeAll { $0 == host } }
+    }
+
+    /// Targets that wait, of hosts that may begin more.
+    var readyCount: Int {
+        turns.count >= waitingCount ? waitingCount : turns.reduce(0) { $0 + (queues[$1]?.waiting.count ?? 0) }
     }
 
     /// What `next` would give.
@@ -69,6 +85,6 @@ struct HostQueues<Target> {
     /// A host has one turn in line while something of it waits and may begin.
     private func hasTurn(_ host: String) -> Bool {
         guard let queue = queues[host] else { return false }
-        return !queue.waiting.isEmpty && queue.active < perHost
+        return !queue.waiting.isEmpty && queue.active < min(queue.limit ?? perHost, perHost)
     }
 }

@@ -53,16 +53,15 @@ struct SyncPolicy: Sendable {
     private func isLeftAlone(_ entry: AvatarEntry?, _ isBlocked: Bool) -> Bool {
         if policy == .offline || isBlocked { return true }
         // A reload asks although the entry is backing off.
-        guard policy != .reload, let entry, entry.validation.failure != nil else { return false }
-        return entry.validation.nextCheck.map { $0 > now } ?? false
+        return policy != .reload && entry?.validation.isBackingOff(at: now) == true
     }
 
     private func isFresh(_ entry: AvatarEntry) -> Bool {
-        // An entry that could not be checked is due when its backoff is over.
-        guard entry.validation.failure == nil || entry.validation.freshUntil.map({ $0 > now }) == true else {
+        let validation = entry.validation
+        // An entry that could not be checked is asked for again when its backoff is over, although it may still be fresh.
+        guard validation.failure == nil || validation.isBackingOff(at: now), validation.isFresh(at: now) else {
             return false
         }
-        if let freshness { return freshness.assess(ResponseMetadata(entry.validation)).isFresh(at: now) }
-        return entry.validation.freshUntil.map { $0 > now } ?? false
+        return freshness?.assess(ResponseMetadata(stored: validation)).isFresh(at: now) ?? true
     }
 }

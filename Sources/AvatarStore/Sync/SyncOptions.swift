@@ -18,6 +18,15 @@ public struct SyncOptions: Sendable {
     public var connectionsPerHost = 8
     /// The time for one image in all; default: the store's.
     public var timeout: Duration?
+    /// How long one host may keep the sync busy, from the first request on; what it has not answered by then is skipped.
+    /// Default: no limit.
+    public var hostTimeLimit: Duration?
+    /// The time for the sync in all: after it nothing more is asked for, and what is under way is cut off. Default: no
+    /// limit.
+    public var timeLimit: Duration?
+    /// At most so many bytes of bodies, for a connection that costs; what is under way then is still taken. Default: no
+    /// limit.
+    public var maximumBytes: Int?
     /// A lower budget for this sync, in bytes; not kept.
     public var budgetCeiling: Int?
     /// Images committed together. Default: 256.
@@ -36,7 +45,9 @@ public struct SyncOptions: Sendable {
         guard connections > 0, connectionsPerHost > 0, batchSize > 0 else {
             throw AvatarStoreError(.invalidConfiguration, "A sync needs at least one connection and one image a batch.")
         }
-        guard (limit ?? 0) >= 0, (budgetCeiling ?? 0) >= 0 else {
+        guard (limit ?? 0) >= 0, (budgetCeiling ?? 0) >= 0, (maximumBytes ?? 0) >= 0,
+            (timeLimit ?? .zero) >= .zero, (hostTimeLimit ?? .zero) >= .zero
+        else {
             throw AvatarStoreError(.invalidConfiguration, "A limit or budget is not negative.")
         }
     }
@@ -103,6 +114,8 @@ public struct SyncReport: Sendable {
     public var failures: [Failure] = []
     /// Whether the sync was cancelled before its end. What had arrived is stored.
     public var wasCancelled = false
+    /// Whether its time was up before its end. What had arrived is stored.
+    public var ranOutOfTime = false
 
     /// Nothing was done.
     public init() {}

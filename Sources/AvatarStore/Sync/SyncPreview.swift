@@ -28,16 +28,17 @@ struct SyncPreviewCounter {
     private let store: AvatarStore
     private let options: SyncOptions
     private let policy: SyncPolicy
-    private let blocked: [String: Timestamp]
+    private let hosts: SyncHosts
+    private let now: Timestamp
     private var preview = SyncPreview()
     private var seen: Set<KeyFingerprint> = []
 
     init(_ store: AvatarStore, _ options: SyncOptions) throws {
         self.store = store
         self.options = options
-        let now = store.clock.now()
+        now = store.clock.now()
         policy = SyncPolicy(options, try store.limits(mode: options.mode, ceiling: nil), now: now)
-        blocked = try store.index.blockedHosts(at: now)
+        hosts = SyncHosts(try store.index.ailingHosts(at: now), timeLimit: nil)
     }
 
     mutating func run(_ source: SyncSource) async throws -> SyncPreview {
@@ -86,7 +87,7 @@ struct SyncPreviewCounter {
     private mutating func count(_ key: AvatarKey, _ entry: AvatarEntry?) {
         let hasFile = entry?.file.map { store.roots.contains($0) } ?? false
         let host = (entry?.sourceURL ?? key.rawValue)
-        let isBlocked = AvatarKey(stored: host).host.map { blocked[$0.description] != nil } ?? false
+        let isBlocked = AvatarKey(stored: host).host.map { hosts.isLeftAlone($0.description, at: now) } ?? false
         switch policy.decide(entry, hasFile: hasFile, isBlocked: isBlocked) {
         case .keep: preview.fresh += 1
         case .skip: preview.skipped += 1

@@ -9,7 +9,10 @@ extension SyncRun {
             let lease = try await store.lease(of: target.key, within: fetcher.timeout)
             var target = target
             if let outcome = try store.catchUp(&target) { return .caughtUp(target, flight: flight, outcome) }
-            return .fetched(target, flight: flight, lease, try await fetcher.fetch(target))
+            let result = try await store.slots.withSlot(target.host, for: target.key, .background) {
+                try await fetcher.fetch(target)
+            }
+            return .fetched(target, flight: flight, lease, result)
         } catch {
             return .gaveUp(target, flight: flight, error)
         }

@@ -113,7 +113,7 @@ extension SyncRun {
         }
         // Somebody may have emptied the caches directory: the file itself is looked at.
         let hasFile = entry?.file.map { store.roots.contains($0) } ?? false
-        switch policy.decide(entry, hasFile: hasFile, isBlocked: isBlocked(target.host)) {
+        switch policy.decide(entry, hasFile: hasFile, isBlocked: isLeftAlone(target.host)) {
         case .keep:
             report.fresh += 1
             done += 1
@@ -138,6 +138,7 @@ extension SyncRun {
         guard !isOffline, startedFetches < options.limit ?? .max else { return skip(target) }
         if brings, target.storageClass == .caches, try await !hasRoom() { return leaveOut(target) }
         startedFetches += 1
+        if hosts.isOnProbation(target.host) { queues.setLimit(1, ofHost: target.host) }
         queues.add(target, host: target.host)
     }
 

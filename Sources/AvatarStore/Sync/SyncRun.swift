@@ -37,7 +37,7 @@ final class SyncRun {
     var isRoomExhausted = false
     var hasLookedForRoom = false
     var startedFetches = 0
-    var blocked: [String: Timestamp] = [:]
+    var hosts: SyncHosts
     /// Images that are stored in `caches`, and were asked for as documents.
     var toPromote: [AvatarKey] = []
 
@@ -74,6 +74,7 @@ final class SyncRun {
         /// Another task of this process asked for it.
         case joined(FetchTarget, Result<FetchOutcome, any Error>)
         case committed(Result<CommitSummary, any Error>)
+        case timeIsUp
         /// Some time has passed: what is collected must not wait for the next answer of a slow host.
         case tick
     }
@@ -98,15 +99,23 @@ final class SyncRun {
         rules = RoomRules(limits)
         rules.accessedBefore = store.accesses.nextTime()
         rules.protection = .unknown
+        hosts = SyncHosts(try store.index.ailingHosts(at: started), timeLimit: options.hostTimeLimit)
         walk = source.makeWalk()
     }
 
     /// Runs to the end, or until the task is cancelled; what had arrived is committed in both cases.
     func run() async throws -> SyncReport {
         let begun = ContinuousClock.now
-        blocked = try store.index.blockedHosts(at: started)
+        try await writer.dropExpiredPartials(at: started)
         try lookAtTotals()
         await withTaskGroup(of: Event.self) { group in
+            if let limit = options.timeLimit {
+                group.addTask {
+                    // Cancelled early: the sync is done, and nobody looks at the event.
+                    try? await Task.sleep(for: limit)
+                    return .timeIsUp
+                }
+            }
             await drive(&group)
             // A tick may still be sleeping.
             group.cancelAll()
@@ -118,7 +127,7 @@ final class SyncRun {
         return report
     }
 
-    private var shouldStop: Bool { Task.isCancelled || failure != nil }
+    private var shouldStop: Bool { Task.isCancelled || failure != nil || report.ranOutOfTime }
 
     private func drive(_ group: inout TaskGroup<Event>) async {
         while true {
@@ -142,9 +151,14 @@ final class SyncRun {
 
     private var readAhead: Int { 2 * max(4 * options.connections, options.batchSize) }
 
+    /// What waits for a host that has its share does not count: one slow host is not to keep the others from being read.
+    /// So many in all may wait all the same.
     private var wantsToRead: Bool {
-        !isExhausted && !shouldStop && queues.waitingCount < readAhead && collected.count < readAhead
+        !isExhausted && !shouldStop && collected.count < readAhead && queues.waitingCount < Self.mostWaiting
+            && queues.readyCount < readAhead
     }
+
+    private static let mostWaiting = 20_000
 
     /// Reads and sorts one page; between two of them there is time for what came.
     private func readPage() async {
@@ -179,7 +193,7 @@ final class SyncRun {
         while queues.activeCount < options.connections, collected.count < 2 * options.batchSize,
             let target = queues.first
         {
-            if isOffline || isBlocked(target.host) {
+            if isOffline || hasSpentItsBytes || isLeftAlone(target.host) {
                 if let target = takeOut() { skip(target) }
                 continue
             }
@@ -209,12 +223,12 @@ final class SyncRun {
         linkOwners(of: target)
     }
 
-    func isBlocked(_ host: String) -> Bool {
-        guard let until = blocked[host] else { return false }
-        if until > store.clock.now() { return true }
-        blocked[host] = nil
-        return false
+    func isLeftAlone(_ host: String) -> Bool {
+        hosts.isLeftAlone(host, at: store.clock.now())
     }
+
+    /// Whether as many bytes came as this sync may take.
+    var hasSpentItsBytes: Bool { report.bytesReceived >= options.maximumBytes ?? .max }
 
     /// What was asked for and is not yet committed.
     private var outstandingCount: Int { queues.activeCount + collected.count + committing.count }
@@ -223,6 +237,7 @@ final class SyncRun {
     private var expectedBytes: Int { accountedBytes + outstandingCount * typicalBytes }
 
     private func startFetch(_ target: FetchTarget, _ group: inout TaskGroup<Event>) {
+        hosts.begin(target.host, at: store.clock.now())
         let (store, fetcher, storage) = (store, fetcher, options.storage)
         guard let flight = store.flights.begin(target.key) else {
             // Somebody is reading this very image; what they get is what we want.
@@ -267,6 +282,9 @@ final class SyncRun {
             }
         case .committed(let result):
             await committed(result, &group)
+        case .timeIsUp:
+            report.ranOutOfTime = true
+            group.cancelAll()
         case .tick:
             isTicking = false
         }
@@ -286,11 +304,12 @@ final class SyncRun {
         report.bytesReceived += result.bytesReceived
         if case .failed(let failed) = result.content {
             if failed.kind == .offline { goOffline(failed) }
-            if let until = failed.retryAfter { blocked[target.host] = until }
             if let error = failed.storeError { failure = failure ?? error }
         }
         do {
-            let change = try store.arrival(result, target, limits)
+            var change = try store.arrival(result, target, limits)
+            if !hosts.record(result.hostNote, of: target.host) { change?.hostNote = nil }
+            queues.setLimit(hosts.isOnProbation(target.host) ? 1 : nil, ofHost: target.host)
             let owners = Change(key: target.key, owners: target.owners, content: .linked)
             if change == nil { discard(result) }
             collected.append(Collected(change: change ?? owners, result: result, flight: flight, lease: lease))

@@ -54,7 +54,9 @@ struct SyncSource: Sendable {
                 var items: [SyncItem] = []
                 var waiting = hosts ?? []
                 if hosts == nil {
-                    let (blocked, due) = try partitioned(index.dueHosts(at: time)) { $0.blockedUntil > time }
+                    let (blocked, due) = try partitioned(index.dueHosts(at: time)) { host in
+                        if case .nothing = host.health.admission(at: time) { true } else { false }
+                    }
                     let count = try blocked.reduce(0) { try $0 + index.dueCount(of: $1, at: time) }
                     if count > 0 { items.append(.postponed(count)) }
                     waiting = due.map { ($0, DuePosition()) }

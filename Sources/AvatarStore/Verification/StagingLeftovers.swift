@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarIndex
 
 /// What dead processes may have left in the staging folders.
 struct StagingLeftovers: Sendable {
@@ -29,6 +30,17 @@ struct StagingLeftovers: Sendable {
         // Read after the folders: whoever makes a folder has its lock file before.
         let held = Set(try holders())
         return folders.filter { !held.contains($0.holder) }
+    }
+
+    /// Files of downloads that broke off, and that no row names.
+    func partialFiles(knownTo index: AvatarIndex) throws -> [String] {
+        let paths = try Set(StorageClass.allCases.map(layout.staging(of:))).sorted().flatMap { place in
+            try names(in: place + "/partial").map { (name: $0, path: place + "/partial/" + $0) }
+        }
+        guard !paths.isEmpty else { return [] }
+        // Read after the names: the row comes before its file.
+        let known = Set(try index.partialDownloads().map(\.name))
+        return paths.filter { !known.contains($0.name) && Directory.exists($0.path) }.map(\.path)
     }
 
     private func holders() throws -> [String] {

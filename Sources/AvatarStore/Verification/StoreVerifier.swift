@@ -72,6 +72,7 @@ actor StoreVerifier {
         let pending = try index.pendingFiles()
         report.pending = pending.count
         for folder in try staging.abandonedFolders() { found.append(.abandonedFolder(folder)) }
+        for path in try staging.partialFiles(knownTo: index) { found.append(.partialFile(path)) }
         // Whoever repairs has just finished what could be finished.
         guard writer != nil else { return }
         for file in pending where try !staging.isAlive(file.holder) {
@@ -181,6 +182,8 @@ actor StoreVerifier {
             return VerificationFault(.unfinished, path: root + "/" + file.path)
         case .abandonedFolder(let folder):
             return VerificationFault(.unfinished, path: folder.path)
+        case .partialFile(let path):
+            return VerificationFault(.unfinished, path: path)
         }
     }
 }
@@ -196,4 +199,6 @@ enum Finding: Sendable {
     case unfinished(PendingFile)
     /// A staging folder whose holder has no lock file.
     case abandonedFolder(StagingLeftovers.Folder)
+    /// The file of a download that broke off, of which the index knows nothing.
+    case partialFile(String)
 }

@@ -61,6 +61,10 @@ extension StoreWriter {
             try places.removeStaging(of: dead)
             dead.release()
             return true
+        case .partialFile(let path):
+            let name = String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...])
+            for storageClass in StorageClass.allCases { try places.files(of: storageClass).removePartial(name) }
+            return true
         case .unfinished:
             return false
         }

@@ -12,6 +12,8 @@ struct Change: Sendable {
     var owners: [String] = []
     /// `nil` where no origin was asked.
     var order: AnswerOrder?
+    /// What the answer says of the host; `nil` where that is nothing new.
+    var hostNote: HostNote?
     var content: Content
 
     enum Content: Sendable {
@@ -41,6 +43,21 @@ struct AnswerOrder: Sendable {
     var requested: Timestamp
     /// The last check of the entry that was known then.
     var lastCheck: Timestamp?
+}
+
+/// What a request says of the health of its host.
+struct HostNote: Sendable {
+    /// `nil` after an image or a 304.
+    var failure: FailureKind?
+    var retryAfter: Timestamp?
+    var requested: Timestamp
+    var answered: Timestamp
+    /// 0 to 1, drawn once, so that whoever takes note of it decides the same.
+    var jitter = Double.random(in: 0...1)
+
+    func record(in health: inout HostHealth) {
+        health.record(failure, retryAfter: retryAfter, requested: requested, at: answered, jitter: jitter)
+    }
 }
 
 extension Change {

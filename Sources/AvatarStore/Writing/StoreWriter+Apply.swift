@@ -11,6 +11,7 @@ extension StoreWriter {
         _ transaction: IndexTransaction,
         _ surplus: inout Surplus
     ) throws -> ChangeResult {
+        if let note = change.hostNote, let host = change.host { try transaction.updateHealth(of: host, note.record) }
         let state = try transaction.state(of: change.key)
         let isOvertaken = try isOvertaken(change, state, transaction)
         switch change.content {
@@ -90,6 +91,7 @@ extension StoreWriter {
             try transaction.setSource(source, host: host, of: id, key: change.key)
         }
         try transaction.setFile(file, storageClass: image.storageClass, of: id)
+        if change.host != nil, let rest = try forgetPartial(of: change.key, transaction) { surplus.partials.append(rest) }
         if let validation { try transaction.setValidation(validation, of: id) }
         try link(change, to: id, transaction, hasImage: true, &surplus)
         guard let old = state?.fileID, old != file else { return .stored(file: file, isChanged: false) }
@@ -141,7 +143,6 @@ extension StoreWriter {
     ) throws {
         if let state { try link(change, to: state.id, transaction, hasImage: state.fileID != nil, &surplus) }
         guard RetryPolicy.isKept(kind), let host = change.host else { return }
-        if let retryAfter { try transaction.block(host: host, until: retryAfter) }
         let count = RetryPolicy.count(of: kind, at: checked, after: state.flatMap(PastFailure.init))
         let wait = RetryPolicy().wait(after: kind, count: count, jitter: .random(in: 0...1))
         let id =
@@ -196,6 +197,8 @@ struct Surplus {
     var files: [Int64] = []
     /// Files that exist and are not published.
     var pending: [PendingFile] = []
+    /// What is left of downloads that are not continued.
+    var partials: [PartialRecord] = []
 
     mutating func add(_ file: PendingFile?) {
         if let file { pending.append(file) }
@@ -205,7 +208,7 @@ struct Surplus {
 extension PastFailure {
     fileprivate init?(_ state: EntryState) {
         guard let kind = state.failure, let checked = state.checked else { return nil }
-        self.init(kind: kind, count: state.failureCount, checked: checked)
+        self.init(kind: kind, count: state.failureCount, checked: checked, nextCheck: state.nextCheck)
     }
 }
 

@@ -105,7 +105,7 @@ extension StoreWriter {
         let placements = try reserve(changes, rules, &evictedCount)
         try moveIntoPlace(placements)
         let needsPower = placements.contains { $0?.needsDurableCommit == true }
-        let (results, retired) = try write(needsPower ? .power : .process) { transaction in
+        let (results, surplus) = try write(needsPower ? .power : .process) { transaction in
             var surplus = Surplus()
             let results = try zip(changes, placements).map { change, placement in
                 try apply(change, placement, transaction, &surplus)
@@ -114,9 +114,10 @@ extension StoreWriter {
             for file in surplus.files {
                 surplus.add(try release(file, transaction))
             }
-            return (results, surplus.pending)
+            return (results, surplus)
         }
-        try unlink(retired)
+        try unlink(surplus.pending)
+        for rest in surplus.partials { try removeFile(of: rest) }
         for case let placement? in placements where placement.path == nil {
             places.files(of: placement.image.storageClass).discard(placement.image)
         }

@@ -16,8 +16,10 @@ extension StoreWriter {
     private func remove(_ keys: ArraySlice<AvatarKey>, _ receipt: inout RemovalReceipt) throws {
         var counted = receipt
         var retired: [PendingFile] = []
+        var partials: [PartialRecord] = []
         try write(.power) { transaction in
             for key in keys {
+                if let rest = try forgetPartial(of: key, transaction) { partials.append(rest) }
                 guard let state = try transaction.state(of: key) else {
                     counted.unknown.append(key)
                     continue
@@ -28,6 +30,7 @@ extension StoreWriter {
             }
         }
         try unlink(retired)
+        for rest in partials { try removeFile(of: rest) }
         counted.files += retired.count
         counted.bytes += retired.reduce(0) { $0 + $1.sizeBytes }
         receipt = counted

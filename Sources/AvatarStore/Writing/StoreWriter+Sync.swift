@@ -5,7 +5,8 @@ extension StoreWriter {
     /// Marks a sync of this process as the one that runs.
     ///
     /// - Throws: `syncIsRunning` if another one does, here or in a process that is alive.
-    func beginSync() throws {
+    /// - Parameter now: if the clock was set back since the last sync, what was planned by it is planned anew.
+    func beginSync(at now: Timestamp) throws {
         guard !isSyncing else {
             throw AvatarStoreError(.syncIsRunning, "Another sync is running on this store.")
         }
@@ -16,6 +17,11 @@ extension StoreWriter {
                 guard try running == own || !places.isAlive(running) else { return true }
             }
             try transaction.setSyncHolder(own)
+            _ = try transaction.noteClock(
+                now,
+                tolerance: Timestamp.clockTolerance,
+                longestBlock: RetryAfter.longest
+            )
             return false
         }
         if isTaken { throw AvatarStoreError(.syncIsRunning, "Another sync is running on this store.") }

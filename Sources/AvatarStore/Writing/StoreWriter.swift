@@ -30,8 +30,8 @@ actor StoreWriter {
     private var hasLeftovers = false
     /// Whether a sync of this process runs.
     var isSyncing = false
-    /// Whether the index says that files may differ from what is on stable storage.
-    var isMarked = false
+    /// What the index says of files that may differ from what is on stable storage.
+    var bootMark = BootMark.none
 
     private let thread = StoreThread(label: "avatar-store.writer")
 

@@ -107,7 +107,13 @@ public final class LoopbackOrigin: Sendable {
     /// The path is compared as spelled and begins with a slash. One with a query is for requests with exactly that
     /// query; one without is for requests with any query, unless that query has a response of its own.
     public func setResponse(_ response: Response, for path: String) {
-        state.withLock { $0.routes[path] = response }
+        setResponse(for: path) { _ in response }
+    }
+
+    /// Answers requests for `path` with what `respond` makes of them, as `setResponse(_:for:)`. It is called on the
+    /// origin's threads.
+    public func setResponse(for path: String, _ respond: @escaping @Sendable (Request) -> Response) {
+        state.withLock { $0.routes[path] = respond }
     }
 
     /// Forgets the response for `path`, which then gets a 404, or what the `respond` given to `start` says.
@@ -121,7 +127,7 @@ public final class LoopbackOrigin: Sendable {
             state.journal.record(request)
             return state.routes[request.target] ?? state.routes[request.path]
         }
-        return route ?? respond?(request) ?? .status(404)
+        return route?(request) ?? respond?(request) ?? .status(404)
     }
 
     // MARK: - Listening

@@ -11,7 +11,7 @@ struct OriginState {
     var connectionCount = 0
     /// Numbers connections; unlike the count it never starts again.
     private var latestConnection = 0
-    var routes: [String: LoopbackOrigin.Response] = [:]
+    var routes: [String: @Sendable (LoopbackOrigin.Request) -> LoopbackOrigin.Response] = [:]
     var journal = RequestJournal()
     var bytesSent = 0
 

@@ -59,6 +59,8 @@ struct OriginOptions: ParsableArguments {
     /// - Throws: `invalidConfiguration` if a file cannot be read.
     func apply(to configuration: inout AvatarStore.Configuration) throws {
         configuration.timeout = .seconds(timeout)
+        configuration.connections = connections
+        configuration.connectionsPerHost = perHost
         #if HTTPOrigin
         configuration.http.connectionsPerHost = perHost
         configuration.http.allowsPrivateNetworks = allowPrivateNetwork

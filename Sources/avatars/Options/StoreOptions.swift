@@ -57,7 +57,7 @@ struct StoreOptions: ParsableArguments {
     private func openForReads(_ configuration: AvatarStore.Configuration) async throws -> AvatarStore {
         do {
             return try await AvatarStore.open(configuration)
-        } catch let unwritable as AvatarStoreError where unwritable.code == .readOnly {
+        } catch let unwritable as AvatarStoreError where [.readOnly, .diskFull].contains(unwritable.code) {
             var configuration = configuration
             configuration.access = .readOnly
             do {

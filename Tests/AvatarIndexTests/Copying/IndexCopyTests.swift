@@ -156,7 +156,7 @@ import Testing
             try index.close()
             let rest = """
                 SELECT avatar.key, host.name, host.blocked_until_ms, last_modified, response_fields, response_ms,
-                    response_delay_ms, fetched_ms, avatar.next_check_ms, failure, failure_count, absence
+                    response_delay_ms, fetched_ms, avatar.next_check_ms, avatar.failure, avatar.failure_count, absence
                 FROM avatar LEFT JOIN host ON host.id = avatar.host_id ORDER BY avatar.id
                 """
             for question in [GoldenIndex.overview, rest, "SELECT * FROM file ORDER BY id", "SELECT * FROM owner"] {

@@ -56,3 +56,11 @@ INSERT INTO owner (contact, avatar_id) VALUES
 
 -- The store was not closed before the machine lost its power.
 UPDATE store SET boot_id = '0b7c3a52-4d11-4f0e-9c55-9a1f6d2e8b34';
+
+-- A host that keeps failing, an image of which the smaller one is stored, and a download that broke off.
+UPDATE host SET failure_count = 6, failure = 'timeout', rests_until_ms = 1767225900000 WHERE id = 2;
+UPDATE avatar SET low_data_url = 'https://img.example.com/anna-small.png', is_low_data = 1 WHERE id = 1;
+INSERT INTO partial_download (key, storage_class, name, url, etag, size_bytes, total_bytes, updated_ms) VALUES
+    ('https://img.example.com/large.png', 0, '00000000000000c1', 'https://img.example.com/large.png', '"l"', 65536, 200000,
+        1767225600000);
+UPDATE store SET clock_ms = 1767225703000;

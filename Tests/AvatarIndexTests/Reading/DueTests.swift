@@ -116,26 +116,36 @@ import Testing
         }
     }
 
-    @Test func whatAHostAskedForLastCounts() throws {
+    @Test func howAHostAnswersIsKept() throws {
         try withIndex { index in
+            let failing = HostHealth(
+                failures: 6,
+                failure: .timeout,
+                restsUntil: Timestamp(milliseconds: 9000),
+                blockedUntil: Timestamp(milliseconds: 2000)
+            )
             try index.write { transaction in
                 try transaction.add("a", dueAt: 1)
-                try transaction.block(host: "example.com:443", until: Timestamp(milliseconds: 9000))
-                try transaction.block(host: "example.com:443", until: Timestamp(milliseconds: 2000))
-                try transaction.block(host: "new.example.org:80", until: Timestamp(milliseconds: 3000))
+                try transaction.updateHealth(of: "example.com:443") { $0 = failing }
+                try transaction.updateHealth(of: "new.example.org:80") { health in
+                    #expect(health.failures == 0)
+                    health.record(
+                        .rateLimited,
+                        retryAfter: Timestamp(milliseconds: 3000),
+                        requested: Self.now,
+                        at: Self.now,
+                        jitter: 0
+                    )
+                }
             }
 
-            #expect(try index.dueHosts(at: Self.now).map(\.blockedUntil) == [Timestamp(milliseconds: 2000)])
-            #expect(
-                try index.blockedHosts(at: Self.now) == [
-                    "example.com:443": Timestamp(milliseconds: 2000),
-                    "new.example.org:80": Timestamp(milliseconds: 3000),
-                ]
-            )
-            #expect(try index.blockedHosts(at: Timestamp(milliseconds: 2000)).keys.sorted() == ["new.example.org:80"])
-            #expect(try index.blockedUntil(host: "example.com:443", at: Self.now) == Timestamp(milliseconds: 2000))
-            #expect(try index.blockedUntil(host: "example.com:443", at: Timestamp(milliseconds: 2000)) == nil)
-            #expect(try index.blockedUntil(host: "example.com:80", at: Self.now) == nil)
+            #expect(try index.dueHosts(at: Self.now).map(\.health) == [failing])
+            #expect(try index.health(of: "example.com:443") == failing)
+            #expect(try index.health(of: "example.com:80").failures == 0)
+            let ailing = try index.ailingHosts(at: Self.now)
+            #expect(ailing.keys.sorted() == ["example.com:443", "new.example.org:80"])
+            #expect(ailing["new.example.org:80"]?.blockedUntil == Timestamp(milliseconds: 3000))
+            #expect(ailing["new.example.org:80"]?.failure == .rateLimited)
         }
     }
 

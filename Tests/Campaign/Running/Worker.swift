@@ -44,8 +44,9 @@ final class Worker {
     func tell(_ line: String) throws {
         do {
             try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
-        } catch let error as NSError where (error.underlyingErrors.first as? NSError)?.code == Int(EPIPE) {
-            return
+        } catch {
+            let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+            guard cause?.domain == NSPOSIXErrorDomain, cause?.code == Int(EPIPE) else { throw error }
         }
     }
 

@@ -1,0 +1,114 @@
+import AvatarCore
+import AvatarFiles
+import HTTPTypes
+
+/// The bytes of an image, as they arrive.
+extension Fetcher {
+    /// Receives a whole image.
+    func receiveImage(
+        _ response: OriginResponse,
+        _ metadata: ResponseMetadata,
+        _ target: FetchTarget,
+        _ tally: Tally
+    ) async throws -> FetchResult.Content {
+        try refuseCoding(response, target)
+        if let length = response.fields[.contentLength].flatMap({ Int($0) }) { try requireSize(length, target) }
+        let file = try places.files(of: target.storageClass).stage()
+        // The length is set as the bytes come.
+        let part = PartialDownload(status: response.status, fields: response.fields, length: 1)
+        try await receive(response.body, into: file, part, nil, target, tally)
+        return try image(file, metadata, target)
+    }
+
+    /// Receives what is missing of an image of `total` bytes.
+    func receiveRest(
+        of total: Int64,
+        _ partial: PartialDownloads.Found,
+        _ response: OriginResponse,
+        _ metadata: ResponseMetadata,
+        _ target: FetchTarget,
+        _ tally: Tally
+    ) async throws -> FetchResult.Content {
+        try requireSize(Int(clamping: total), target)
+        let file = partial.file
+        try await receive(response.body, into: file, partial.plan.partial, partial.record.name, target, tally)
+        guard Int64(file.byteCount) == total else {
+            try await partials.drop(partial)
+            throw FetchFailure(
+                kind: .truncated,
+                message: "\(named(target)) said that the image has \(total) bytes, and sent \(file.byteCount)."
+            )
+        }
+        do {
+            return try image(file, metadata, target)
+        } catch {
+            // What is no image when it is complete will not become one.
+            try await partials.drop(partial)
+            throw error
+        }
+    }
+
+    private func image(
+        _ file: StagedFile,
+        _ metadata: ResponseMetadata,
+        _ target: FetchTarget
+    ) throws -> FetchResult.Content {
+        let inspector = ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: allowsSVG)
+        let image = file.finish(as: try inspector.inspect(file))
+        return .image(image, metadata, mayBeStored: limits.freshness.assess(metadata).allowsStore)
+    }
+
+    /// - Parameter part: what the file is the beginning of; `nil` if it could not be continued.
+    /// - Parameter name: what the file is kept as already.
+    private func receive(
+        _ body: OriginBody,
+        into file: StagedFile,
+        _ part: PartialDownload?,
+        _ name: String?,
+        _ target: FetchTarget,
+        _ tally: Tally
+    ) async throws {
+        var name = name
+        do {
+            while let chunk = try await body.next() {
+                try Task.checkCancellation()
+                tally.add(bytes: chunk.count)
+                try requireSize(file.byteCount + chunk.count, target)
+                try requireImage(chunk, file, target)
+                try file.write(chunk)
+                if name == nil, let part, file.byteCount >= PartialDownloads.earlyBytes {
+                    name = await partials.keep(file, part, of: target, as: nil)
+                }
+            }
+        } catch let error where error is CancellationError || error is OriginError {
+            // Cut off, and not refused: the next fetch goes on from here.
+            if let part { _ = await partials.keep(file, part, of: target, as: name) }
+            throw error
+        }
+    }
+
+    /// The first bytes decide, before the rest is paid for.
+    private func requireImage(_ chunk: [UInt8], _ file: StagedFile, _ target: FetchTarget) throws {
+        guard file.byteCount == 0, !ImageInspector.couldBeImage(prefix: chunk.prefix(1024)) else { return }
+        throw FetchFailure(
+            kind: .notImage,
+            message: "\(named(target)) answered with something that is no image."
+        )
+    }
+
+    private func refuseCoding(_ response: OriginResponse, _ target: FetchTarget) throws {
+        guard let coding = response.fields[.contentEncoding], coding.lowercased() != "identity" else { return }
+        throw FetchFailure(
+            kind: .notImage,
+            message: "\(named(target)) answered with the content coding \(coding.prefix(40)), which was not asked for."
+        )
+    }
+
+    private func requireSize(_ bytes: Int, _ target: FetchTarget) throws {
+        guard bytes > limits.maximumImageBytes else { return }
+        throw FetchFailure(
+            kind: .tooLarge,
+            message: "\(named(target)) is larger than \(limits.maximumImageBytes) bytes, the limit for one image."
+        )
+    }
+}

@@ -64,7 +64,10 @@ extension AvatarStore {
                 throw AvatarStoreError(.invalidConfiguration, "The timeout of \(timeout) leaves no time for an image.")
             }
             guard connections > 0, connectionsPerHost > 0 else {
-                throw AvatarStoreError(.invalidConfiguration, "A store needs at least one connection in all and a host.")
+                throw AvatarStoreError(
+                    .invalidConfiguration,
+                    "A store needs at least one connection in all and a host."
+                )
             }
             guard fileMode & ~0o666 == 0, fileMode & 0o600 == 0o600 else {
                 throw AvatarStoreError(

@@ -100,7 +100,8 @@ struct FetchFailure: Error, Sendable {
     static func leftAlone(_ host: String, _ health: HostHealth, until: Timestamp, now: Timestamp) -> FetchFailure {
         FetchFailure(
             kind: health.failure ?? .rateLimited,
-            message: "\(host) \(health.reason(at: now) ?? "is left alone"), for \(until.seconds(since: now) + 1) seconds."
+            message:
+                "\(host) \(health.reason(at: now) ?? "is left alone"), for \(until.seconds(since: now) + 1) seconds."
         )
     }
 }

@@ -91,7 +91,9 @@ extension StoreWriter {
             try transaction.setSource(source, host: host, of: id, key: change.key)
         }
         try transaction.setFile(file, storageClass: image.storageClass, of: id)
-        if change.host != nil, let rest = try forgetPartial(of: change.key, transaction) { surplus.partials.append(rest) }
+        if change.host != nil, let rest = try forgetPartial(of: change.key, transaction) {
+            surplus.partials.append(rest)
+        }
         if let validation { try transaction.setValidation(validation, of: id) }
         try link(change, to: id, transaction, hasImage: true, &surplus)
         guard let old = state?.fileID, old != file else { return .stored(file: file, isChanged: false) }

@@ -53,7 +53,9 @@ struct FetchSlotsTests {
         let keys = try (0..<4).map { try key("\($0)") }
         let (stream, finish) = AsyncStream.makeStream(of: Void.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await slots.withSlot("slow", for: keys[0], .high, limit: 1) { for await _ in stream {} } }
+            group.addTask {
+                try await slots.withSlot("slow", for: keys[0], .high, limit: 1) { for await _ in stream {} }
+            }
             while slots.activeCount == 0 { await Task.yield() }
             group.addTask { try await slots.withSlot("slow", for: keys[1], .high, limit: 1) { diary.note("slow") } }
             try await waits(slots, for: 1)

@@ -18,6 +18,7 @@ let package = Package(
     products: [
         .library(name: "AvatarStore", targets: ["AvatarStore"]),
         .library(name: "AvatarContacts", targets: ["AvatarContacts"]),
+        .library(name: "AvatarStoreService", targets: ["AvatarStoreService"]),
         .library(name: "AvatarStoreTesting", targets: ["AvatarStoreTesting"]),
         .executable(name: "avatars", targets: ["avatars"]),
     ],
@@ -31,13 +32,16 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-async-algorithms.git", from: "1.0.0"),
         .package(url: "https://github.com/apple/swift-collections.git", from: "1.1.0"),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
         // The next minor version may change the connection state machine the address guard leans on.
         .package(url: "https://github.com/swift-server/async-http-client.git", .upToNextMinor(from: "1.37.0")),
     ],
@@ -96,9 +100,20 @@ let package = Package(
                 "AvatarIndex",
                 "AvatarFiles",
                 .target(name: "AvatarOrigin", condition: .when(traits: ["HTTPOrigin"])),
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // The periodic sync of a service. A product of its own: only services need the lifecycle package.
+        .target(
+            name: "AvatarStoreService",
+            dependencies: [
+                "AvatarStore",
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: swiftSettings
         ),
@@ -164,8 +179,11 @@ let package = Package(
         .testTarget(
             name: "AvatarStoreTests",
             dependencies: [
-                "AvatarStore", "AvatarContacts", "AvatarDemo", "AvatarStoreTesting",
+                "AvatarStore", "AvatarContacts", "AvatarDemo", "AvatarStoreService", "AvatarStoreTesting",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: swiftSettings
         ),

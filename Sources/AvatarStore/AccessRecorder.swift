@@ -52,6 +52,11 @@ final class AccessRecorder: Sendable {
         if isFull { requestFlush() } else { startTimer() }
     }
 
+    /// When the file was last used, if that is not written yet.
+    func gatheredTime(ofFile id: Int64) -> Int64? {
+        state.withLock { $0.times[id] }
+    }
+
     /// Takes all times out, for writing.
     func drain() -> [Int64: Int64] {
         state.withLock { state in

@@ -90,6 +90,10 @@ extension AvatarStore {
         )
         let limits = try limits(mode: nil, ceiling: nil)
         var reasons = explanation.freshness(limits.freshness)
+        if let url = entry.sourceURL, let host = try AvatarKey(url: url).host?.description {
+            let health = try index.health(of: host)
+            if let reason = health.reason(at: clock.now()) { reasons.append("Its host, \(host), \(reason).") }
+        }
         if let file = entry.file, file.storageClass == .caches, let lastAccess = entry.lastAccessMicroseconds {
             let earlier = try index.filesUsedBefore(lastAccess)
             reasons.append(

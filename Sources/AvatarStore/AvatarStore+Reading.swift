@@ -54,7 +54,9 @@ extension AvatarStore {
 
     /// What is stored for `key`; `nil` if nothing is. Never sends a request and waits for nobody.
     public func storedAvatar(for key: AvatarKey) throws -> AvatarImage? {
-        try storedImage(for: key)
+        let image = try storedImage(for: key)
+        if image == nil { metrics.miss() } else { metrics.read(from: .store) }
+        return image
     }
 
     /// The absolute path of the file stored for `key`; `nil` if there is none.

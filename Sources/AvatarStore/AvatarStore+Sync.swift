@@ -35,6 +35,25 @@ extension AvatarStore {
         try await sync(source(options), options, nil, progress)
     }
 
+    /// A sync of `records` as a sequence of what happens in it, as `sync(_:options:total:progress:)`.
+    public func syncEvents<Records>(
+        _ records: Records,
+        options: SyncOptions = SyncOptions(),
+        total: Int? = nil
+    ) -> SyncEvents where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
+        SyncEvents { [self] emit in try await sync(.list(records), options, total, { _ in }, emit) }
+    }
+
+    /// A sync of `contacts` as a sequence of what happens in it.
+    public func syncEvents(contacts: [Contact], options: SyncOptions = SyncOptions()) -> SyncEvents {
+        SyncEvents { [self] emit in try await sync(.contacts(contacts), options, contacts.count, { _ in }, emit) }
+    }
+
+    /// A sync of what is due as a sequence of what happens in it.
+    public func syncEvents(options: SyncOptions = SyncOptions()) -> SyncEvents {
+        SyncEvents { [self] emit in try await sync(source(options), options, nil, { _ in }, emit) }
+    }
+
     /// What a sync of the list would do, without a request and without a change. Possible in a store that is open for
     /// reading only.
     public func syncPreview<Records>(
@@ -64,13 +83,14 @@ extension AvatarStore {
         _ source: SyncSource,
         _ options: SyncOptions,
         _ total: Int?,
-        _ progress: @escaping @Sendable (SyncProgress) -> Void
+        _ progress: @escaping @Sendable (SyncProgress) -> Void,
+        _ emit: (@Sendable (SyncEvent) async -> Void)? = nil
     ) async throws -> SyncReport {
         try options.validate()
         let writer = try requireWritable().writer
         try await writer.beginSync(at: clock.now())
         do {
-            let run = try SyncRun(self, source, options, total: total, progress: progress)
+            let run = try SyncRun(self, source, options, total: total, progress: progress, emit: emit)
             let report = try await run.run()
             try await writer.endSync(startedAt: run.started)
             return report

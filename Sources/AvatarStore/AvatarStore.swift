@@ -20,6 +20,7 @@ public final class AvatarStore: Sendable {
     let accesses: AccessRecorder
     let flights = FlightTable<FetchOutcome>()
     let slots: FetchSlots
+    let metrics = StoreMetrics()
     /// `nil` in a store that was opened for reading only.
     private let writable: Writable?
     private let origin: OriginHolder
@@ -72,7 +73,7 @@ public final class AvatarStore: Sendable {
         let storeID = try index.write { try $0.storeID(orNew: Hexadecimal.random64() + Hexadecimal.random64()) }
         hasUnlistedFiles = try places.claim(storeID)
         let accesses = AccessRecorder(clock: configuration.clock)
-        let writer = StoreWriter(index: index, places: places, accesses: accesses)
+        let writer = StoreWriter(index: index, places: places, accesses: accesses, metrics: metrics)
         accesses.onFull { [weak writer, logger = configuration.logger] in
             Task { await writer?.flushAccesses(reportingTo: logger) }
         }
@@ -150,6 +151,7 @@ public final class AvatarStore: Sendable {
             timeout: timeout ?? configuration.timeout,
             allowsSVG: configuration.allowsSVG,
             limits: limits,
+            metrics: metrics,
             partials: PartialDownloads(
                 index: index,
                 places: writable.places,

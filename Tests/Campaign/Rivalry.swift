@@ -20,7 +20,7 @@ actor Rivalry {
     }
 
     /// Refusals that a process may meet because of what the other does. Everything else is a fault.
-    private static let refusals: Set<AvatarStoreError.Code> = [.overBudget, .noSuchEntry, .syncIsRunning]
+    private static let refusals: Set<AvatarStoreError.Code> = [.overBudget, .noSuchEntry, .syncIsRunning, .fetchFailed]
 
     func run(operations: Int, kills: Bool) async throws {
         let budget = 30_000

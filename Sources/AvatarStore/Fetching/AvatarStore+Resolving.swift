@@ -16,6 +16,7 @@ extension AvatarStore {
         }
         if let source { try await keepSource(source, of: key) }
         if let stored = try read(), try accepts(stored.file, options) {
+            metrics.read(from: .store)
             return .stored(try await promote(stored, options, read))
         }
         guard options.policy != .offline else {
@@ -25,7 +26,10 @@ extension AvatarStore {
                 failure: .offline
             )
         }
-        return try await fetched(key, from: source, options, read)
+        metrics.miss()
+        let resolution = try await fetched(key, from: source, options, read)
+        metrics.read(from: resolution.source)
+        return resolution
     }
 
     /// What a fetch and then the store give.
@@ -172,7 +176,14 @@ extension AvatarFile: StoredResult {
 }
 
 /// What a read comes to.
-enum Resolution<Stored> {
+enum Resolution<Stored: StoredResult> {
     case stored(Stored)
     case unstored(AvatarImage)
+
+    fileprivate var source: AvatarFile.Source {
+        switch self {
+        case .stored(let stored): stored.file.source
+        case .unstored: .origin
+        }
+    }
 }

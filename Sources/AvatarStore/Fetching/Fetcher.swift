@@ -11,12 +11,14 @@ struct Fetcher: Sendable {
     let timeout: Duration
     let allowsSVG: Bool
     let limits: Limits
+    let metrics: StoreMetrics
     let partials: PartialDownloads
 
     /// Fetches or revalidates `target`. A failure is a result; only cancellation is thrown.
     func fetch(_ target: FetchTarget) async throws -> FetchResult {
         let tally = Tally()
         let began = clock.now()
+        let start = ContinuousClock.now
         let content: FetchResult.Content
         do {
             content = try await withDeadline(timeout) { try await exchange(target, tally) }
@@ -25,7 +27,9 @@ struct Fetcher: Sendable {
         } catch {
             content = .failed(failure(for: error, target))
         }
-        return tally.result(content, began: began, ended: clock.now())
+        let result = tally.result(content, began: began, ended: clock.now())
+        metrics.fetch(result, took: .now - start)
+        return result
     }
 
     private func exchange(_ target: FetchTarget, _ tally: Tally) async throws -> FetchResult.Content {

@@ -17,9 +17,11 @@ extension SyncRun {
             count(FetchFailure(kind: .storage, message: error.message), key)
         case (.notModified, _):
             report.notModified += 1
+            note(key, .notModified)
         case (.image, .stored(let file, let isChanged)):
             report.fetched += 1
             if isChanged { report.changed += 1 }
+            note(key, .stored(isChanged: isChanged))
             protect(file)
         case (.image, .recorded):
             report.fetched += 1
@@ -75,7 +77,10 @@ extension SyncRun {
         case .stored(let isChanged):
             report.fetched += 1
             if isChanged { report.changed += 1 }
-        case .notModified: report.notModified += 1
+            note(target.key, .stored(isChanged: isChanged))
+        case .notModified:
+            report.notModified += 1
+            note(target.key, .notModified)
         case .unstored: report.fetched += 1
         case .failed(let failure): count(failure, target.key)
         case .overBudget: report.overBudget += 1
@@ -89,6 +94,7 @@ extension SyncRun {
         // The network is named once, and says nothing of any image.
         guard failure.kind != .offline else { return report.skipped += 1 }
         report.failed += 1
+        note(key, .failed(failure.kind))
         report.add(SyncReport.Failure(key: key.rawValue, kind: failure.kind, message: failure.message))
     }
 
@@ -101,6 +107,7 @@ extension SyncRun {
             return count(failure, item.change.key)
         }
         report.overBudget += 1
+        note(item.change.key, .overBudget)
         // What is stored stays, and is theirs all the same.
         for contact in item.change.owners { collectLink(item.change.key, contact) }
         if (item.change.image?.sizeBytes ?? 0) <= 2 * typicalBytes { isRoomExhausted = true }

@@ -16,7 +16,10 @@ final class SyncRun {
     let options: SyncOptions
     let source: SyncSource
     let total: Int?
-    let progress: @Sendable (SyncProgress) -> Void
+    private let progress: @Sendable (SyncProgress) -> Void
+    /// Who wants to be told each event, and is waited for.
+    private let emit: (@Sendable (SyncEvent) async -> Void)?
+    private var events: [SyncEvent] = []
     let limits: Limits
     let writer: StoreWriter
     let fetcher: Fetcher
@@ -84,13 +87,15 @@ final class SyncRun {
         _ source: SyncSource,
         _ options: SyncOptions,
         total: Int?,
-        progress: @escaping @Sendable (SyncProgress) -> Void
+        progress: @escaping @Sendable (SyncProgress) -> Void,
+        emit: (@Sendable (SyncEvent) async -> Void)?
     ) throws {
         self.store = store
         self.source = source
         self.options = options
         self.total = total
         self.progress = progress
+        self.emit = emit
         limits = try store.limits(mode: options.mode, ceiling: options.budgetCeiling)
         writer = try store.requireWritable().writer
         fetcher = try store.fetcher(limits, timeout: options.timeout)
@@ -122,9 +127,28 @@ final class SyncRun {
         }
         report.wasCancelled = Task.isCancelled
         report.seconds = (ContinuousClock.now - begun) / .seconds(1)
-        progress(SyncProgress(done: done, total: total, report: report))
+        tellProgress()
+        await tellEvents()
         if let failure { throw failure }
         return report
+    }
+
+    private func tellProgress() {
+        let now = SyncProgress(done: done, total: total, report: report)
+        progress(now)
+        if emit != nil { events.append(.progress(now)) }
+    }
+
+    /// Notes what became of an image.
+    func note(_ key: AvatarKey, _ outcome: SyncEvent.Outcome) {
+        if emit != nil { events.append(.image(key, outcome)) }
+    }
+
+    private func tellEvents() async {
+        guard let emit, !events.isEmpty else { return }
+        let told = events
+        events = []
+        for event in told { await emit(event) }
     }
 
     private var shouldStop: Bool { Task.isCancelled || failure != nil || report.ranOutOfTime }
@@ -144,6 +168,7 @@ final class SyncRun {
                 continue
             }
             if let event = await group.next() { await handle(event, &group) }
+            await tellEvents()
         }
     }
 
@@ -167,7 +192,7 @@ final class SyncRun {
             let items = try await walk(256)
             isExhausted = items.isEmpty
             try await sort(items)
-            progress(SyncProgress(done: done, total: total, report: report))
+            tellProgress()
         } catch {
             // The list may notice the cancellation first; that is no failure of it.
             if !(error is CancellationError && Task.isCancelled) { failure = failure ?? error }
@@ -375,7 +400,7 @@ final class SyncRun {
             try lookAtTotals()
             for (item, result) in zip(items, summary.results) { settle(item, result) }
             try await promoteConfirmed()
-            progress(SyncProgress(done: done, total: total, report: report))
+            tellProgress()
         } catch is ProtectionNeeded {
             do {
                 try await protectWantedFiles()

@@ -111,8 +111,10 @@ extension StoreWriter {
         _ transaction: IndexTransaction,
         _ surplus: inout Surplus
     ) throws -> Int64? {
-        // A first store is an access; a refetch is not, so the new file inherits the old one's time.
-        let lastAccess = try old.flatMap { try transaction.lastAccess(ofFile: $0) } ?? accesses.nextTime()
+        // A first store is an access; a refetch is not, so the new file inherits the old one's time, also one that is not
+        // written yet.
+        let written = try old.flatMap { try transaction.lastAccess(ofFile: $0) }
+        let lastAccess = [written, old.flatMap(accesses.gatheredTime)].compactMap(\.self).max() ?? accesses.nextTime()
         let pending = placement.pending(holder: places.holder.name)
         if let file = try transaction.file(withDigest: image.sha256, in: image.storageClass) {
             // Another process published the same bytes between the steps: ours are one too many.

@@ -17,7 +17,10 @@ extension StoreWriter {
             rules.protection = .everything
         }
         do {
-            return try publishWhatFits(changes, rules)
+            let start = ContinuousClock.now
+            let summary = try publishWhatFits(changes, rules)
+            metrics.commit(took: .now - start, cachesBytes: try index.total(of: .caches).bytes)
+            return summary
         } catch {
             discard(changes)
             finishOwnLeftovers(after: error)

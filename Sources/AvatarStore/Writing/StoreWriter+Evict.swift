@@ -51,9 +51,11 @@ extension StoreWriter {
 
     /// Takes the files out of the index; they are to be unlinked after the commit.
     func evict(_ victims: [Int64], _ transaction: IndexTransaction) throws -> [PendingFile] {
-        try victims.compactMap {
+        let evicted = try victims.compactMap {
             try transaction.retireFile(id: $0, absence: .evicted, holder: places.holder.name)
         }
+        metrics.evict(files: evicted.count, bytes: evicted.reduce(0) { $0 + $1.sizeBytes })
+        return evicted
     }
 
     /// Evicts until no more than `target` bytes count against the budget.

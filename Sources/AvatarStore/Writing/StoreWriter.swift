@@ -24,6 +24,7 @@ actor StoreWriter {
     let index: AvatarIndex
     let places: StorePlaces
     let accesses: AccessRecorder
+    let metrics: StoreMetrics
     /// Files that are gone from disk and whose pending rows the next transaction drops.
     var unlinked: [PendingFile] = []
     /// Whether a file that this process made pending could not be unlinked.
@@ -39,10 +40,11 @@ actor StoreWriter {
         thread.asUnownedSerialExecutor()
     }
 
-    init(index: AvatarIndex, places: StorePlaces, accesses: AccessRecorder) {
+    init(index: AvatarIndex, places: StorePlaces, accesses: AccessRecorder, metrics: StoreMetrics) {
         self.index = index
         self.places = places
         self.accesses = accesses
+        self.metrics = metrics
     }
 
     /// A write transaction that first drops the pending rows of files that are gone.

@@ -53,4 +53,12 @@ struct StoreModel {
     func file(with picture: Picture, in storageClass: StorageClass) -> Int? {
         files.first { $0.value.picture == picture && $0.value.storageClass == storageClass }?.key
     }
+
+    /// Notes a use of a file. The order of the uses within one tick is the store's own; once it is known, it counts.
+    mutating func use(_ id: Int, at time: Int64) {
+        guard let file = files[id], time / Self.microsecondsPerTick > file.lastAccess / Self.microsecondsPerTick else {
+            return
+        }
+        files[id]?.lastAccess = time
+    }
 }

@@ -30,8 +30,7 @@ struct SyncJudgement {
         }
         var before = before
         for (id, time) in before.touches[process] ?? [:] {
-            guard let file = before.files[id] else { continue }
-            before.files[id]?.lastAccess = max(file.lastAccess, time)
+            before.use(id, at: time)
         }
         self.before = before
         self.found = found

@@ -84,8 +84,7 @@ struct Transition {
     /// Writes the uses to the index.
     private mutating func flush() {
         for (id, time) in model.touches[process] ?? [:] {
-            guard let file = model.files[id] else { continue }
-            model.files[id]?.lastAccess = max(file.lastAccess, time)
+            model.use(id, at: time)
         }
         model.touches[process] = nil
         commit()
@@ -158,7 +157,10 @@ struct Transition {
         guard storageClass == .documents || makeRoom(for: picture, replacing: key) else { return false }
         let old = model.entries[key]?.file
         // A first store is a use. A new version inherits the time of the old one.
-        let time = old.flatMap { model.files[$0]?.lastAccess } ?? now()
+        let time =
+            old.flatMap { id in
+                model.files[id].map { max($0.lastAccess, model.touches[process]?[id] ?? 0) }
+            } ?? now()
         let new = share(picture, in: storageClass, time)
         var entry = model.entries[key] ?? StoreModel.Entry(storageClass: storageClass)
         entry.storageClass = storageClass

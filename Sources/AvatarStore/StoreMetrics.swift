@@ -1,0 +1,77 @@
+import AvatarCore
+import Metrics
+
+/// What the store counts for the host's metrics backend (swift-metrics). Without a backend it costs nearly nothing.
+///
+/// | label | kind | counts |
+/// |---|---|---|
+/// | `avatar_store_reads_total` | counter | reads that gave an image; `source`: `store`, `origin`, `revalidated` |
+/// | `avatar_store_misses_total` | counter | reads for which what is stored was not there, or would not do |
+/// | `avatar_store_fetches_total` | counter | answers; `outcome`: `image`, `notModified`, or a failure kind |
+/// | `avatar_store_requests_total` | counter | HTTP requests, redirects and repeated attempts too |
+/// | `avatar_store_received_bytes_total` | counter | bytes of bodies |
+/// | `avatar_store_fetch_seconds` | timer | one image, from the request to its last byte |
+/// | `avatar_store_commit_seconds` | timer | one batch into files and index |
+/// | `avatar_store_evictions_total` | counter | files evicted |
+/// | `avatar_store_evicted_bytes_total` | counter | their bytes |
+/// | `avatar_store_caches_bytes` | gauge | bytes of the files in `caches`, after each commit |
+///
+/// The labels are stable. No label value names a URL, a host or a contact.
+struct StoreMetrics: Sendable {
+    private static let prefix = "avatar_store_"
+
+    private let hits = Counter(label: prefix + "reads_total", dimensions: [("source", "store")])
+    private let revalidated = Counter(label: prefix + "reads_total", dimensions: [("source", "revalidated")])
+    private let fetched = Counter(label: prefix + "reads_total", dimensions: [("source", "origin")])
+    private let misses = Counter(label: prefix + "misses_total")
+    private let images = Counter(label: prefix + "fetches_total", dimensions: [("outcome", "image")])
+    private let notModified = Counter(label: prefix + "fetches_total", dimensions: [("outcome", "notModified")])
+    private let requests = Counter(label: prefix + "requests_total")
+    private let receivedBytes = Counter(label: prefix + "received_bytes_total")
+    private let fetchTime = Timer(label: prefix + "fetch_seconds", preferredDisplayUnit: .seconds)
+    private let commitTime = Timer(label: prefix + "commit_seconds", preferredDisplayUnit: .seconds)
+    private let evictions = Counter(label: prefix + "evictions_total")
+    private let evictedBytes = Counter(label: prefix + "evicted_bytes_total")
+    private let cachesBytes = Gauge(label: prefix + "caches_bytes")
+
+    /// A read gave an image.
+    func read(from source: AvatarFile.Source) {
+        switch source {
+        case .store: hits.increment()
+        case .revalidated: revalidated.increment()
+        case .origin: fetched.increment()
+        }
+    }
+
+    /// What is stored was not there, or would not do.
+    func miss() {
+        misses.increment()
+    }
+
+    /// The origin answered, or did not.
+    func fetch(_ result: FetchResult, took time: Duration) {
+        requests.increment(by: result.requestCount)
+        receivedBytes.increment(by: result.bytesReceived)
+        fetchTime.record(duration: time)
+        switch result.content {
+        case .image: images.increment()
+        case .notModified: notModified.increment()
+        case .failed(let failure):
+            // One of a fixed set; a counter that exists is found again by the backend.
+            Counter(label: Self.prefix + "fetches_total", dimensions: [("outcome", failure.kind.rawValue)]).increment()
+        }
+    }
+
+    /// A batch is in files and index.
+    func commit(took time: Duration, cachesBytes bytes: Int) {
+        commitTime.record(duration: time)
+        cachesBytes.record(bytes)
+    }
+
+    /// Files were evicted.
+    func evict(files: Int, bytes: Int) {
+        guard files > 0 else { return }
+        evictions.increment(by: files)
+        evictedBytes.increment(by: bytes)
+    }
+}

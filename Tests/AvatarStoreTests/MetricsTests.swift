@@ -1,0 +1,47 @@
+import AvatarStore
+import AvatarStoreTesting
+import Metrics
+import MetricsTestKit
+import Testing
+
+/// What a metrics backend is told. There is one backend a process, so only what one store did is asked for as a minimum.
+@Suite(.serialized)
+struct MetricsTests {
+    private static let backend: TestMetrics = {
+        let backend = TestMetrics()
+        MetricsSystem.bootstrap(backend)
+        return backend
+    }()
+
+    private func total(_ label: String, _ dimensions: [(String, String)] = []) throws -> Int64 {
+        try Self.backend.expectCounter("avatar_store_" + label, dimensions).values.reduce(0, +)
+    }
+
+    @Test func readsFetchesAndBytesAreCounted() async throws {
+        _ = Self.backend
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 900), at: "/a.png", etag: "\"1\"")
+            _ = try await fixture.store.avatar(for: url)
+            _ = try await fixture.store.avatar(for: url)
+            fixture.clock.advance(by: .seconds(90_000))
+            _ = try await fixture.store.avatar(for: url, options: FetchOptions(policy: .revalidate))
+            fixture.origin.setResponse(.status(404), for: "/a.png")
+            _ = try await fixture.store.avatar(for: url, options: FetchOptions(policy: .reload))
+            _ = try await fixture.store.trim(to: 0)
+
+            #expect(try total("reads_total", [("source", "origin")]) >= 1)
+            #expect(try total("reads_total", [("source", "store")]) >= 1)
+            #expect(try total("reads_total", [("source", "revalidated")]) >= 1)
+            #expect(try total("misses_total") >= 1)
+            #expect(try total("fetches_total", [("outcome", "image")]) >= 1)
+            #expect(try total("fetches_total", [("outcome", "notModified")]) >= 1)
+            #expect(try total("fetches_total", [("outcome", "gone")]) >= 1)
+            #expect(try total("requests_total") >= 3)
+            #expect(try total("received_bytes_total") >= 900)
+            #expect(try total("evictions_total") >= 1)
+            #expect(try total("evicted_bytes_total") >= 900)
+            #expect(try Self.backend.expectTimer("avatar_store_fetch_seconds").values.count >= 3)
+            #expect(try Self.backend.expectTimer("avatar_store_commit_seconds").values.count >= 2)
+        }
+    }
+}

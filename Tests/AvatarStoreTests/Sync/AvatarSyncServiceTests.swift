@@ -1,0 +1,70 @@
+import AvatarStore
+import AvatarStoreService
+import AvatarStoreTesting
+import Logging
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+/// The periodic sync of a host program.
+struct AvatarSyncServiceTests {
+    private final class Reports: Sendable {
+        private let all = Mutex<[SyncReport]>([])
+        var count: Int { all.withLock { $0.count } }
+        var first: SyncReport? { all.withLock { $0.first } }
+        func add(_ report: SyncReport) { all.withLock { $0.append(report) } }
+    }
+
+    @Test func itSyncsAgainAndAgain_andEndsWithItsGroup() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 900), at: "/a.png")
+            let reports = Reports()
+            let service = AvatarSyncService(store: fixture.store, every: .milliseconds(20)) { report in
+                reports.add(report)
+            } contacts: {
+                [Contact(id: "a", avatarURL: url)]
+            }
+            let group = ServiceGroup(services: [service], logger: Logger(label: "test"))
+            let running = Task { try await group.run() }
+            for _ in 0..<500 where reports.count < 3 { try await Task.sleep(for: .milliseconds(10)) }
+
+            await group.triggerGracefulShutdown()
+            try await running.value
+
+            #expect(reports.count >= 3)
+            #expect(reports.first?.fetched == 1)
+            // The store is the host's, and still open.
+            #expect(try fixture.store.storedAvatar(for: url) != nil)
+        }
+    }
+
+    @Test func aShutdownEndsASyncThatRuns_andWhatArrivedIsStored() async throws {
+        try await StoreFixture.withStore { fixture in
+            let contacts = (0..<200).map { number in
+                let bytes = SampleImage.png(seed: UInt64(number), byteCount: 900)
+                let answer = LoopbackOrigin.Response.image(bytes, etag: nil).delayed(by: .milliseconds(100))
+                fixture.origin.setResponse(answer, for: "/\(number).png")
+                return Contact(id: "\(number)", avatarURL: fixture.origin.url("/\(number).png"))
+            }
+            var options = SyncOptions()
+            options.connections = 4
+            let reports = Reports()
+            let service = AvatarSyncService(store: fixture.store, every: .seconds(60), options: options) {
+                reports.add($0)
+            } contacts: {
+                contacts
+            }
+            let group = ServiceGroup(services: [service], logger: Logger(label: "test"))
+            let running = Task { try await group.run() }
+            for _ in 0..<500 where fixture.origin.requestCount < 20 { try await Task.sleep(for: .milliseconds(10)) }
+
+            await group.triggerGracefulShutdown()
+            try await running.value
+
+            #expect(reports.first?.wasCancelled == true)
+            #expect(fixture.files(in: .caches).count == reports.first?.fetched)
+            #expect(fixture.origin.requestCount < 200)
+            try fixture.expectConsistent()
+        }
+    }
+}

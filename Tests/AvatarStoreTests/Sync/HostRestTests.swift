@@ -1,0 +1,113 @@
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+/// A host that keeps failing is left alone for a while, then tried with one request; nobody else is concerned.
+struct HostRestTests {
+    private func people(_ count: Int, _ fixture: StoreFixture) -> [Contact] {
+        (0..<count).map { number in
+            let bytes = SampleImage.png(seed: UInt64(number), byteCount: 800)
+            return Contact(id: "\(number)", avatarURL: fixture.serve(bytes, at: "/\(number).png"))
+        }
+    }
+
+    private func fail(_ count: Int, _ fixture: StoreFixture) {
+        for number in 0..<count { fixture.origin.setResponse(.status(500), for: "/\(number).png") }
+    }
+
+    @Test func afterFiveFailuresTheRestIsSkipped_thenOneRequestTries() async throws {
+        try await StoreFixture.withStore { fixture in
+            let contacts = people(60, fixture)
+            fail(60, fixture)
+            var options = SyncOptions()
+            options.connectionsPerHost = 2
+
+            let first = try await fixture.store.sync(contacts: contacts, options: options)
+            #expect((5...8).contains(first.failed) && first.skipped == 60 - first.failed)
+
+            fixture.origin.resetCounts()
+            let resting = try await fixture.store.sync(contacts: contacts, options: options)
+            #expect(resting.skipped == 60 && fixture.origin.requestCount == 0)
+
+            // The rest is over; the first request fails, so there is no second one.
+            fixture.clock.advance(by: .seconds(61))
+            let probing = try await fixture.store.sync(contacts: contacts, options: options)
+            #expect(probing.failed == 1 && fixture.origin.requestCount == 1)
+
+            _ = people(60, fixture)
+            fixture.clock.advance(by: .seconds(3600))
+            let healed = try await fixture.store.sync(contacts: contacts, options: options)
+            #expect(healed.fetched == 60 && healed.failed == 0)
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test func itIsKeptAcrossProcesses_andTold() async throws {
+        try await StoreFixture.withStore { fixture in
+            let contacts = people(20, fixture)
+            fail(20, fixture)
+            let report = try await fixture.store.sync(contacts: contacts)
+            let key = try AvatarKey(url: #require(report.failures.first?.key))
+            let again = try await fixture.openAgain()
+            fixture.origin.resetCounts()
+
+            let resting = try await again.sync(contacts: contacts)
+
+            #expect(resting.skipped == 20 && fixture.origin.requestCount == 0)
+            let reasons = try #require(try again.details(for: key)).reasons
+            #expect(
+                reasons.contains { $0.contains("in a row (serverError)") && $0.contains("left alone") },
+                "\(reasons)"
+            )
+            try await again.close()
+        }
+    }
+
+    @Test func whoeverAsksForOneImageMayTryAHostThatFailed() async throws {
+        try await StoreFixture.withStore { fixture in
+            let contacts = people(20, fixture)
+            fail(20, fixture)
+            _ = try await fixture.store.sync(contacts: contacts)
+            _ = people(20, fixture)
+
+            let image = try await fixture.store.avatar(for: fixture.origin.url("/3.png"))
+
+            #expect(image.source == .origin)
+            // Its answer shows that the host is back.
+            let report = try await fixture.store.sync(contacts: contacts)
+            #expect(report.skipped < 20 && report.failed == 0 && report.fetched > 0)
+        }
+    }
+
+    @Test func limitsOfASync() async throws {
+        try await StoreFixture.withStore { fixture in
+            let contacts = people(200, fixture)
+            var options = SyncOptions()
+            options.connections = 2
+            options.maximumBytes = 20_000
+            let metered = try await fixture.store.sync(contacts: contacts, options: options)
+            #expect(metered.bytesReceived >= 20_000 && metered.bytesReceived < 25_000)
+            #expect(metered.skipped == 200 - metered.fetched)
+
+            for number in 0..<200 {
+                let bytes = SampleImage.png(seed: UInt64(number), byteCount: 800)
+                fixture.origin.setResponse(
+                    .image(bytes, etag: nil).delayed(by: .milliseconds(50)),
+                    for: "/\(number).png"
+                )
+            }
+            options.maximumBytes = nil
+            options.timeLimit = .milliseconds(400)
+            let short = try await fixture.store.sync(contacts: contacts, options: options)
+            #expect(short.ranOutOfTime && !short.wasCancelled)
+            #expect(short.fetched > 0 && short.skipped > 0)
+            #expect(short.wanted == 200)
+
+            options.timeLimit = nil
+            options.hostTimeLimit = .zero
+            let none = try await fixture.store.sync(contacts: contacts, options: options)
+            #expect(none.fetched <= 2 && none.wanted == 200)
+            try fixture.expectConsistent()
+        }
+    }
+}

@@ -28,6 +28,7 @@ public enum SyncEvent: Sendable {
 /// It begins when iteration begins, and waits for whoever iterates: nothing is lost, and nothing piles up. Whoever stops
 /// iterating, or is cancelled, ends the sync; what had arrived is stored, and another sync goes on from there.
 public struct SyncEvents: AsyncSequence, Sendable {
+    /// What happens.
     public typealias Element = SyncEvent
     typealias Channel = AsyncThrowingChannel<SyncEvent, any Error>
 

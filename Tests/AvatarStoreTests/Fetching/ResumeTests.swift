@@ -1,7 +1,8 @@
-import AvatarStore
 import AvatarStoreTesting
 import Foundation
 import Testing
+
+@testable import AvatarStore
 
 /// Downloads that break off go on where they stopped (RFC 9110 sections 13.1.5 and 14).
 struct ResumeTests {
@@ -32,7 +33,9 @@ struct ResumeTests {
     func goesOnWhereItStopped_alsoAfterARestart(count: Int) async throws {
         try await StoreFixture.withStore { fixture in
             let url = try await breakOff(after: count, fixture)
-            #expect(try fixture.store.statistics().stagingBytes == count)
+            // What the kernel had not handed over when the connection broke is not there.
+            let kept = try fixture.store.statistics().stagingBytes
+            #expect((PartialDownloads.fewestBytes...count).contains(kept))
             fixture.origin.setResponse(image(face, etag: tag), for: "/face.png")
             let again = try await fixture.openAgain()
 
@@ -41,7 +44,7 @@ struct ResumeTests {
 
             #expect(got.bytes == face)
             let request = try #require(fixture.origin.requests.last)
-            #expect(request.headers["Range"] == "bytes=\(count)-")
+            #expect(request.headers["Range"] == "bytes=\(kept)-")
             #expect(request.headers["If-Range"] == tag)
             #expect(request.headers["If-None-Match"] == nil)
             #expect(try partialFiles(fixture).isEmpty)

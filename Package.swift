@@ -39,6 +39,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
+        .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.36.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
@@ -87,6 +88,7 @@ let package = Package(
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -171,7 +173,8 @@ let package = Package(
         .testTarget(
             name: "AvatarOriginTests",
             dependencies: [
-                "AvatarOrigin", "AvatarStoreTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "AvatarOrigin", "AvatarStoreTesting", "ProgramRunning",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: swiftSettings
         ),
@@ -187,10 +190,14 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // Runs the built program for the tests that look at it from outside.
+        // Runs the built program, and what it talks to, for the tests that look at it from outside.
         .target(
             name: "ProgramRunning",
-            dependencies: ["AvatarStoreTesting"],
+            dependencies: [
+                "AvatarStoreTesting",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
             path: "Tests/ProgramRunning",
             swiftSettings: swiftSettings
         ),
@@ -198,6 +205,13 @@ let package = Package(
             name: "CommandTests",
             dependencies: ["avatars", "AvatarStoreTesting", "ProgramRunning"],
             path: "Tests/Commands",
+            swiftSettings: swiftSettings
+        ),
+        // The program and the store against nginx, through proxies, and without a network.
+        .testTarget(
+            name: "NetworkTests",
+            dependencies: ["avatars", "AvatarStore", "AvatarStoreTesting", "ProgramRunning"],
+            path: "Tests/Network",
             swiftSettings: swiftSettings
         ),
         // Looks at the built program from outside: its system calls, a disk that is full, a power loss.

@@ -1,50 +1,22 @@
 import AsyncHTTPClient
 public import AvatarCore
-import Foundation
 import HTTPTypes
 public import NIOCore
 import NIOHTTP1
-import NIOPosix
-import NIOSSL
 
 /// The store's origin client, on AsyncHTTPClient: HTTP/1.1, and HTTP/2 over TLS where the origin offers it.
 ///
-/// It follows redirects itself, looks at the address of each connection before a byte of HTTP is sent, decodes no
-/// content coding, and sends no credentials but those that the host's hook adds for a hop's own host.
+/// It follows redirects itself, judges each hop by its host and by its addresses before a byte of HTTP is sent, decodes
+/// no content coding, and sends no credentials but those that the host's hook adds for a hop's own host.
 public final class HTTPOrigin: OriginClient {
-    /// How requests are sent.
-    public struct Configuration: Sendable {
-        /// The User-Agent field. Default: `AvatarStore`.
-        public var userAgent = "AvatarStore"
-        /// Whether loopback, private and link-local addresses may be contacted too, cloud metadata services among
-        /// them. Default: no, only globally reachable addresses.
-        public var allowsPrivateNetworks = false
-        /// A finer policy than the above; default: none.
-        package var addressPolicy: AddressPolicy?
-        /// The largest number of redirects for one image. Default: 5.
-        public var maximumRedirects = 5
-        /// Connections a host (name and port) at once over HTTP/1.1. Default: 8.
-        public var connectionsPerHost = 8
-        /// How long a connection may take to come up, in seconds. Default: 10.
-        public var connectTimeoutSeconds = 10
-        /// How long an origin may be silent within an answer, in seconds. Default: 30.
-        public var idleTimeoutSeconds = 30
-        /// A file of PEM certificates to trust beside those of the system. Default: none.
-        public var additionalTrustRootsFile: String?
-        /// Header fields to add for a host ("name:port"), such as a token. Asked for each hop anew, so that what
-        /// is meant for one host is never sent to another. The values reach neither the index nor a log.
-        public var fieldsForHost: (@Sendable (_ host: String) -> [(name: String, value: String)])?
-
-        /// The defaults.
-        public init() {}
-
-        fileprivate var guardPolicy: AddressPolicy {
-            addressPolicy ?? (allowsPrivateNetworks ? .allowingPrivateNetworks : .globalOnly)
-        }
-    }
+    /// The most bytes that the header of an answer may have.
+    static let maximumHeaderBytes = 65_536
+    /// The longest body of a redirect that is read to keep its connection.
+    private static let longestRedirectBody = 16_384
 
     private let configuration: Configuration
-    private let client: HTTPClient
+    private let clients: ClientSet
+    private let hostGuard: HostGuard
 
     /// A client with connections of its own; `shutdown` closes them.
     ///
@@ -52,20 +24,17 @@ public final class HTTPOrigin: OriginClient {
     /// - Throws: `invalidConfiguration` if the trust roots cannot be read.
     public init(configuration: Configuration = Configuration(), eventLoopGroup: (any EventLoopGroup)? = nil) throws {
         self.configuration = configuration
-        client = HTTPClient(
-            eventLoopGroup: eventLoopGroup ?? HTTPClient.defaultEventLoopGroup,
-            configuration: try Self.clientConfiguration(configuration)
-        )
+        clients = try ClientSet(configuration, on: eventLoopGroup ?? HTTPClient.defaultEventLoopGroup)
+        hostGuard = HostGuard(configuration)
     }
 
     deinit {
-        // A client that is not shut down traps. One that is reports that, which is all that can be reported here.
-        client.shutdown(queue: .global()) { _ in }
+        clients.abandon()
     }
 
     /// Closes all connections. A request after it fails.
     public func shutdown() async throws {
-        try await client.shutdown()
+        try await clients.shutdown()
     }
 
     /// `"on"`, or `"privateNetworks"` if those may be contacted too.
@@ -80,53 +49,51 @@ public final class HTTPOrigin: OriginClient {
         _ request: OriginRequest,
         receive: (OriginResponse) async throws -> Result
     ) async throws -> Result {
-        var hops = RedirectChain(limit: configuration.maximumRedirects)
-        var url = try hops.start(request.url)
+        var hops = try RedirectChain(from: request.url, limit: configuration.maximumRedirects)
         while true {
-            let response = try await execute(url, request)
+            let response = try await execute(hops, request)
             guard let location = response.redirectLocation else {
                 let answer = OriginResponse(
                     status: Int(response.status.code),
                     fields: HTTPFields(response.headers),
-                    body: body(of: response, at: url)
+                    body: body(of: response, at: hops.url)
                 )
                 return try await receive(answer)
             }
-            // The redirect's own body is dropped with the response; a small one lets the connection live on.
-            url = try hops.follow(location, from: url)
+            try hops.follow(location)
+            await drain(response)
         }
     }
 
     /// Sends one request. A pooled connection may have been closed by the origin in the moment it was taken; since
     /// nothing was answered, that one attempt is made again on another.
-    private func execute(_ url: AvatarKey, _ request: OriginRequest) async throws -> HTTPClientResponse {
+    private func execute(_ hops: RedirectChain, _ request: OriginRequest) async throws -> HTTPClientResponse {
+        let route = Route(to: hops.url, configuration.proxies)
+        try await hostGuard.admit(hops.url, along: route)
+        let message = HTTPClientRequest(hops.url, of: hops, along: route, request.fields, configuration)
         var attempts = 0
         while true {
             attempts += 1
             request.willSend()
             do {
-                return try await client.execute(message(url, request), deadline: .distantFuture)
+                let response = try await clients[route].execute(message, deadline: .distantFuture)
+                try check(response, hops.url, route)
+                return response
             } catch  where attempts < 2 && OriginFailure.isClosedConnection(error) {
                 continue
             } catch {
-                throw OriginFailure.translate(error, host: url)
+                throw OriginFailure.translate(error, host: hops.url, along: route)
             }
         }
     }
 
-    private func message(_ url: AvatarKey, _ request: OriginRequest) -> HTTPClientRequest {
-        var message = HTTPClientRequest(url: url.rawValue)
-        message.headers.add(name: "User-Agent", value: configuration.userAgent)
-        message.headers.add(name: "Accept", value: "image/*")
-        // What is stored is the image's own bytes; a coding would have to be undone first.
-        message.headers.add(name: "Accept-Encoding", value: "identity")
-        for field in request.fields {
-            message.headers.replaceOrAdd(name: field.name.rawName, value: field.value)
+    private func check(_ response: HTTPClientResponse, _ url: AvatarKey, _ route: Route) throws {
+        if case .forward(let proxy) = route, response.status == .proxyAuthenticationRequired {
+            throw OriginFailure.proxyCredentials(proxy, url)
         }
-        for field in url.host.flatMap({ configuration.fieldsForHost?($0.description) }) ?? [] {
-            message.headers.replaceOrAdd(name: field.name, value: field.value)
-        }
-        return message
+        // Within the client's own limit, which is a defence of memory.
+        let size = response.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        guard size <= Self.maximumHeaderBytes else { throw OriginFailure.headerTooLarge(url) }
     }
 
     private func body(of response: HTTPClientResponse, at url: AvatarKey) -> OriginBody {
@@ -140,36 +107,16 @@ public final class HTTPOrigin: OriginClient {
         }
     }
 
-    private static func clientConfiguration(_ configuration: Configuration) throws -> HTTPClient.Configuration {
-        var client = HTTPClient.Configuration()
-        client.redirectConfiguration = .disallow
-        client.decompression = .disabled
-        client.timeout.connect = .seconds(Int64(configuration.connectTimeoutSeconds))
-        client.timeout.read = .seconds(Int64(configuration.idleTimeoutSeconds))
-        client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connectionsPerHost
-        // Required by the guard: the client's retry cannot bear a connection that is closed while it comes up.
-        client.connectionPool.retryConnectionEstablishment = false
-        let guardPeer = PeerGuard(policy: configuration.guardPolicy).initializer
-        client.http1_1ConnectionDebugInitializer = guardPeer
-        client.http2ConnectionDebugInitializer = guardPeer
-        if let file = configuration.additionalTrustRootsFile {
-            client.tlsConfiguration = try tlsConfiguration(trusting: file)
-        }
-        return client
-    }
-
-    private static func tlsConfiguration(trusting file: String) throws -> TLSConfiguration {
-        var tls = TLSConfiguration.makeClientConfiguration()
+    /// Reads the body of a redirect if it is small, as its connection can only then be used again.
+    private func drain(_ response: HTTPClientResponse) async {
+        guard let length = response.headers.first(name: "Content-Length").flatMap({ Int($0) }),
+            length <= Self.longestRedirectBody
+        else { return }
         do {
-            tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(file))]
+            for try await _ in response.body {}
         } catch {
-            throw AvatarStoreError(
-                .invalidConfiguration,
-                "\(file) holds no PEM certificates that can be read.",
-                underlying: error
-            )
+            // The connection is lost, which is all that was at stake.
         }
-        return tls
     }
 }
 

@@ -14,10 +14,11 @@ import Darwin
 /// The failure kind for what the HTTP client reports.
 enum OriginFailure {
     /// Before an answer came.
-    static func translate(_ error: any Error, host url: AvatarKey) -> any Error {
-        if error is CancellationError { return error }
+    static func translate(_ error: any Error, host url: AvatarKey, along route: Route) -> any Error {
+        if error is CancellationError || error is OriginError { return error }
+        if let proxy = route.proxy, let failure = judge(error, of: proxy, url) { return failure }
         let (kind, reason) = judge(error)
-        return OriginError(kind, "\(url.redacted): \(reason)")
+        return OriginError(kind, "\(url.redacted): \(reason).")
     }
 
     /// While the body was coming.
@@ -27,6 +28,8 @@ enum OriginFailure {
             return error
         case let error as HTTPClientError where error == .readTimeout:
             return OriginError(.timeout, "\(url.redacted): the origin fell silent within the body.")
+        case let error as HTTPParserError where error != .invalidEOFState:
+            return OriginError(.truncated, "\(url.redacted): the body is not framed as HTTP has it.")
         default:
             return OriginError(.truncated, "\(url.redacted): the connection broke before the body was complete.")
         }
@@ -42,6 +45,42 @@ enum OriginFailure {
         }
     }
 
+    static func headerTooLarge(_ url: AvatarKey) -> OriginError {
+        let limit = HTTPOrigin.maximumHeaderBytes
+        return OriginError(.unreachable, "\(url.redacted): the header of the answer is larger than \(limit) bytes.")
+    }
+
+    // MARK: Through a proxy
+
+    /// A proxy that cannot be used says nothing of the URL: it is as if there was no network.
+    static func proxyCredentials(_ proxy: ProxyServer, _ url: AvatarKey) -> OriginError {
+        let wish = proxy.user == nil ? "asks for a user and a password" : "does not take the user or the password"
+        return OriginError(.offline, "\(url.redacted): the proxy \(proxy) \(wish).")
+    }
+
+    /// What the connection to `proxy`, and not that to the origin, has come to.
+    private static func judge(_ error: any Error, of proxy: ProxyServer, _ url: AvatarKey) -> OriginError? {
+        guard !(error is NIOConnectionError) else { return unreachable(proxy, error, url) }
+        switch error as? HTTPClientError {
+        case .connectTimeout:
+            return unreachable(proxy, error, url)
+        case .proxyAuthenticationRequired:
+            return proxyCredentials(proxy, url)
+        case .invalidProxyResponse:
+            return OriginError(.unreachable, "\(url.redacted): the proxy \(proxy) did not connect to the host.")
+        case .httpProxyHandshakeTimeout:
+            return OriginError(.timeout, "\(url.redacted): the proxy \(proxy) did not connect to the host in time.")
+        default:
+            return nil
+        }
+    }
+
+    private static func unreachable(_ proxy: ProxyServer, _ error: any Error, _ url: AvatarKey) -> OriginError {
+        OriginError(.offline, "\(url.redacted): the proxy \(proxy) cannot be reached, \(judge(error).1).")
+    }
+
+    // MARK: Kinds
+
     private static func judge(_ error: any Error) -> (FailureKind, String) {
         switch error {
         case is ForbiddenPeer:
@@ -50,8 +89,10 @@ enum OriginFailure {
             judge(error)
         case let error as HTTPClientError:
             judge(error)
+        case let error as HTTPParserError where error == .headerOverflow:
+            (.unreachable, "the header of the answer is larger than \(HTTPOrigin.maximumHeaderBytes) bytes")
         case is HTTPParserError:
-            (.unreachable, "the answer is not HTTP, or its header is too large")
+            (.unreachable, "the answer is not HTTP")
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             (.unreachable, "the TLS handshake failed (\(error))")
         case let error as IOError:
@@ -74,21 +115,29 @@ enum OriginFailure {
         }
     }
 
+    /// Of the attempts at a host's addresses, those that got as far as an answer say more than a protocol that this
+    /// machine does not have.
     private static func judge(_ error: NIOConnectionError) -> (FailureKind, String) {
         let attempts = error.connectionErrors.compactMap { $0.error as? IOError }
-        if let first = attempts.first { return judge(first) }
+        if let told = attempts.first(where: { !isWithoutRoute($0) }) { return judge(told) }
         if error.connectionErrors.contains(where: { $0.error is ChannelError }) {
             return (.timeout, "no connection within the connect timeout")
         }
+        if let first = attempts.first { return judge(first) }
         return (.unreachable, "the host name cannot be resolved")
     }
 
     private static func judge(_ error: IOError) -> (FailureKind, String) {
         switch error.errnoCode {
-        case ENETUNREACH, ENETDOWN: (.offline, "there is no network")
+        case _ where isWithoutRoute(error) && !NetworkRoute.leadsOut(): (.offline, "there is no network")
+        case _ where isWithoutRoute(error): (.unreachable, "there is no route to the host")
         case ECONNREFUSED: (.unreachable, "the connection was refused")
         case ECONNRESET, EPIPE: (.unreachable, "the connection was reset")
         default: (.unreachable, "no connection (\(String(cString: strerror(error.errnoCode))))")
         }
+    }
+
+    private static func isWithoutRoute(_ error: IOError) -> Bool {
+        [ENETUNREACH, ENETDOWN, EHOSTUNREACH, EHOSTDOWN, EADDRNOTAVAIL].contains(error.errnoCode)
     }
 }

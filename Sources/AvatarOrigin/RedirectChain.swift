@@ -4,21 +4,26 @@ import Foundation
 /// The hops of one fetch: how many, and to where.
 struct RedirectChain {
     let limit: Int
-    private var visited: Set<AvatarKey> = []
+    private let first: AvatarKey
+    /// Where the next request goes.
+    private(set) var url: AvatarKey
+    private var visited: Set<AvatarKey>
+    /// Whether a redirect led from https to http, so that everybody on the way reads along.
+    private(set) var hasLostEncryption = false
 
-    init(limit: Int) {
+    /// Begins at `url`.
+    init(from url: String, limit: Int) throws {
+        first = try Self.key(url)
+        self.url = first
         self.limit = limit
+        visited = [first]
     }
 
-    /// The first hop.
-    mutating func start(_ url: String) throws -> AvatarKey {
-        let first = try key(url)
-        visited.insert(first)
-        return first
-    }
+    /// Whether the present hop is of another origin (scheme, host and port) than the first one.
+    var hasLeftOrigin: Bool { url.host != first.host || url.isSecure != first.isSecure }
 
-    /// The hop that `location` (RFC 9110 section 10.2.2) names, relative to `url`.
-    mutating func follow(_ location: String, from url: AvatarKey) throws -> AvatarKey {
+    /// Goes on to what `location` (RFC 9110 section 10.2.2) names, relative to the present hop.
+    mutating func follow(_ location: String) throws {
         guard let base = URL(string: url.rawValue),
             let target = URL(string: location, relativeTo: base)?.absoluteString
         else {
@@ -27,7 +32,7 @@ struct RedirectChain {
                 "\(url.redacted) redirects to something that is no URL."
             )
         }
-        let next = try key(target)
+        let next = try Self.key(target)
         guard visited.count <= limit else {
             throw OriginError(
                 .tooManyRedirects,
@@ -40,10 +45,11 @@ struct RedirectChain {
                 "\(url.redacted) redirects in a circle to \(next.redacted)."
             )
         }
-        return next
+        if url.isSecure, !next.isSecure { hasLostEncryption = true }
+        url = next
     }
 
-    private func key(_ url: String) throws -> AvatarKey {
+    private static func key(_ url: String) throws -> AvatarKey {
         do {
             return try AvatarKey(url: url)
         } catch {

@@ -41,18 +41,22 @@ package struct RunningProgram: Sendable {
 
     /// Waits until it has written `text` to standard error.
     package func says(_ text: String) async throws {
-        while try !String(contentsOf: URL(filePath: output + ".err"), encoding: .utf8).contains(text) {
+        while try !messages.contains(text) {
             try Task.checkCancellation()
             await Task.yield()
         }
+    }
+
+    /// What it has written to standard error so far.
+    package var messages: String {
+        get throws { try String(contentsOf: URL(filePath: output + ".err"), encoding: .utf8) }
     }
 
     /// Waits for its end. To be called once.
     package func end() async throws -> Run {
         for await status in statuses {
             let bytes = try Array(Data(contentsOf: URL(filePath: output + ".out")))
-            let messages = try String(contentsOf: URL(filePath: output + ".err"), encoding: .utf8)
-            return Run(status: status, bytes: bytes, messages: messages)
+            return Run(status: status, bytes: bytes, messages: try messages)
         }
         throw CancellationError()
     }

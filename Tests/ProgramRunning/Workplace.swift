@@ -80,9 +80,9 @@ package final class Workplace: Sendable {
         try start(program, arguments, pipe, [:])
     }
 
-    /// Starts another program, which finds `avatars` as `$AVATARS`.
-    package func start(tool: String, _ arguments: [String]) throws -> RunningProgram {
-        try start(tool, arguments, FileHandle.nullDevice, ["AVATARS": program])
+    /// Starts another program, which finds `avatars` as `$AVATARS`, and reads what comes through `pipe`.
+    package func start(tool: String, _ arguments: [String], reading pipe: Pipe? = nil) throws -> RunningProgram {
+        try start(tool, arguments, pipe ?? FileHandle.nullDevice, ["AVATARS": program])
     }
 
     /// Runs a shell script, which finds the program as `$AVATARS`.

@@ -1,0 +1,109 @@
+import AsyncHTTPClient
+import AvatarCore
+import NIOCore
+import NIOSSL
+
+/// The HTTP clients of an origin client: one that connects to origins itself, and one for each way through a proxy, as
+/// a client has one proxy for all.
+struct ClientSet: Sendable {
+    private let direct: HTTPClient
+    private let throughProxies: [Route: HTTPClient]
+
+    /// - Throws: `invalidConfiguration` if the trust roots cannot be read.
+    init(_ configuration: HTTPOrigin.Configuration, on group: any EventLoopGroup) throws {
+        let common = try Self.common(configuration)
+        var plain = common
+        let guardPeer = PeerGuard(policy: configuration.guardPolicy).initializer
+        plain.http1_1ConnectionDebugInitializer = guardPeer
+        plain.http2ConnectionDebugInitializer = { channel in
+            guardPeer(channel).flatMap { ConnectionErrorHandler.initializer(channel) }
+        }
+        direct = HTTPClient(eventLoopGroup: group, configuration: plain)
+        var throughProxies: [Route: HTTPClient] = [:]
+        for route in Self.routes(configuration.proxies) {
+            let client = Self.configuration(for: route, common, configuration)
+            throughProxies[route] = HTTPClient(eventLoopGroup: group, configuration: client)
+        }
+        self.throughProxies = throughProxies
+    }
+
+    /// The client for `route`.
+    subscript(route: Route) -> HTTPClient { throughProxies[route] ?? direct }
+
+    /// Closes all connections.
+    func shutdown() async throws {
+        for client in all { try await client.shutdown() }
+    }
+
+    /// Closes all connections, some time.
+    func abandon() {
+        // A client that is not shut down traps. One that is reports that, which is all that can be reported here.
+        for client in all { client.shutdown(queue: .global()) { _ in } }
+    }
+
+    private var all: [HTTPClient] { [direct] + throughProxies.values }
+
+    private static func routes(_ proxies: ProxySettings) -> [Route] {
+        [proxies.http.map { .forward($0) }, proxies.https.map { .tunnel($0) }].compactMap { $0 }
+    }
+
+    private static func common(_ configuration: HTTPOrigin.Configuration) throws -> HTTPClient.Configuration {
+        var client = HTTPClient.Configuration()
+        client.redirectConfiguration = .disallow
+        client.decompression = .disabled
+        client.timeout.connect = .seconds(Int64(configuration.connectTimeoutSeconds))
+        client.timeout.read = .seconds(Int64(configuration.idleTimeoutSeconds))
+        client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connectionsPerHost
+        // Required by the guard: the client's retry cannot bear a connection that is closed while it comes up.
+        client.connectionPool.retryConnectionEstablishment = false
+        if let file = configuration.additionalTrustRootsFile {
+            client.tlsConfiguration = try tlsConfiguration(trusting: file)
+        }
+        return client
+    }
+
+    private static func configuration(
+        for route: Route,
+        _ common: HTTPClient.Configuration,
+        _ configuration: HTTPOrigin.Configuration
+    ) -> HTTPClient.Configuration {
+        var client = common
+        switch route {
+        case .direct:
+            break
+        case .tunnel(let server):
+            client.http2ConnectionDebugInitializer = ConnectionErrorHandler.initializer
+            client.proxy = .server(
+                host: server.connectHost,
+                port: server.host.port,
+                authorization: server.user.map { .basic(username: $0, password: server.password ?? "") }
+            )
+        case .forward:
+            // To this client the proxy is the one host of all requests; who sends them bounds them host by host.
+            client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(64, configuration.connectionsPerHost)
+            client.http1_1ConnectionDebugInitializer = AbsoluteForm.initializer
+        }
+        return client
+    }
+
+    private static func tlsConfiguration(trusting file: String) throws -> TLSConfiguration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        do {
+            tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(file))]
+        } catch {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "\(file) holds no PEM certificates that can be read.",
+                underlying: error
+            )
+        }
+        return tls
+    }
+}
+
+extension ProxyServer {
+    /// The host as the system's calls want it: an IPv6 address without brackets.
+    fileprivate var connectHost: String {
+        host.name.hasPrefix("[") ? String(host.name.dropFirst().dropLast()) : host.name
+    }
+}

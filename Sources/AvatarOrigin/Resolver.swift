@@ -1,0 +1,65 @@
+import AvatarCore
+import NIOCore
+
+#if canImport(Glibc)
+import Glibc
+private let streamSocket = Int32(SOCK_STREAM.rawValue)
+#else
+import Darwin
+private let streamSocket = SOCK_STREAM
+#endif
+
+extension NameLookup {
+    /// Who knows names and networks.
+    package struct Resolver: Sendable {
+        /// Asks for a name, and blocks until there is an answer.
+        package var ask: @Sendable (_ name: String) -> Answer
+        /// Whether this machine has a way to the internet.
+        package var hasRoute: @Sendable () -> Bool
+
+        package init(
+            ask: @escaping @Sendable (_ name: String) -> Answer,
+            hasRoute: @escaping @Sendable () -> Bool
+        ) {
+            self.ask = ask
+            self.hasRoute = hasRoute
+        }
+
+        /// The system.
+        package static let system = Resolver(ask: { addresses(of: $0) }, hasRoute: { NetworkRoute.leadsOut() })
+
+        private static func addresses(of name: String) -> Answer {
+            var hints = addrinfo()
+            hints.ai_socktype = streamSocket
+            var list: UnsafeMutablePointer<addrinfo>?
+            let status = getaddrinfo(name, nil, &hints, &list)
+            guard status == 0 else {
+                return [EAI_AGAIN, EAI_SYSTEM, EAI_MEMORY].contains(status) ? .noAnswer : .noSuchName
+            }
+            defer { freeaddrinfo(list) }
+            var addresses: [IPAddress] = []
+            var next = list
+            while let entry = next?.pointee {
+                if let address = IPAddress(entry), !addresses.contains(address) { addresses.append(address) }
+                next = entry.ai_next
+            }
+            return addresses.isEmpty ? .noSuchName : .addresses(addresses)
+        }
+    }
+}
+
+extension IPAddress {
+    fileprivate init?(_ entry: addrinfo) {
+        guard let address = UnsafeRawPointer(entry.ai_addr) else { return nil }
+        switch NIOBSDSocket.AddressFamily(rawValue: entry.ai_family) {
+        case .inet:
+            let socket = address.loadUnaligned(as: sockaddr_in.self)
+            self.init(bytes: withUnsafeBytes(of: socket.sin_addr.s_addr) { Array($0) })
+        case .inet6:
+            let socket = address.loadUnaligned(as: sockaddr_in6.self)
+            self.init(bytes: withUnsafeBytes(of: socket.sin6_addr) { Array($0) })
+        default:
+            return nil
+        }
+    }
+}

@@ -1,0 +1,330 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+/// The program against nginx, as an operator runs it.
+@Suite(.enabled(if: Nginx.isAvailable, Comment(rawValue: Nginx.absence)))
+struct NginxTests {
+    /// What `fetch` says of `url`, with the arguments that follow.
+    private func fetch(_ url: String, in workplace: Workplace, _ arguments: [String] = []) async throws -> JSONObject {
+        let run = try await workplace.start(["fetch", url, "--allow-private-network", "--json"] + arguments).end()
+        return try run.object
+    }
+
+    private func bytes(of url: String, in workplace: Workplace) async throws -> [UInt8] {
+        try await workplace.run("get", url, "--policy", "offline").bytes
+    }
+
+    // MARK: Validators
+
+    @Test func unchangedImageIsNotSentAgain() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+
+            let first = try await fetch(nginx.url("/ada.png"), in: workplace)
+            _ = try await workplace.run("config", "maximum-freshness", "0")
+            let second = try await fetch(nginx.url("/ada.png"), in: workplace, ["--policy", "reload"])
+            let third = try await fetch(nginx.url("/ada.png"), in: workplace, ["--policy", "revalidate"])
+
+            #expect(first.text("outcome") == "fetched")
+            #expect(second.text("outcome") == "fetched")
+            #expect(third.text("outcome") == "notModified")
+            let requests = try await nginx.requests(3)
+            #expect(requests.map(\.status) == [200, 200, 304])
+            #expect(requests[0].condition.isEmpty)
+            #expect(requests[2].condition.hasPrefix("\""))
+            #expect(try await bytes(of: nginx.url("/ada.png"), in: workplace) == pictureBytes("ada"))
+        }
+    }
+
+    @Test func changedImageReplacesTheOldOne() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            let url = nginx.url("/ada.png")
+            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+            _ = try await fetch(url, in: workplace)
+            try nginx.serve(pictureBytes("ada", version: 2), at: "/ada.png")
+
+            let run = try await workplace.run("sync", "--all", "--allow-private-network", "--json")
+
+            #expect(run.status == 0)
+            #expect(try run.object.number("changed") == 1)
+            #expect(try await bytes(of: url, in: workplace) == pictureBytes("ada", version: 2))
+        }
+    }
+
+    @Test func syncOfAllUnchangedImagesReceivesNoBytes() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            let count = 300
+            for number in 1...count { try nginx.serve(pictureBytes("\(number)"), at: "/p/\(number).png") }
+            let list = (1...count).map { nginx.url("/p/\($0).png") + "\n" }.joined()
+            try workplace.write("people.txt", list)
+            let first = try await workplace.run("sync", "people.txt", "--allow-private-network", "--json")
+
+            let second = try await workplace.run("sync", "people.txt", "--all", "--allow-private-network", "--json")
+
+            #expect(try first.object.number("fetched") == count)
+            #expect(try second.object.number("notModified") == count)
+            #expect(try second.object.number("requests") == count)
+            #expect(try second.object.number("bytesReceived") == 0)
+            let requests = try await nginx.requests(2 * count)
+            #expect(requests.suffix(count).allSatisfy { $0.status == 304 })
+        }
+    }
+
+    // MARK: Content coding
+
+    @Test func imageIsAskedForWithoutACoding() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            // Compressed, it would be a fraction of its size.
+            let image = SampleImage.bmp(seed: 7)
+            try nginx.serve(image, at: "/flat.bmp")
+
+            let result = try await fetch(nginx.url("/flat.bmp"), in: workplace)
+
+            #expect(result.number("sizeBytes") == image.count)
+            #expect(try await bytes(of: nginx.url("/flat.bmp"), in: workplace) == image)
+            // With a coding, nginx makes the ETag a weak one.
+            _ = try await workplace.run("sync", "--all", "--allow-private-network")
+            #expect(try await nginx.requests(2)[1].condition.hasPrefix("\""))
+        }
+    }
+
+    @Test func codingThatWasNotAskedForIsRefused() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            try nginx.serve(pictureBytes("ada"), at: "/compressed/ada.png.gz")
+            try nginx.serve(pictureBytes("ada"), at: "/compressed/ada.png")
+
+            let result = try await fetch(nginx.url("/compressed/ada.png"), in: workplace)
+
+            #expect(result.text("outcome") == "failed")
+            #expect(result.text("kind") == "notImage")
+        }
+    }
+
+    // MARK: Limits of the server
+
+    @Test(arguments: [("limited", "rateLimited", 429), ("overloaded", "serverError", 503)])
+    func hostThatAsksForPatienceIsLeftAlone(folder: String, kind: String, status: Int) async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            for number in 1...40 { try nginx.serve(pictureBytes("\(number)"), at: "/\(folder)/\(number).png") }
+            let list = (1...40).map { nginx.url("/\(folder)/\($0).png") + "\n" }.joined()
+            try workplace.write("people.txt", list)
+            let arguments = ["sync", "people.txt", "--allow-private-network", "--per-host", "2", "--json"]
+
+            let first = try await workplace.start(arguments).end()
+            let asked = try await nginx.requests(4).count
+            let second = try await workplace.start(arguments).end()
+            let read = try await fetch(nginx.url("/\(folder)/40.png"), in: workplace, ["--policy", "reload"])
+
+            #expect(first.status == 1)
+            #expect(try first.object.number("fetched") == 3)
+            #expect(try Set(first.object.failureKinds) == [kind])
+            #expect(try first.object.number("failed").map { (1...2).contains($0) } == true)
+            #expect(try first.object.number("skipped").map { $0 >= 35 } == true)
+            #expect(try second.object.number("requests") == 0)
+            #expect(try second.object.number("fresh") == 3)
+            #expect(read.text("outcome") == "failed")
+            let requests = try await nginx.requests(asked)
+            #expect(requests.count == asked)
+            #expect(requests.filter { $0.status == status }.count == asked - 3)
+        }
+    }
+
+    // MARK: HTTP/2
+
+    @Test func overTLSItIsHTTP2() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            for number in 1...20 { try nginx.serve(pictureBytes("\(number)"), at: "/p/\(number).png") }
+            let list = (1...20).map { nginx.secureURL("/p/\($0).png") + "\n" }.joined()
+            try workplace.write("people.txt", list)
+            let arguments = [
+                "sync", "people.txt", "--all", "--allow-private-network", "--json", "--ca-file", nginx.certificateFile,
+            ]
+
+            let first = try await workplace.start(arguments).end()
+            let second = try await workplace.start(arguments).end()
+
+            #expect(try first.object.number("fetched") == 20)
+            #expect(try second.object.number("notModified") == 20)
+            let requests = try await nginx.requests(40)
+            #expect(requests.allSatisfy { $0.httpVersion == "HTTP/2.0" })
+            // One connection a run.
+            #expect(Set(requests.map(\.connection)).count == 2)
+            #expect(try await bytes(of: nginx.secureURL("/p/7.png"), in: workplace) == pictureBytes("7"))
+        }
+    }
+
+    @Test func certificateThatNobodyTrustsIsRefused() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+
+            let result = try await fetch(nginx.secureURL("/ada.png"), in: workplace)
+
+            #expect(result.text("kind") == "unreachable")
+            #expect(result.text("message")?.contains("TLS") == true)
+        }
+    }
+
+    // MARK: Redirects
+
+    @Test(arguments: ["/moved.png", "/elsewhere.png"])
+    func redirectIsFollowed(path: String) async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+
+            let first = try await fetch(nginx.url(path), in: workplace)
+            let again = try await workplace.run("sync", "--all", "--allow-private-network", "--json")
+
+            #expect(first.text("outcome") == "fetched")
+            #expect(first.text("key") == nginx.url(path))
+            #expect(try again.object.number("notModified") == 1)
+            #expect(try again.object.number("requests") == 2)
+            #expect(try await nginx.requests(4).map(\.status).filter { $0 < 300 || $0 == 304 } == [200, 304])
+        }
+    }
+
+    @Test func redirectToTheSameHostKeepsTheConnection() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+
+            _ = try await fetch(nginx.url("/moved.png"), in: workplace)
+
+            let requests = try await nginx.requests(2)
+            #expect(requests.map(\.path) == ["/moved.png", "/ada.png"])
+            #expect(requests[0].connection == requests[1].connection)
+        }
+    }
+
+    @Test(arguments: ["/circle/a", "/further/"])
+    func endlessRedirectsEnd(path: String) async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+
+            let result = try await fetch(nginx.url(path), in: workplace)
+
+            #expect(result.text("kind") == "tooManyRedirects")
+            #expect(try await nginx.requests(2).count <= 6)
+        }
+    }
+
+    // MARK: Slow and broken
+
+    @Test func slowImageIsGivenUpAtTheTimeout_andTheOldOneStays() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            try nginx.serve(pictureBytes("ada"), at: "/slow/ada.png")
+
+            let begun = ContinuousClock.now
+            let result = try await fetch(nginx.url("/slow/ada.png"), in: workplace, ["--timeout", "1"])
+
+            #expect(result.text("kind") == "timeout")
+            #expect(ContinuousClock.now - begun < .seconds(10))
+            // What came of it was not kept.
+            let verified = try await workplace.run("verify")
+            #expect(verified.status == 0)
+        }
+    }
+
+    @Test func bodyThatBreaksOffIsTruncated_andTheLastGoodImageStays() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            let url = nginx.url("/cut/ada.png")
+            // Small enough to come through at once.
+            let small = SampleImage.identicon(for: "ada", side: 10)
+            try nginx.serve(small, at: "/slow/ada.png")
+            let first = try await fetch(url, in: workplace)
+            try nginx.serve(pictureBytes("ada"), at: "/slow/ada.png")
+
+            let second = try await fetch(url, in: workplace, ["--policy", "reload"])
+
+            #expect(first.text("outcome") == "fetched")
+            #expect(second.text("outcome") == "stored")
+            #expect(second.text("kind") == "truncated")
+            #expect(second.flag("stale") == true)
+            #expect(try await bytes(of: url, in: workplace) == small)
+        }
+    }
+
+    @Test func connectionThatIsDroppedWithoutAnAnswerIsTriedTwice() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+
+            let result = try await fetch(nginx.url("/dropped.png"), in: workplace)
+
+            #expect(result.text("kind") == "unreachable")
+            #expect(try await nginx.requests(2).count == 2)
+        }
+    }
+
+    @Test func headerHasALimit() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            for folder in ["large-header", "huge-header"] {
+                try nginx.serve(pictureBytes("ada"), at: "/\(folder)/ada.png")
+            }
+
+            let large = try await fetch(nginx.url("/large-header/ada.png"), in: workplace)
+            let huge = try await fetch(nginx.url("/huge-header/ada.png"), in: workplace)
+
+            #expect(large.text("outcome") == "fetched")
+            #expect(huge.text("kind") == "unreachable")
+            #expect(huge.text("message")?.contains("larger than 65536 bytes") == true)
+        }
+    }
+
+    /// HTTP/2 has one header compression for all requests of a connection, so that an error in it ends them all.
+    @Test func headerThatIsTooLargeForHTTP2FailsAtOnce() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            for folder in ["large-header", "huge-header"] {
+                try nginx.serve(pictureBytes("ada"), at: "/\(folder)/ada.png")
+            }
+            let trust = ["--ca-file", nginx.certificateFile]
+
+            let begun = ContinuousClock.now
+            let huge = try await fetch(nginx.secureURL("/huge-header/ada.png"), in: workplace, trust)
+            let large = try await fetch(nginx.secureURL("/large-header/ada.png"), in: workplace, trust)
+
+            #expect(huge.text("kind") == "unreachable")
+            #expect(large.text("outcome") == "fetched")
+            #expect(ContinuousClock.now - begun < .seconds(20))
+        }
+    }
+
+    // MARK: Credentials
+
+    @Test func fieldsOfAHostGoToItAlone() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+            try workplace.write("fields.txt", "\(nginx.host) Authorization: Bearer secret\n")
+
+            let run = try await workplace.run(
+                "fetch",
+                nginx.url("/elsewhere.png"),
+                "--allow-private-network",
+                "--header-file",
+                "fields.txt",
+                "--verbose",
+                "--json"
+            )
+
+            #expect(try run.object.text("outcome") == "fetched")
+            let requests = try await nginx.requests(2)
+            #expect(requests.map(\.authorization) == ["Bearer secret", ""])
+            #expect(!run.messages.contains("secret"))
+            let index = try workplace.read("store/index.sqlite")
+            #expect(!String(decoding: index, as: UTF8.self).contains("secret"))
+        }
+    }
+}

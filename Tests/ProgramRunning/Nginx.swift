@@ -1,0 +1,141 @@
+import Foundation
+
+/// nginx as an origin, with a configuration and a folder of its own. What it serves lies in `pictures`.
+///
+/// It listens on a loopback address of its own where the system has more than one, so that its ports are free.
+package struct Nginx: Sendable {
+    /// Where nginx is: `AVATARS_NGINX`, or where systems keep it. Without it, or without `openssl` for its certificate,
+    /// tests are skipped.
+    package static let executable: String? = {
+        let places =
+            [ProcessInfo.processInfo.environment["AVATARS_NGINX"] ?? ""]
+            + ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin", "/opt/homebrew/bin"].map { $0 + "/nginx" }
+        return places.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }()
+
+    package static let isAvailable =
+        executable != nil && FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
+    /// Why tests are skipped.
+    package static let absence = "nginx or openssl is not installed"
+
+    let workplace: Workplace
+    private let site: NginxSite
+    private let program: RunningProgram
+    private let reins: Pipe
+
+    /// Runs `body` with a server.
+    package static func withServer(_ body: (Nginx) async throws -> Void) async throws {
+        let server = try await start()
+        do {
+            try await body(server)
+        } catch {
+            try await server.stop()
+            throw error
+        }
+        try await server.stop()
+    }
+
+    // MARK: What it serves
+
+    /// The URL of `path`.
+    package func url(_ path: String) -> String { "http://\(site.address):\(site.port)\(path)" }
+
+    /// The URL of `path` over TLS, where HTTP/2 is offered.
+    package func secureURL(_ path: String) -> String { "https://\(site.address):\(site.securePort)\(path)" }
+
+    /// The URL of `path` on another port, which is another origin with the same files.
+    package func otherURL(_ path: String) -> String { "http://\(site.address):\(site.otherPort)\(path)" }
+
+    /// Host and port of `url(_:)`.
+    package var host: String { "\(site.address):\(site.port)" }
+
+    /// The certificate to trust.
+    package var certificateFile: String { workplace.path("certificate.pem") }
+
+    /// Puts a file there; one that is there already gets another modification time too.
+    package func serve(_ bytes: [UInt8], at path: String) throws {
+        let file = workplace.path("pictures" + path)
+        let folder = (file as NSString).deletingLastPathComponent
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let isThere = FileManager.default.fileExists(atPath: file)
+        let past = isThere ? try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date : nil
+        try Data(bytes).write(to: URL(filePath: file))
+        // nginx's validators have whole seconds.
+        let date = past.map { $0 + 2 } ?? Date(timeIntervalSinceNow: -86_400)
+        try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file)
+    }
+
+    // MARK: What it was asked
+
+    /// A request as nginx wrote it down.
+    package struct Request: Sendable {
+        package let httpVersion: String
+        package let path: String
+        package let status: Int
+        package let condition: String
+        package let range: String
+        package let authorization: String
+        /// The number of the connection.
+        package let connection: String
+
+        init?(_ line: Substring) {
+            let fields = line.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
+            guard fields.count == 7, let status = Int(fields[2]) else { return nil }
+            (httpVersion, path, condition, range) = (fields[0], fields[1], fields[3], fields[4])
+            (authorization, connection) = (fields[5], fields[6])
+            self.status = status
+        }
+    }
+
+    /// The requests that were answered, once there are `count` of them: nginx writes them down after its answers.
+    package func requests(_ count: Int) async throws -> [Request] {
+        while true {
+            let text = try String(decoding: workplace.read("requests.log"), as: UTF8.self)
+            let requests = text.split(separator: "\n").compactMap(Request.init)
+            if requests.count >= count { return requests }
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
+    // MARK: Starting and stopping
+
+    private static func start() async throws -> Nginx {
+        var attempts = 0
+        while true {
+            attempts += 1
+            let workplace = try Workplace()
+            let site = NginxSite()
+            try site.write(to: workplace)
+            let reins = Pipe()
+            let program = try workplace.start(tool: "/bin/sh", ["-c", script, executable ?? ""], reading: reins)
+            try await program.says("nginx is ")
+            if try program.messages.contains("nginx is up") {
+                return Nginx(workplace: workplace, site: site, program: program, reins: reins)
+            }
+            let run = try await program.end()
+            guard attempts < 3 else { throw UnexpectedOutput(text: run.text, messages: run.messages) }
+        }
+    }
+
+    /// Ends with the shell's standard input, so also with the tests. nginx goes into the background once it listens.
+    private static let script = """
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -config openssl.conf \
+            -keyout key.pem -out certificate.pem 2>openssl.log && "$0" -p "$PWD" -c nginx.conf -e error.log || {
+            echo "nginx is down" >&2
+            exit 1
+        }
+        while ! [ -s nginx.pid ]; do sleep 0.01; done
+        echo "nginx is up" >&2
+        read -r line
+        pid="$(cat nginx.pid)"
+        kill "$pid"
+        while kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
+        """
+
+    private func stop() async throws {
+        try reins.fileHandleForWriting.write(contentsOf: Data("stop\n".utf8))
+        try reins.fileHandleForWriting.close()
+        _ = try await program.end()
+    }
+}

@@ -126,6 +126,8 @@ extension HTTPFields {
         self.init()
         for (name, value) in headers {
             guard let name = HTTPField.Name(name), HTTPField.isValidValue(value) else { continue }
+            // Bytes that are no UTF-8 are lost by now: such a tag could not be sent back as it came.
+            if name == .eTag, value.unicodeScalars.contains("\u{FFFD}") { continue }
             append(HTTPField(name: name, value: value))
         }
     }

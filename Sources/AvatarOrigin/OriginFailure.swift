@@ -60,7 +60,7 @@ enum OriginFailure {
 
     /// What the connection to `proxy`, and not that to the origin, has come to.
     private static func judge(_ error: any Error, of proxy: ProxyServer, _ url: AvatarKey) -> OriginError? {
-        guard !(error is NIOConnectionError) else { return unreachable(proxy, error, url) }
+        if error is NIOConnectionError || isNoConnection(error) { return unreachable(proxy, error, url) }
         switch error as? HTTPClientError {
         case .connectTimeout:
             return unreachable(proxy, error, url)
@@ -73,6 +73,11 @@ enum OriginFailure {
         default:
             return nil
         }
+    }
+
+    private static func isNoConnection(_ error: any Error) -> Bool {
+        guard let error = error as? IOError else { return false }
+        return error.errnoCode == ECONNREFUSED || isWithoutRoute(error)
     }
 
     private static func unreachable(_ proxy: ProxyServer, _ error: any Error, _ url: AvatarKey) -> OriginError {

@@ -327,4 +327,25 @@ struct NginxTests {
             #expect(!String(decoding: index, as: UTF8.self).contains("secret"))
         }
     }
+
+    /// An https origin may send us on to http, but a token that was meant for a connection nobody reads does not go along.
+    @Test(arguments: [false, true])
+    func fieldsAreNotSentInTheClearBecauseARedirectSaysSo(isSecure: Bool) async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+            try workplace.write("fields.txt", "\(nginx.otherHost) Authorization: Bearer secret\n")
+            let url = isSecure ? nginx.secureURL("/elsewhere.png") : nginx.url("/elsewhere.png")
+
+            let result = try await fetch(
+                url,
+                in: workplace,
+                ["--ca-file", nginx.certificateFile, "--header-file", "fields.txt"]
+            )
+
+            #expect(result.text("outcome") == "fetched")
+            let requests = try await nginx.requests(2)
+            #expect(requests.map(\.authorization) == ["", isSecure ? "" : "Bearer secret"])
+        }
+    }
 }

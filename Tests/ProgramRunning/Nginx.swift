@@ -49,7 +49,13 @@ package struct Nginx: Sendable {
     /// Host and port of `url(_:)`.
     package var host: String { "\(site.address):\(site.port)" }
 
-    /// The certificate to trust.
+    /// Host and port of `secureURL(_:)`.
+    package var secureAddress: (host: String, port: Int) { (site.address, site.securePort) }
+
+    /// Host and port of `otherURL(_:)`.
+    package var otherHost: String { "\(site.address):\(site.otherPort)" }
+
+    /// The certificate to trust, for its address and for `pictures.example`.
     package var certificateFile: String { workplace.path("certificate.pem") }
 
     /// Puts a file there; one that is there already gets another modification time too.

@@ -96,7 +96,6 @@ struct NginxSite: Sendable {
             location = /circle/b { return 302 /circle/a; }
             location ~ ^/further/(?<step>x*)$ { return 307 /further/x$step; }
             location /slow/ { limit_rate 1000; }
-            location /silent/ { proxy_pass http://\(address):\(port)/slow/; proxy_buffering on; proxy_buffers 8 64k; }
             location /cut/ {
                 proxy_pass http://\(address):\(port)/slow/;
                 proxy_buffering off;

@@ -65,6 +65,7 @@ struct OriginOptions: ParsableArguments {
         configuration.http.connectionsPerHost = perHost
         configuration.http.allowsPrivateNetworks = allowPrivateNetwork
         configuration.http.additionalTrustRootsFile = try caFile.map(readable)
+        configuration.http.proxies = try ProxySettings(environment: ProcessInfo.processInfo.environment)
         if let userAgent { configuration.http.userAgent = userAgent }
         if let headerFile {
             let fields = try HeaderFile(path: headerFile)

@@ -1,0 +1,119 @@
+import AvatarCore
+import AvatarOrigin
+import AvatarStoreTesting
+import Testing
+
+/// What is judged before anything is sent to a hop.
+struct HostGuardTests {
+    // MARK: Addresses of names
+
+    @Test func nameWithForbiddenAddressesIsRefused_beforeAConnection() async throws {
+        try await withClient({
+            $0.allowsPrivateNetworks = false
+            $0.resolver = .knowing(["inside.example": .addresses("10.0.0.1", "::1")])
+        }) { client, origin in
+            let failure = await failure {
+                _ = try await read(client, "http://inside.example:\(origin.port)/a.png?token=1")
+            }
+
+            #expect(failure?.kind == .forbiddenAddress)
+            #expect(failure?.message.contains("10.0.0.1") == true)
+            #expect(failure?.message.contains("token") == false)
+        }
+    }
+
+    @Test(arguments: ["http://127.0.0.1:80/", "http://[::1]/", "http://[::ffff:10.0.0.1]/", "https://169.254.169.254/"])
+    func forbiddenAddressInTheURLIsRefused_beforeAConnection(url: String) async throws {
+        try await withClient({ $0.allowsPrivateNetworks = false }) { client, _ in
+            #expect(await kind { _ = try await read(client, url) } == .forbiddenAddress)
+        }
+    }
+
+    /// The name has another address when the connection is made than when it was judged.
+    @Test func addressThatChangesMeanwhileIsSeenOnTheConnectedPeer() async throws {
+        try await withClient({
+            $0.allowsPrivateNetworks = false
+            $0.resolver = .knowing(["localhost": .addresses("192.88.98.1")])
+        }) { client, origin in
+            let kind = await kind { _ = try await read(client, "http://localhost:\(origin.port)/a.png") }
+
+            #expect(kind == .forbiddenAddress)
+            #expect(origin.connectionCount == 1)
+            #expect(origin.requestCount == 0)
+        }
+    }
+
+    @Test func nameWithOneAllowedAddressIsAsked() async throws {
+        try await withClient({
+            $0.resolver = .knowing(["localhost": .addresses("224.0.0.1", "127.0.0.1")])
+        }) { client, origin in
+            let answer = try await read(client, "http://localhost:\(origin.port)/a.png")
+            #expect(answer.status == 404)
+        }
+    }
+
+    // MARK: Names without an address
+
+    @Test func nameThatDoesNotExistIsUnreachable() async throws {
+        try await withClient({ $0.resolver = .knowing([:]) }) { client, _ in
+            #expect(await kind { _ = try await read(client, "http://a.example/") } == .unreachable)
+        }
+    }
+
+    @Test(arguments: [(false, FailureKind.offline), (true, .unreachable)])
+    func nameThatNobodyAnswersForIsJudgedByTheNetwork(isResolverAlive: Bool, expected: FailureKind) async throws {
+        try await withClient({
+            $0.resolver = .knowing(["dead.example": .noAnswer], hasRoute: isResolverAlive)
+        }) { client, _ in
+            // Tells that there is no such name, which is an answer.
+            if isResolverAlive { _ = await kind { _ = try await read(client, "http://a.example/") } }
+
+            #expect(await kind { _ = try await read(client, "http://dead.example/") } == expected)
+        }
+    }
+
+    // MARK: Lists of hosts
+
+    private func rules(allowed: [String] = [], denied: [String] = [], ports: [ClosedRange<Int>] = []) -> HostRules {
+        var rules = HostRules()
+        rules.allowed = allowed.compactMap { HostPattern($0) }
+        rules.denied = denied.compactMap { HostPattern($0) }
+        rules.ports = ports
+        return rules
+    }
+
+    @Test func deniedHostIsNotContacted() async throws {
+        try await withClient({ $0.hosts = rules(denied: ["127.0.0.1"]) }) { client, origin in
+            let failure = await failure { _ = try await read(client, origin.url("/a.png")) }
+
+            #expect(failure?.kind == .forbiddenAddress)
+            #expect(failure?.message.contains("is on the list of hosts that are not contacted") == true)
+            #expect(origin.connectionCount == 0)
+        }
+    }
+
+    @Test func onlyAllowedHostsAreContacted_alsoByRedirects() async throws {
+        let other = try await LoopbackOrigin.start(host: "127.0.0.2")
+        try await withClient({ $0.hosts = rules(allowed: ["127.0.0.1"]) }) { client, origin in
+            origin.setResponse(.redirect(to: other.url("/b.png")), for: "/a.png")
+
+            let failure = await failure { _ = try await read(client, origin.url("/a.png")) }
+
+            #expect(failure?.kind == .forbiddenAddress)
+            #expect(failure?.message.contains("is not on the list of hosts that may be contacted") == true)
+            #expect(origin.requestCount == 1)
+            #expect(other.connectionCount == 0)
+        }
+        try await other.stop()
+    }
+
+    @Test func onlyAllowedPortsAreContacted() async throws {
+        try await withClient({ $0.hosts = rules(ports: [80...80, 443...443]) }) { client, origin in
+            let failure = await failure { _ = try await read(client, origin.url("/a.png")) }
+
+            #expect(failure?.kind == .forbiddenAddress)
+            #expect(failure?.message.contains("port") == true)
+            #expect(origin.connectionCount == 0)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import AvatarOrigin
+import AvatarStoreTesting
+import HTTPTypes
+import Testing
+
+/// What a redirect takes along.
+struct RedirectFieldTests {
+    private var fields: HTTPFields {
+        var fields = HTTPFields()
+        fields[.ifNoneMatch] = "\"1\""
+        fields[.range] = "bytes=5-"
+        fields[.ifRange] = "\"1\""
+        fields[.cookie] = "a=1"
+        fields[.authorization] = "Bearer caller"
+        return fields
+    }
+
+    @Test func callersCredentialsStayWithTheFirstOrigin_conditionsGoOn() async throws {
+        let other = try await LoopbackOrigin.start(host: "127.0.0.2")
+        try await withClient { client, origin in
+            origin.setResponse(.redirect(to: "/b.png"), for: "/a.png")
+            origin.setResponse(.redirect(to: other.url("/c.png")), for: "/b.png")
+            other.setResponse(.redirect(to: origin.url("/d.png")), for: "/c.png")
+
+            _ = try await read(client, origin.url("/a.png"), fields)
+
+            let hops = origin.requests + other.requests
+            #expect(origin.requests.map(\.path) == ["/a.png", "/b.png", "/d.png"])
+            #expect(hops.allSatisfy { $0.headers["If-None-Match"] == "\"1\"" && $0.headers["Range"] == "bytes=5-" })
+            #expect(origin.requests.allSatisfy { $0.headers["Authorization"] == "Bearer caller" })
+            #expect(other.requests.map { $0.headers["Authorization"] } == [nil])
+            #expect(other.requests.map { $0.headers["Cookie"] } == [nil])
+            #expect(other.requests.map { $0.headers["If-Range"] } == ["\"1\""])
+        }
+        try await other.stop()
+    }
+
+    @Test func originIsSchemeHostAndPort() async throws {
+        // The same address, another port.
+        let other = try await LoopbackOrigin.start()
+        try await withClient { client, origin in
+            origin.setResponse(.redirect(to: other.url("/c.png")), for: "/a.png")
+
+            _ = try await read(client, origin.url("/a.png"), fields)
+
+            #expect(other.requests.map { $0.headers["Authorization"] } == [nil])
+        }
+        try await other.stop()
+    }
+
+    @Test func cookiesAreNotKept() async throws {
+        try await withClient { client, origin in
+            origin.setResponse(.redirect(to: "/b.png", status: 302), for: "/a.png")
+            var redirect = LoopbackOrigin.Response.redirect(to: "/b.png")
+            redirect.headers["Set-Cookie"] = "id=7; Path=/"
+            origin.setResponse(redirect, for: "/a.png")
+
+            _ = try await read(client, origin.url("/a.png"))
+            _ = try await read(client, origin.url("/b.png"))
+
+            #expect(origin.requests.allSatisfy { $0.headers["Cookie"] == nil && $0.headers["Referer"] == nil })
+        }
+    }
+
+    @Test func smallBodyOfARedirectIsRead_soThatTheConnectionLivesOn() async throws {
+        try await withClient { client, origin in
+            var redirect = LoopbackOrigin.Response.redirect(to: "/b.png")
+            redirect.body = .text(String(repeating: "moved ", count: 100))
+            origin.setResponse(redirect, for: "/a.png")
+
+            for _ in 0..<10 { _ = try await read(client, origin.url("/a.png")) }
+
+            #expect(origin.connectionCount == 1)
+        }
+    }
+
+    @Test func endlessBodyOfARedirectIsNotRead() async throws {
+        try await withClient { client, origin in
+            var redirect = LoopbackOrigin.Response.redirect(to: "/b.png")
+            redirect.body = .generated(byteCount: 1_000_000_000)
+            origin.setResponse(redirect, for: "/a.png")
+            origin.setResponse(LoopbackOrigin.Response(body: .text("here")), for: "/b.png")
+
+            let answer = try await read(client, origin.url("/a.png"))
+            #expect(answer.text == "here")
+            #expect(origin.bytesSent < 100_000_000)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+/// What an origin may do to a stored image by answering badly: nothing.
+struct BrokenOriginTests {
+    private static let face = SampleImage.identicon(for: "ada")
+
+    private static func raw(_ head: String, _ body: String = "") -> LoopbackOrigin.Response {
+        .raw(Array((head.replacing("\n", with: "\r\n") + "\r\n" + body).utf8))
+    }
+
+    /// A small body that would be a gigabyte if somebody undid its coding.
+    private static var bomb: LoopbackOrigin.Response {
+        var response = LoopbackOrigin.Response(body: .generated(byteCount: 1_000_000_000, beginning: [0x1F, 0x8B, 8]))
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers["Content-Type"] = "image/png"
+        return response
+    }
+
+    private static var portal: LoopbackOrigin.Response {
+        var response = LoopbackOrigin.Response(body: .text("<!DOCTYPE html><title>Please log in</title>"))
+        response.headers["Content-Type"] = "text/html"
+        return response
+    }
+
+    static let answers: [(String, LoopbackOrigin.Response, FailureKind)] = [
+        ("header bomb", raw("HTTP/1.1 200 OK\n" + String(repeating: "X-A: b\n", count: 20_000)), .unreachable),
+        ("two lengths", raw("HTTP/1.1 200 OK\nContent-Length: 4\nContent-Length: 5\n", "face"), .unreachable),
+        ("length and chunks", raw("HTTP/1.1 200 OK\nContent-Length: 4\nTransfer-Encoding: chunked\n"), .unreachable),
+        ("no HTTP", raw("220 mail.example ESMTP\n"), .unreachable),
+        ("no answer", .closed, .unreachable),
+        ("silence", .hang, .timeout),
+        ("broken chunks", raw("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n", "zz\r\n"), .truncated),
+        (
+            "dripping body",
+            .image(face).behaving(.drip(byteCount: 1, interval: .milliseconds(50))), .timeout
+        ),
+        ("cut short", .image(face).behaving(.cutShort(after: 500)), .truncated),
+        ("cut short without a length", raw("HTTP/1.1 200 OK\nETag: \"2\"\n", "\u{1}PNG"), .notImage),
+        ("coding nobody asked for", bomb, .notImage),
+        ("captive portal", portal, .notImage),
+        ("redirect to a login page", .redirect(to: "/portal"), .notImage),
+        ("circle", .redirect(to: "/a.png"), .tooManyRedirects),
+        ("redirect to a file", .redirect(to: "file:///etc/passwd"), .unsupportedURL),
+        ("redirect to a multicast address", .redirect(to: "http://224.0.0.1/"), .forbiddenAddress),
+        ("endless body", .image(Array(face.prefix(500))).endless, .tooLarge),
+        ("length beyond the limit", raw("HTTP/1.1 200 OK\nContent-Length: 99999999999\n"), .tooLarge),
+    ]
+
+    @Test(arguments: answers)
+    func badAnswerNeverReplacesTheGoodImage(
+        name: String,
+        answer: LoopbackOrigin.Response,
+        expected: FailureKind
+    ) async throws {
+        try await StoreFixture.withStore({
+            $0.timeout = .seconds(1)
+            $0.clock = ManualClock()
+        }) { fixture in
+            let url = fixture.serve(Self.face, at: "/a.png", etag: "\"1\"", cacheControl: "max-age=0")
+            let stored = try await fixture.store.avatar(for: url)
+            fixture.origin.setResponse(answer, for: "/a.png")
+            fixture.origin.setResponse(Self.portal, for: "/portal")
+            fixture.origin.resetCounts()
+
+            let kept = try await fixture.store.avatar(for: url, options: FetchOptions(policy: .reload))
+
+            #expect(kept.bytes == Self.face)
+            #expect(kept.localFile == stored.localFile)
+            #expect(kept.isStale)
+            #expect(kept.failure == expected)
+            #expect(fixture.origin.bytesSent < 60_000_000)
+            let states = try fixture.store.statistics().states
+            #expect(states["failing"] == 1)
+        }
+    }
+}
+
+extension LoopbackOrigin.Response {
+    /// The same beginning, and a gigabyte after it.
+    fileprivate var endless: Self {
+        var copy = self
+        copy.body = .generated(byteCount: 1_000_000_000, beginning: SampleImage.identicon(for: "ada"))
+        return copy
+    }
+}

@@ -1,0 +1,109 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+/// The program in a network namespace without any interface: no route, no name server.
+@Suite(.enabled(if: NoNetwork.isAvailable, "unshare cannot make a network namespace here"))
+struct OfflineTests {
+    /// A store with some pictures that are due, and one that failed before.
+    private func withStoredPictures(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(.status(404), for: "/gone.png")
+            try workplace.write("people.txt", origin.list(20) + origin.url("/gone.png") + "\n")
+            _ = try await workplace.run("sync", "people.txt", "--allow-private-network")
+            try await body(workplace, origin)
+        }
+    }
+
+    @Test(arguments: [["--all"], ["people.txt", "--all"]])
+    func syncEndsEarly_andHarmsNothing(arguments: [String]) async throws {
+        try await withStoredPictures { workplace, _ in
+            let before = try await workplace.run("list", "--json").text
+
+            let begun = ContinuousClock.now
+            let run = try await NoNetwork.run(["sync", "--allow-private-network", "--json"] + arguments, in: workplace)
+            let took = ContinuousClock.now - begun
+            let after = try await workplace.run("list", "--json").text
+            let verified = try await workplace.run("verify")
+
+            #expect(run.status == 1)
+            #expect(try run.object.failureKinds == ["offline"])
+            #expect(try run.object.number("failed") == 0)
+            #expect(try run.object.number("skipped").map { $0 >= 20 } == true)
+            #expect(after == before)
+            #expect(verified.status == 0)
+            #expect(took < .seconds(20))
+        }
+    }
+
+    @Test func namesThatCannotBeResolvedAreNotBlamed() async throws {
+        let workplace = try Workplace()
+        let list = (1...500).map { "https://host\($0).example/\($0).png\n" }.joined()
+        try workplace.write("people.txt", list)
+
+        let begun = ContinuousClock.now
+        let first = try await NoNetwork.run(["sync", "people.txt", "--json"], in: workplace)
+        let second = try await NoNetwork.run(["sync", "people.txt", "--json"], in: workplace)
+
+        #expect(first.status == 1)
+        #expect(try first.object.failureKinds == ["offline"])
+        #expect(try first.object.number("skipped") == 500)
+        // None is backing off.
+        #expect(try second.object.failureKinds == ["offline"])
+        #expect(ContinuousClock.now - begun < .seconds(20))
+    }
+
+    @Test func storedImageIsGiven() async throws {
+        try await withStoredPictures { workplace, origin in
+            let url = origin.url("/p/7.png")
+            let run = try await NoNetwork.run(
+                ["fetch", url, "--policy", "reload", "--allow-private-network", "--json"],
+                in: workplace
+            )
+
+            #expect(run.status == 0)
+            #expect(try run.object.text("outcome") == "stored")
+            #expect(try run.object.flag("stale") == true)
+            #expect(try run.object.text("kind") == "offline")
+        }
+    }
+
+    @Test func imageThatIsNotStoredIsNotThere() async throws {
+        let workplace = try Workplace()
+
+        let run = try await NoNetwork.run(["fetch", "https://pictures.example/a.png", "--json"], in: workplace)
+
+        #expect(run.status == 1)
+        #expect(try run.object.text("outcome") == "failed")
+        #expect(try run.object.text("kind") == "offline")
+        #expect(try run.object.text("message")?.contains("there is no network") == true)
+    }
+}
+
+/// A network namespace of its own for the program.
+private enum NoNetwork {
+    private static let unshare = "/usr/bin/unshare"
+    /// Only the superuser may do it without a user namespace.
+    private static let options = geteuid() == 0 ? ["--net"] : ["--map-root-user", "--net"]
+
+    static let isAvailable: Bool = {
+        guard FileManager.default.isExecutableFile(atPath: unshare) else { return false }
+        let process = Process()
+        process.executableURL = URL(filePath: unshare)
+        process.arguments = options + ["true"]
+        process.standardError = FileHandle.nullDevice
+        do {
+            try process.run()
+        } catch {
+            return false
+        }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
+    static func run(_ arguments: [String], in workplace: Workplace) async throws -> Run {
+        let program = Program.executable.path(percentEncoded: false)
+        return try await workplace.start(tool: unshare, options + [program] + arguments).end()
+    }
+}

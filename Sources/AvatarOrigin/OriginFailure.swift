@@ -77,7 +77,7 @@ enum OriginFailure {
 
     private static func isNoConnection(_ error: any Error) -> Bool {
         guard let error = error as? IOError else { return false }
-        return error.errnoCode == ECONNREFUSED || isWithoutRoute(error)
+        return error.errnoCode == ECONNREFUSED || ConnectFailure.isWithoutRoute(error.errnoCode)
     }
 
     private static func unreachable(_ proxy: ProxyServer, _ error: any Error, _ url: AvatarKey) -> OriginError {
@@ -101,7 +101,7 @@ enum OriginFailure {
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             (.unreachable, "the TLS handshake failed (\(error))")
         case let error as IOError:
-            judge(error)
+            ConnectFailure(codes: [error.errnoCode]).judge(hasRoute: NetworkRoute.leadsOut)
         case is ChannelError:
             (.unreachable, "the origin closed the connection without an answer")
         default:
@@ -120,29 +120,9 @@ enum OriginFailure {
         }
     }
 
-    /// Of the attempts at a host's addresses, those that got as far as an answer say more than a protocol that this
-    /// machine does not have.
     private static func judge(_ error: NIOConnectionError) -> (FailureKind, String) {
-        let attempts = error.connectionErrors.compactMap { $0.error as? IOError }
-        if let told = attempts.first(where: { !isWithoutRoute($0) }) { return judge(told) }
-        if error.connectionErrors.contains(where: { $0.error is ChannelError }) {
-            return (.timeout, "no connection within the connect timeout")
-        }
-        if let first = attempts.first { return judge(first) }
-        return (.unreachable, "the host name cannot be resolved")
-    }
-
-    private static func judge(_ error: IOError) -> (FailureKind, String) {
-        switch error.errnoCode {
-        case _ where isWithoutRoute(error) && !NetworkRoute.leadsOut(): (.offline, "there is no network")
-        case _ where isWithoutRoute(error): (.unreachable, "there is no route to the host")
-        case ECONNREFUSED: (.unreachable, "the connection was refused")
-        case ECONNRESET, EPIPE: (.unreachable, "the connection was reset")
-        default: (.unreachable, "no connection (\(String(cString: strerror(error.errnoCode))))")
-        }
-    }
-
-    private static func isWithoutRoute(_ error: IOError) -> Bool {
-        [ENETUNREACH, ENETDOWN, EHOSTUNREACH, EHOSTDOWN, EADDRNOTAVAIL].contains(error.errnoCode)
+        let codes = error.connectionErrors.compactMap { ($0.error as? IOError)?.errnoCode }
+        let hasTimedOut = error.connectionErrors.contains { $0.error is ChannelError }
+        return ConnectFailure(codes: codes, hasTimedOut: hasTimedOut).judge(hasRoute: NetworkRoute.leadsOut)
     }
 }

@@ -40,3 +40,36 @@ want_tool() {
     [ "$(uname -s)" = Linux ] || return 0
     command -v "$1" >/dev/null 2>&1 || (install_packages "$1") || echo "Tests that need $1 are skipped." >&2
 }
+
+# want_nginx: an origin for the tests, as AVATARS_NGINX. The package would start a server of its own, now and at each boot,
+# so that where it is missing it is only unpacked. Without it the tests that need it are skipped.
+want_nginx() {
+    local tools="$PWD/.build/tools"
+    AVATARS_NGINX="$(PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v nginx || true)"
+    if [ -z "$AVATARS_NGINX" ] && [ "$(uname -s)" = Linux ] && command -v apt-get >/dev/null 2>&1; then
+        AVATARS_NGINX="$tools/usr/sbin/nginx"
+        [ -x "$AVATARS_NGINX" ] || unpack_packages "$tools" nginx nginx-light
+    fi
+    if [ -n "$AVATARS_NGINX" ] && "$AVATARS_NGINX" -v >/dev/null 2>&1; then
+        export AVATARS_NGINX
+    else
+        echo "Tests that need nginx are skipped." >&2
+    fi
+}
+
+# unpack_packages FOLDER PACKAGE...: puts the files of Debian packages there and installs nothing.
+unpack_packages() {
+    local folder="$1" package
+    shift
+    mkdir -p "$folder"
+    [ "$(id -u)" -ne 0 ] || apt-get update -qq >/dev/null 2>&1 || true
+    for package in "$@"; do
+        # The name of the package that holds a program differs between releases.
+        (cd "$folder" && apt-get download -qq "$package" >/dev/null 2>&1) || true
+    done
+    for package in "$folder"/*.deb; do
+        [ -e "$package" ] || continue
+        dpkg -x "$package" "$folder"
+        rm "$package"
+    done
+}

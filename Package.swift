@@ -210,7 +210,11 @@ let package = Package(
         // The program and the store against nginx, through proxies, and without a network.
         .testTarget(
             name: "NetworkTests",
-            dependencies: ["avatars", "AvatarStore", "AvatarStoreTesting", "ProgramRunning"],
+            dependencies: [
+                "avatars", "AvatarStoreTesting", "ProgramRunning",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
             path: "Tests/Network",
             swiftSettings: swiftSettings
         ),

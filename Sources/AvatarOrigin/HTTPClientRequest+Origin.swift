@@ -3,18 +3,17 @@ import AvatarCore
 import HTTPTypes
 
 extension HTTPClientRequest {
-    /// The request for `url`, the present hop of `hops`.
+    /// The request for the present hop of `hops`.
     ///
     /// Nothing that is meant for one origin is sent to another: the host's fields are asked for anew, and of the
     /// caller's only the conditions go on, as it is the last hop that they are for.
     init(
-        _ url: AvatarKey,
-        of hops: RedirectChain,
+        _ hops: RedirectChain,
         along route: Route,
         _ fields: HTTPFields,
         _ configuration: HTTPOrigin.Configuration
     ) {
-        self.init(url: url.rawValue)
+        self.init(url: hops.url.rawValue)
         headers.add(name: "User-Agent", value: configuration.userAgent)
         headers.add(name: "Accept", value: "image/*")
         // What is stored is the image's own bytes; a coding would have to be undone first.
@@ -22,7 +21,7 @@ extension HTTPClientRequest {
         for field in fields where !hops.hasLeftOrigin || Self.conditions.contains(field.name) {
             headers.replaceOrAdd(name: field.name.rawName, value: field.value)
         }
-        if let hook = configuration.fieldsForHost, !hops.hasLostEncryption, let host = url.host {
+        if let hook = configuration.fieldsForHost, !hops.hasLostEncryption, let host = hops.url.host {
             for field in hook(host.description) { headers.replaceOrAdd(name: field.name, value: field.value) }
         }
         if case .forward(let proxy) = route { forward(through: proxy) }

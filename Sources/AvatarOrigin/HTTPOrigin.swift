@@ -70,7 +70,7 @@ public final class HTTPOrigin: OriginClient {
     private func execute(_ hops: RedirectChain, _ request: OriginRequest) async throws -> HTTPClientResponse {
         let route = Route(to: hops.url, configuration.proxies)
         try await hostGuard.admit(hops.url, along: route)
-        let message = HTTPClientRequest(hops.url, of: hops, along: route, request.fields, configuration)
+        let message = HTTPClientRequest(hops, along: route, request.fields, configuration)
         var attempts = 0
         while true {
             attempts += 1

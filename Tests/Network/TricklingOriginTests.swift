@@ -1,0 +1,61 @@
+import NIOCore
+import NIOPosix
+import Testing
+
+/// An origin whose answer comes byte by byte, so that it is never silent for long, and never done.
+struct TricklingOriginTests {
+    private static let header = "HTTP/1.1 200 OK\r\nX-Filler: " + String(repeating: "a", count: 1_000)
+    private static let chunks =
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + ("GIF89a" + String(repeating: "a", count: 1_000)).map { "1\r\n\($0)\r\n" }.joined()
+
+    @Test(arguments: [header, chunks])
+    func timeoutHoldsForTheWholeAnswer(answer: String) async throws {
+        let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Trickle(answer))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0)
+            .get()
+        let port = try #require(server.localAddress?.port)
+        let workplace = try Workplace()
+
+        let begun = ContinuousClock.now
+        let run = try await workplace.run(
+            "fetch",
+            "http://127.0.0.1:\(port)/a.png",
+            "--allow-private-network",
+            "--timeout",
+            "1",
+            "--json"
+        )
+
+        #expect(try run.object.text("kind") == "timeout")
+        #expect(ContinuousClock.now - begun < .seconds(10))
+        try await server.close()
+    }
+
+    private final class Trickle: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private var rest: ByteBuffer
+
+        init(_ answer: String) {
+            rest = ByteBuffer(string: answer)
+        }
+
+        func channelActive(context: ChannelHandlerContext) {
+            let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            context.eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(20)) { task in
+                let (handler, context) = loopBound.value
+                guard context.channel.isActive, let byte = handler.rest.readSlice(length: 1) else {
+                    return task.cancel()
+                }
+                context.writeAndFlush(handler.wrapOutboundOut(byte), promise: nil)
+            }
+        }
+    }
+}

@@ -119,7 +119,11 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        .target(name: "AvatarContacts", dependencies: ["AvatarCore"], swiftSettings: swiftSettings),
+        .target(
+            name: "AvatarContacts",
+            dependencies: ["AvatarCore", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: swiftSettings
+        ),
         .target(
             name: "AvatarStoreTesting",
             dependencies: [

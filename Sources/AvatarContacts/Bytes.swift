@@ -5,6 +5,10 @@ extension UInt8 {
     static let backslash = UInt8(ascii: "\\")
     static let comma = UInt8(ascii: ",")
     static let colon = UInt8(ascii: ":")
+    static let semicolon = UInt8(ascii: ";")
+    static let equals = UInt8(ascii: "=")
+    static let space = UInt8(ascii: " ")
+    static let tab = UInt8(ascii: "\t")
     static let openingBracket = UInt8(ascii: "[")
     static let closingBracket = UInt8(ascii: "]")
     static let openingBrace = UInt8(ascii: "{")
@@ -12,16 +16,46 @@ extension UInt8 {
 
     /// What JSON allows between its tokens (RFC 8259 section 2).
     var isBlank: Bool {
-        self == UInt8(ascii: " ") || self == .lineFeed || self == .carriageReturn || self == UInt8(ascii: "\t")
+        self == .space || self == .lineFeed || self == .carriageReturn || self == .tab
+    }
+
+    /// A letter of ASCII in upper case; any other byte as it is.
+    var uppercased: UInt8 {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) ? self - 0x20 : self
+    }
+
+    /// What the byte is worth as a hexadecimal digit; `nil` if it is none.
+    var hexadecimalValue: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        default: nil
+        }
     }
 
     /// A control character that no line of text holds: all of them but the tab.
     var isControl: Bool {
-        (self < 0x20 && self != UInt8(ascii: "\t")) || self == 0x7F
+        (self < 0x20 && self != .tab) || self == 0x7F
     }
 
     /// How a message names the byte.
     var spelling: String {
         (0x21..<0x7F).contains(self) ? "`\(Character(Unicode.Scalar(self)))`" : "something else"
+    }
+}
+
+extension Sequence<UInt8> {
+    /// The bytes as text of ASCII in upper case, to be compared with words.
+    var uppercasedWord: String {
+        String(decoding: map(\.uppercased), as: UTF8.self)
+    }
+}
+
+extension BidirectionalCollection<UInt8> {
+    /// What is left without the blanks at both ends.
+    var trimmed: SubSequence {
+        guard let last = lastIndex(where: { !$0.isBlank }) else { return self[endIndex..<endIndex] }
+        return self[...last].drop(while: \.isBlank)
     }
 }

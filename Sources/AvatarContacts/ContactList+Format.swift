@@ -1,5 +1,3 @@
-internal import AvatarCore
-
 extension ContactList {
     /// How a contact list is written. The raw value is the spelling for options and messages.
     public enum Format: String, CaseIterable, Sendable {
@@ -7,7 +5,7 @@ extension ContactList {
         case json
         /// One JSON object a line. Files `.ndjson` and `.jsonl`.
         case ndjson
-        /// vCard, many cards in one file. Files `.vcf`. Not read yet: opening such a list throws.
+        /// vCard 2.1, 3.0 (RFC 2426) and 4.0 (RFC 6350), many cards in one file. Files `.vcf`.
         case vcard
         /// One URL a line; blank lines and lines that begin with `#` are skipped. Files `.txt`.
         case text
@@ -19,7 +17,7 @@ extension ContactList {
             switch fileName[dot...].dropFirst().lowercased() {
             case "json": self = .json
             case "ndjson", "jsonl": self = .ndjson
-            case "vcf": self = .vcard
+            case "vcf", "vcard": self = .vcard
             case "txt": self = .text
             default: return nil
             }
@@ -33,17 +31,14 @@ extension ContactList.Format {
         "give --format with one of \(allCases.map(\.rawValue).joined(separator: ", "))"
     }
 
-    /// Refuses a format that has a name but no reader.
-    func requireReader(for name: String) throws(AvatarStoreError) {
-        if self == .vcard { throw VCardSplitter.notReadYet(name) }
-    }
-
-    func splitter(of cursor: ListCursor) -> any RecordSplitter {
+    /// What cuts the list in `source` into its records. `includesLogos` if the logos of cards count as images.
+    func splitter(of source: ListSource, includesLogos: Bool) -> any RecordSplitter {
         switch self {
-        case .json: JSONSplitter(cursor: cursor)
-        case .ndjson: NDJSONSplitter(cursor: cursor)
-        case .vcard: VCardSplitter(name: cursor.name)
-        case .text: TextSplitter(cursor: cursor)
+        case .json: JSONSplitter(cursor: ListCursor(source: source))
+        case .ndjson: NDJSONSplitter(cursor: ListCursor(source: source))
+        case .vcard:
+            VCardSplitter(cursor: ListCursor(source: source, intake: VCardIntake()), includesLogos: includesLogos)
+        case .text: TextSplitter(cursor: ListCursor(source: source))
         }
     }
 }

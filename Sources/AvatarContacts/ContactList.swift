@@ -2,9 +2,10 @@ public import AvatarCore
 
 /// A contact list, read as a stream of people.
 ///
-/// The list is read 64 KiB at a time: memory use does not depend on its length. Each iteration starts from the
-/// beginning, so a caller can first `validate()` the whole list and then act on its records. A record that cannot be
-/// read is a value of the stream and the records after it follow; what makes the list as a whole unreadable is thrown.
+/// The list is read 64 KiB at a time: memory use depends on its largest record, which has a limit (1 MiB of JSON,
+/// 64 KiB of a line of text, 32 MiB of a vCard), and not on its length. Each iteration starts from the beginning, so a
+/// caller can first `validate()` the whole list and then act on its records. A record that cannot be read is a value of
+/// the stream and the records after it follow; what makes the list as a whole unreadable is thrown.
 ///
 /// Reading blocks the calling thread for as long as the file system takes.
 public struct ContactList: AsyncSequence, Sendable {
@@ -13,6 +14,8 @@ public struct ContactList: AsyncSequence, Sendable {
 
     /// How the list is written.
     public let format: Format
+    /// Whether the logos of vCards count as images too, behind the photos. Off by default: a logo is nobody's face.
+    public var includesLogos = false
     private let source: ListSource
 
     /// A list that is held in memory; messages call it `name`.
@@ -27,14 +30,13 @@ public struct ContactList: AsyncSequence, Sendable {
     /// - Parameters:
     ///   - path: The file, as messages name it.
     ///   - format: How the list is written; `nil` to tell from the name's extension.
-    /// - Throws: `unreadableList` if there is no such file, it is a directory or may not be read, its extension is
-    ///   unknown and `format` is `nil`, or the format is not read yet.
+    /// - Throws: `unreadableList` if there is no such file, it is a directory or may not be read, or its extension is
+    ///   unknown and `format` is `nil`.
     public static func open(file path: String, format: Format? = nil) throws(AvatarStoreError) -> ContactList {
         let file = try ListFile.open(path)
         guard let format = format ?? Format(path: path) else {
             throw .unreadableList(path, "the file name does not tell the format; \(Format.choices)")
         }
-        try format.requireReader(for: path)
         return ContactList(source: ListSource(name: path, file: try file.rereadable(name: path)), format: format)
     }
 
@@ -46,13 +48,12 @@ public struct ContactList: AsyncSequence, Sendable {
     ///   - descriptor: An open file descriptor: 0 for standard input.
     ///   - name: What messages call the list.
     ///   - format: How the list is written.
-    /// - Throws: `unreadableList` if reading or the copy fails, or the format is not read yet.
+    /// - Throws: `unreadableList` if reading or the copy fails.
     public static func open(
         descriptor: Int32,
         name: String = "standard input",
         format: Format
     ) throws(AvatarStoreError) -> ContactList {
-        try format.requireReader(for: name)
         let file = try ListFile.spooled(from: descriptor, name: name)
         return ContactList(source: ListSource(name: name, file: file), format: format)
     }
@@ -64,10 +65,11 @@ public struct ContactList: AsyncSequence, Sendable {
 
     /// Reads the list once from beginning to end, without looking into its records.
     ///
-    /// - Returns: The number of records, those that cannot be read included; 0 for an empty array or text list.
-    /// - Throws: `unreadableList` if the list as a whole cannot be read: it is not UTF-8, not what its format says,
-    ///   of the wrong shape, cut short, or goes on after its end. The message names the list, the line and what was
-    ///   expected.
+    /// - Returns: The number of records, those that cannot be read included; 0 for an empty array or an empty list of
+    ///   another format than JSON.
+    /// - Throws: `unreadableList` if the list as a whole cannot be read: it is not UTF-8 (vCards may be in other
+    ///   charsets), not what its format says, of the wrong shape, cut short, or goes on after its end. The message
+    ///   names the list, the line and what was expected.
     public func validate() throws(AvatarStoreError) -> Int {
         var splitter = makeSplitter()
         var count = 0
@@ -83,7 +85,7 @@ public struct ContactList: AsyncSequence, Sendable {
     }
 
     private func makeSplitter() -> any RecordSplitter {
-        format.splitter(of: ListCursor(source: source))
+        format.splitter(of: source, includesLogos: includesLogos)
     }
 
     /// The records of a list in their order.

@@ -6,13 +6,12 @@ struct ContactObject: Decodable {
     let contact: Contact
 
     private enum Field: String, CodingKey {
-        case id, name, avatarURL, avatar, photo, picture, image
+        case id, name, emails, email, avatarURL, avatar, photo, picture, image
         case avatarURLInSnakeCase = "avatar_url"
     }
 
     /// Where lists keep the image's URL; the first that is there and not null counts.
     private static let imageFields: [Field] = [.avatarURL, .avatarURLInSnakeCase, .avatar, .photo, .picture, .image]
-    private static let maximumIDBytes = 1024
     private static let maximumIDDigits = 38
 
     init(from decoder: any Decoder) throws {
@@ -25,7 +24,8 @@ struct ContactObject: Decodable {
         contact = Contact(
             id: try Self.id(in: fields),
             name: try Self.text(.name, in: fields),
-            avatarURL: try Self.avatarURL(in: fields)
+            avatarURL: try Self.avatarURL(in: fields),
+            emails: try Self.emails(in: fields)
         )
     }
 
@@ -37,12 +37,7 @@ struct ContactObject: Decodable {
         case nil: throw RecordFault(reason: "`id` is missing")
         case let other?: throw RecordFault(reason: "`id`: a string or a number was expected, found \(other.kind)")
         }
-        guard !id.isEmpty else { throw RecordFault(reason: "`id` is empty") }
-        guard id.utf8.count <= maximumIDBytes else {
-            throw RecordFault(reason: "`id` is longer than \(maximumIDBytes) bytes")
-        }
-        guard !id.utf8.contains(0) else { throw RecordFault(reason: "`id` contains a NUL character") }
-        return id
+        return try ContactID.checked(id, called: "`id`")
     }
 
     /// The number in decimal digits. `Decimal` rounds what has more than 38 of them, and two people must not become one.
@@ -62,6 +57,13 @@ struct ContactObject: Decodable {
         return nil
     }
 
+    private static func emails(in fields: KeyedDecodingContainer<Field>) throws -> [String] {
+        try [Field.emails, .email]
+            .flatMap { try fields.decodeIfPresent(EmailAddresses.self, forKey: $0)?.addresses ?? [] }
+            .map(\.trimmed)
+            .uniqueTexts
+    }
+
     /// The string in `field`; `nil` if the field is missing or null.
     private static func text(_ field: Field, in fields: KeyedDecodingContainer<Field>) throws -> String? {
         switch try fields.decodeIfPresent(JSONValue.self, forKey: field) {
@@ -71,9 +73,4 @@ struct ContactObject: Decodable {
             throw RecordFault(reason: "`\(field.rawValue)`: a string was expected, found \(other.kind)")
         }
     }
-}
-
-/// Why a record that is JSON describes no contact.
-struct RecordFault: Error {
-    let reason: String
 }

@@ -35,7 +35,7 @@ struct LineReader {
             guard held.lastVisible != nil else { continue }
             return Line(
                 number: number,
-                bytes: held.bytes.withoutBlanksAround,
+                bytes: held.bytes.trimmed,
                 isTooLong: held.isTooLong,
                 lastVisible: held.lastVisible,
                 isEnded: isEnded
@@ -47,12 +47,5 @@ struct LineReader {
     /// The error that the list cannot be read because of `problem` in `line`.
     func fault(_ problem: String, line: Int) -> AvatarStoreError {
         cursor.fault(problem, line: line)
-    }
-}
-
-extension [UInt8] {
-    fileprivate var withoutBlanksAround: ArraySlice<UInt8> {
-        guard let last = lastIndex(where: { !$0.isBlank }) else { return [] }
-        return self[...last].drop(while: \.isBlank)
     }
 }

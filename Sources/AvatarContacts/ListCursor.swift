@@ -1,23 +1,23 @@
 internal import AvatarCore
 
-/// A place in the text of a list, which is read a chunk at a time and proved to be UTF-8 before anyone sees it.
+/// A place in the text of a list, which is read a chunk at a time and looked at by `intake` before anyone sees it.
 struct ListCursor {
     static let chunkBytes = 65_536
 
     /// The line of the next byte, counted from 1; a line ends after its line feed.
     private(set) var line = 1
     private let source: ListSource
+    private var intake: any ListIntake
     /// Where in the source the next chunk begins.
     private var offset = 0
     private var chunk: [UInt8] = []
     /// The next byte's place in the chunk.
     private var index = 0
-    /// The beginning of a character that the chunk's end cut in two.
-    private var cutCharacter: [UInt8] = []
 
     /// The beginning of the list in `source`.
-    init(source: ListSource) {
+    init(source: ListSource, intake: any ListIntake = UTF8Intake()) {
         self.source = source
+        self.intake = intake
     }
 
     /// What messages call the list.
@@ -69,35 +69,19 @@ struct ListCursor {
         while index == chunk.count {
             let bytes = try source.bytes(at: offset, count: Self.chunkBytes)
             guard !bytes.isEmpty else {
-                guard cutCharacter.isEmpty else {
+                guard !intake.holdsPartOfCharacter else {
                     throw fault("the list is cut short: it ends in the middle of a character")
                 }
                 return false
             }
-            chunk = cutCharacter + bytes
-            index = 0
-            if offset == 0 { try passEncodingMark() }
             offset += bytes.count
-            let whole = chunk.count - UTF8Check.cutCharacterCount(atEndOf: chunk)
-            cutCharacter = Array(chunk[whole...])
-            chunk.removeSubrange(whole...)
-            try requireUTF8()
+            do {
+                chunk = try intake.text(of: bytes)
+                index = 0
+            } catch {
+                throw fault(error.problem, line: line + error.lineFeedsBefore)
+            }
         }
         return true
-    }
-
-    /// Skips the mark of UTF-8, and refuses what begins as UTF-16 or UTF-32 does.
-    private mutating func passEncodingMark() throws(AvatarStoreError) {
-        let isWide =
-            chunk.starts(with: [0xFF, 0xFE]) || chunk.starts(with: [0xFE, 0xFF]) || chunk.prefix(2).contains(0)
-        guard !isWide else {
-            throw fault("the list is UTF-16 or UTF-32, or no text at all; UTF-8 was expected")
-        }
-        if chunk.starts(with: [0xEF, 0xBB, 0xBF]) { chunk.removeFirst(3) }
-    }
-
-    private func requireUTF8() throws(AvatarStoreError) {
-        guard let linesBefore = UTF8Check.lineFeedsBeforeFault(in: chunk) else { return }
-        throw fault("there are bytes that are not UTF-8; UTF-8 text was expected", line: line + linesBefore)
     }
 }

@@ -6,6 +6,8 @@ enum RawRecord {
     case json(ArraySlice<UInt8>, line: Int)
     /// A line of a list of URLs.
     case url(String)
+    /// A vCard.
+    case card(RawCard)
     /// A record that could not even be cut out whole.
     case unreadable(line: Int, reason: String)
 

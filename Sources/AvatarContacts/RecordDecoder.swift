@@ -11,6 +11,7 @@ struct RecordDecoder {
         case .json(let json, let line): self.record(from: json, line: line)
         // Such a list names no people: each URL stands for one.
         case .url(let url): .contact(Contact(id: url, avatarURL: url))
+        case .card(let card): CardDecoder(card).record
         case .unreadable(let line, let reason): .unreadable(line: line, reason: reason)
         }
     }

@@ -26,7 +26,7 @@ struct ListOpeningTests {
 
     @Test(arguments: [
         ("people.json", ContactList.Format.json), ("/a.b/people.JSON", .json), ("people.ndjson", .ndjson),
-        ("people.jsonl", .ndjson), ("people.vcf", .vcard), ("people.old.txt", .text), ("people", nil),
+        ("people.jsonl", .ndjson), ("people.vcf", .vcard), ("people.VCARD", .vcard), ("people.old.txt", .text), ("people", nil),
         ("a.json/people", nil),
         ("people.csv", nil), ("people.", nil), ("", nil),
     ])
@@ -70,17 +70,6 @@ struct ListOpeningTests {
             #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0]))
 
             #expect(Self.message(opening: path) == "\(path): the list cannot be opened: Permission denied.")
-        }
-    }
-
-    @Test func vCardListsAreRefusedForNow() async throws {
-        try await withTemporaryDirectory { directory in
-            let path = directory.appending(path: "people.vcf").path
-            try Data("BEGIN:VCARD\r\nEND:VCARD\r\n".utf8).write(to: URL(filePath: path))
-
-            #expect(Self.message(opening: path)?.hasPrefix("\(path): vCard lists are not read yet") == true)
-            #expect(throws: AvatarStoreError.self) { try ContactList.open(descriptor: -1, format: .vcard) }
-            #expect(try ContactList(bytes: [], format: .vcard).fault()?.contains("not read yet") == true)
         }
     }
 

@@ -1,5 +1,8 @@
 /// Proves that chunks of bytes are UTF-8 (RFC 3629).
 enum UTF8Check {
+    /// What some programs put in front of UTF-8 text.
+    static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
     /// How many bytes at the end of `bytes` begin a character that needs more bytes than there are.
     static func cutCharacterCount(atEndOf bytes: [UInt8]) -> Int {
         for (index, byte) in bytes.suffix(3).reversed().enumerated() where byte & 0b1100_0000 != 0b1000_0000 {

@@ -1,0 +1,109 @@
+internal import AvatarCore
+
+/// Reads the photos of a card.
+///
+/// What a value is shows in the value: base64 has no colon, so that whatever begins like a URI is one, whether `VALUE`
+/// and `ENCODING` say so, say nothing, or say the contrary.
+struct CardImages {
+    /// The images, photos before logos, and the preferred ones first.
+    private(set) var images: [ContactImage] = []
+    private let text: CardText
+    private var photoCount = 0
+
+    /// Reads the photos of `card`, whose values `text` decodes.
+    init(of card: RawCard, text: CardText) {
+        self.text = text
+        for property in card.properties(.photo) + card.properties(.logo) {
+            if let image = image(of: property) { images.append(image) }
+        }
+    }
+
+    /// The image that `property` names; `nil` if its value is empty: many programs write `PHOTO:` for no photo.
+    private mutating func image(of property: CardProperty) -> ContactImage? {
+        let parameters = property.head.parameters
+        switch Self.scheme(of: property.value) {
+        case "DATA":
+            let uri = address(in: property)
+            return photo(in: property) { () throws(DecodingFault) in try DataURI.bytes(of: uri) }
+        case nil where parameters.encoding == .base64:
+            return photo(in: property) { () throws(DecodingFault) in try Base64.bytes(of: property.value) }
+        case nil where !parameters.isURI && parameters.encoding == .plain:
+            return undeclaredImage(in: property)
+        default:
+            return image(at: address(in: property), in: property)
+        }
+    }
+
+    private mutating func photo(
+        in property: CardProperty,
+        decoded: () throws(DecodingFault) -> [UInt8]
+    ) -> ContactImage? {
+        let line = property.line
+        do {
+            let bytes = try decoded()
+            guard !bytes.isEmpty else { return nil }
+            photoCount += 1
+            return .photo(ContactPhoto(number: photoCount, bytes: bytes, line: line))
+        } catch {
+            photoCount += 1
+            let reason = property.fault(error.problem).reason
+            return .unreadable(UnreadableContactImage(number: photoCount, line: line, reason: reason))
+        }
+    }
+
+    /// The image in a value that does not say what it is: base64 if an image comes out, else an address.
+    private mutating func undeclaredImage(in property: CardProperty) -> ContactImage? {
+        var bytes: [UInt8] = []
+        do {
+            bytes = try Base64.bytes(of: property.value)
+        } catch {
+            // That it is no base64 is the answer.
+        }
+        guard !bytes.isEmpty, ImageInspector.couldBeImage(prefix: bytes.prefix(4096)) else {
+            return image(at: address(in: property), in: property)
+        }
+        return photo(in: property) { () throws(DecodingFault) in bytes }
+    }
+
+    private func image(at address: [UInt8], in property: CardProperty) -> ContactImage? {
+        guard !address.isEmpty else { return nil }
+        do throws(RecordFault) {
+            guard address.count <= CardText.maximumBytes else { throw property.fault("is longer than 64 KiB") }
+            return .url(try text.text(of: address, in: property))
+        } catch {
+            return .unreadable(UnreadableContactImage(number: nil, line: property.line, reason: error.reason))
+        }
+    }
+
+    // MARK: Addresses
+
+    /// The value of `property` as a URI: no blanks at its ends nor where it is folded, and no backslashes. A backslash
+    /// is no part of a URI, but programs put one before each comma and colon.
+    private func address(in property: CardProperty) -> [UInt8] {
+        let bytes = text.plainBytes(of: property, keepingBlanks: false).trimmed
+        guard bytes.contains(.backslash) else { return Array(bytes) }
+        var address: [UInt8] = []
+        address.reserveCapacity(bytes.count)
+        var rest = bytes
+        while let byte = rest.popFirst() {
+            let isEscape = byte == .backslash && rest.first.map(Self.escapable.contains) ?? false
+            address.append(isEscape ? rest.removeFirst() : byte)
+        }
+        return address
+    }
+
+    private static let escapable: [UInt8] = [.backslash, .comma, .colon, .semicolon]
+
+    /// The scheme that `value` begins with, in upper case; `nil` if it begins with none. One letter is no scheme but a
+    /// drive.
+    private static func scheme(of value: [UInt8]) -> String? {
+        let beginning = value.prefix(256).filter { !$0.isBlank && $0 != .backslash }
+        guard let colon = beginning.firstIndex(of: .colon), colon > 1 else { return nil }
+        let scheme = beginning[..<colon].uppercasedWord
+        let isScheme = scheme.utf8.allSatisfy { byte in
+            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) || (0x30...0x39).contains(byte)
+                || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+        }
+        return isScheme ? scheme : nil
+    }
+}

@@ -1,0 +1,122 @@
+/// Makes text of the values of a card.
+struct CardText {
+    /// The most bytes of a value that is text.
+    static let maximumBytes = 65_536
+
+    let version: CardVersion
+
+    /// The text of `property`, without blanks around it.
+    func text(of property: CardProperty) throws(RecordFault) -> String {
+        unescaped(try escapedText(of: property)[...]).trimmed
+    }
+
+    /// The parts of a structured value such as a name, without blanks around them.
+    func components(of property: CardProperty) throws(RecordFault) -> [String] {
+        try escapedText(of: property).split(unescaped: ";").map { unescaped($0).trimmed }
+    }
+
+    /// The value of `property` in one line, as bytes in its charset. Base64 stays as it is.
+    ///
+    /// - Parameter keepingBlanks: whether the blanks stay at which a line of 2.1 is folded.
+    func plainBytes(of property: CardProperty, keepingBlanks: Bool = true) -> [UInt8] {
+        let isQuoted = property.head.parameters.encoding == .quotedPrintable
+        let lines = isQuoted ? QuotedPrintable.joiningSoftBreaks(of: property.value) : property.value
+        let line = unfolded(lines, keepingBlanks: keepingBlanks)
+        return isQuoted ? QuotedPrintable.bytes(of: line) : line
+    }
+
+    /// The text that `bytes` of `property` are in its charset.
+    func text(of bytes: [UInt8], in property: CardProperty) throws(RecordFault) -> String {
+        guard let name = property.head.parameters.charset else { return try undeclaredText(bytes, of: property) }
+        guard let charset = Charset(name) else {
+            throw property.fault("is in the charset `\(name.prefix(40))`, which is not known")
+        }
+        guard let text = charset.text(of: bytes) else { throw property.fault("is not in its charset") }
+        return text
+    }
+
+    // MARK: From the line to text
+
+    /// The text of `property`, with the escapes of its version still in it.
+    private func escapedText(of property: CardProperty) throws(RecordFault) -> String {
+        guard property.value.count <= Self.maximumBytes else { throw property.fault("is longer than 64 KiB") }
+        var bytes = plainBytes(of: property)
+        if property.head.parameters.encoding == .base64 {
+            do {
+                bytes = try Base64.bytes(of: bytes)
+            } catch {
+                throw property.fault(error.problem)
+            }
+        }
+        return try text(of: bytes, in: property)
+    }
+
+    /// `lines` as one line. In 2.1 a line is folded where there are blanks, which stay; since 3.0 it is folded anywhere,
+    /// and one blank is added.
+    private func unfolded(_ lines: [UInt8], keepingBlanks: Bool) -> [UInt8] {
+        guard lines.contains(.lineFeed) else { return lines }
+        var line: [UInt8] = []
+        line.reserveCapacity(lines.count)
+        var isAfterFold = false
+        for byte in lines {
+            if byte == .lineFeed {
+                isAfterFold = true
+            } else if isAfterFold, byte == .space || byte == .tab {
+                if version == .v2, keepingBlanks { line.append(byte) }
+                isAfterFold = version == .v2
+            } else {
+                line.append(byte)
+                isAfterFold = false
+            }
+        }
+        return line
+    }
+
+    /// The text of a value that does not name its charset: UTF-8, and before 4.0 that of the system it was written on.
+    private func undeclaredText(_ bytes: [UInt8], of property: CardProperty) throws(RecordFault) -> String {
+        let text = Charset.utf8.text(of: bytes) ?? (version == .v4 ? nil : Charset.windows1252.text(of: bytes))
+        guard let text else { throw property.fault("is not UTF-8") }
+        return text
+    }
+
+    // MARK: Escapes
+
+    /// `text` with its escapes resolved: 2.1 knows `\;` alone.
+    private func unescaped(_ text: Substring) -> String {
+        guard text.utf8.contains(.backslash) else { return String(text) }
+        var result = ""
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            guard scalar == "\\", let escaped = rest.first, let plain = plain(escaped) else {
+                result.unicodeScalars.append(scalar)
+                continue
+            }
+            rest = rest.dropFirst()
+            result.unicodeScalars.append(plain)
+        }
+        return result
+    }
+
+    /// What a backslash and `scalar` stand for; `nil` if both stand for themselves.
+    private func plain(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
+        switch scalar {
+        case ";": scalar
+        case "\\", ",", ":": version == .v2 ? nil : scalar
+        case "n", "N": version == .v2 ? nil : "\n"
+        default: nil
+        }
+    }
+}
+
+extension String {
+    /// The parts between each `separator` that no backslash stands in front of.
+    fileprivate func split(unescaped separator: Unicode.Scalar) -> [Substring] {
+        var isEscaped = false
+        return unicodeScalars.split(omittingEmptySubsequences: false) { scalar in
+            let separates = scalar == separator && !isEscaped
+            isEscaped = scalar == "\\" && !isEscaped
+            return separates
+        }
+        .map { Substring($0) }
+    }
+}

@@ -45,10 +45,12 @@ extension UInt8 {
     }
 }
 
-extension Sequence<UInt8> {
-    /// The bytes as text of ASCII in upper case, to be compared with words.
-    var uppercasedWord: String {
-        String(decoding: map(\.uppercased), as: UTF8.self)
+extension Collection<UInt8> {
+    /// Whether the bytes are `word`, which is in upper case, in letters of any case.
+    func spells(_ word: StaticString) -> Bool {
+        word.withUTF8Buffer { word in
+            count == word.count && zip(self, word).allSatisfy { $0.uppercased == $1 }
+        }
     }
 }
 

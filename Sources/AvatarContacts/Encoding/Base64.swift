@@ -2,50 +2,59 @@
 enum Base64 {
     /// Whether `byte` can stand in base64, padding included.
     static func uses(_ byte: UInt8) -> Bool {
-        byte == .equals || value(of: byte) != nil
+        let meaning = meanings[Int(byte)]
+        return meaning < 64 || meaning == padding
     }
 
     /// The bytes that `text` stands for. Blanks in it are skipped.
-    static func bytes(of text: some Collection<UInt8>) throws(DecodingFault) -> [UInt8] {
+    static func bytes(of text: ArraySlice<UInt8>) throws(DecodingFault) -> [UInt8] {
+        let meanings = meanings
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count / 4 * 3 + 3)
         var group: UInt32 = 0
         var digits = 0
-        var padding = 0
-        for byte in text where !byte.isBlank {
-            guard byte != .equals else {
-                padding += 1
+        var isPadded = false
+        for byte in text {
+            let meaning = meanings[Int(byte)]
+            guard meaning < 64 else {
+                guard meaning != foreign else {
+                    throw DecodingFault(problem: "is not base64: there is \(byte.spelling) in it")
+                }
+                if meaning == padding { isPadded = true }
                 continue
             }
-            guard let value = value(of: byte) else {
-                throw DecodingFault(problem: "is not base64: there is \(byte.spelling) in it")
-            }
-            guard padding == 0 else { throw DecodingFault(problem: "is not base64: it goes on after its end") }
-            group = group << 6 | UInt32(value)
+            guard !isPadded else { throw DecodingFault(problem: "is not base64: it goes on after its end") }
+            group = group << 6 | UInt32(meaning)
             digits += 1
             guard digits == 4 else { continue }
-            for shift in [16, 8, 0] { bytes.append(UInt8(truncatingIfNeeded: group >> UInt32(shift))) }
-            (group, digits) = (0, 0)
+            bytes.append(UInt8(truncatingIfNeeded: group >> 16))
+            bytes.append(UInt8(truncatingIfNeeded: group >> 8))
+            bytes.append(UInt8(truncatingIfNeeded: group))
+            digits = 0
         }
         switch digits {
         case 0: break
         case 2: bytes.append(UInt8(truncatingIfNeeded: group >> 4))
-        case 3: for shift in [10, 2] { bytes.append(UInt8(truncatingIfNeeded: group >> UInt32(shift))) }
+        case 3:
+            bytes.append(UInt8(truncatingIfNeeded: group >> 10))
+            bytes.append(UInt8(truncatingIfNeeded: group >> 2))
         default: throw DecodingFault(problem: "is base64 that is cut short")
         }
         return bytes
     }
 
-    private static func value(of byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - UInt8(ascii: "A")
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - UInt8(ascii: "a") + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0") + 52
-        case UInt8(ascii: "+"): 62
-        case UInt8(ascii: "/"): 63
-        default: nil
-        }
-    }
+    /// What each byte means: six bits, or one of the three below.
+    private static let meanings: [UInt8] = {
+        var meanings = [UInt8](repeating: foreign, count: 256)
+        let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
+        for (value, digit) in digits.enumerated() { meanings[Int(digit)] = UInt8(value) }
+        meanings[Int(UInt8.equals)] = padding
+        for byte in UInt8.min...UInt8.max where byte.isBlank { meanings[Int(byte)] = blank }
+        return meanings
+    }()
+    private static let padding: UInt8 = 64
+    private static let blank: UInt8 = 65
+    private static let foreign: UInt8 = 66
 }
 
 /// Why bytes that stand in a list as text cannot be had.

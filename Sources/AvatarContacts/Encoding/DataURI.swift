@@ -1,23 +1,23 @@
 /// Reads what a `data:` URI holds (RFC 2397).
 enum DataURI {
     /// The bytes in `uri`, which begins with `data:`; none if it holds none.
-    static func bytes(of uri: some BidirectionalCollection<UInt8>) throws(DecodingFault) -> [UInt8] {
+    static func bytes(of uri: [UInt8]) throws(DecodingFault) -> [UInt8] {
         guard let comma = uri.firstIndex(of: .comma) else {
             throw DecodingFault(problem: "is a data: URI without data")
         }
-        let data = try decodingPercent(uri[uri.index(after: comma)...])
+        let data = try decodingPercent(uri[(comma + 1)...])
         // The word comes last; a blank around it is a mistake that is often made.
         guard let mark = uri[..<comma].lastIndex(of: .semicolon),
-            uri[uri.index(after: mark)..<comma].trimmed.uppercasedWord == "BASE64"
+            uri[(mark + 1)..<comma].trimmed.spells("BASE64")
         else { return data }
-        return try Base64.bytes(of: data)
+        return try Base64.bytes(of: data[...])
     }
 
-    private static func decodingPercent(_ text: some Collection<UInt8>) throws(DecodingFault) -> [UInt8] {
+    private static func decodingPercent(_ text: ArraySlice<UInt8>) throws(DecodingFault) -> [UInt8] {
         guard text.contains(UInt8(ascii: "%")) else { return Array(text) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
-        var rest = text[...]
+        var rest = text
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {
                 bytes.append(byte)

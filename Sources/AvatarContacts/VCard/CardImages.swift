@@ -22,11 +22,11 @@ struct CardImages {
     private mutating func image(of property: CardProperty) -> ContactImage? {
         let parameters = property.head.parameters
         switch Self.scheme(of: property.value) {
-        case "DATA":
+        case let scheme? where scheme.spells("DATA"):
             let uri = address(in: property)
             return photo(in: property) { () throws(DecodingFault) in try DataURI.bytes(of: uri) }
         case nil where parameters.encoding == .base64:
-            return photo(in: property) { () throws(DecodingFault) in try Base64.bytes(of: property.value) }
+            return photo(in: property) { () throws(DecodingFault) in try Base64.bytes(of: property.value[...]) }
         case nil where !parameters.isURI && parameters.encoding == .plain:
             return undeclaredImage(in: property)
         default:
@@ -55,7 +55,7 @@ struct CardImages {
     private mutating func undeclaredImage(in property: CardProperty) -> ContactImage? {
         var bytes: [UInt8] = []
         do {
-            bytes = try Base64.bytes(of: property.value)
+            bytes = try Base64.bytes(of: property.value[...])
         } catch {
             // That it is no base64 is the answer.
         }
@@ -94,16 +94,16 @@ struct CardImages {
 
     private static let escapable: [UInt8] = [.backslash, .comma, .colon, .semicolon]
 
-    /// The scheme that `value` begins with, in upper case; `nil` if it begins with none. One letter is no scheme but a
-    /// drive.
-    private static func scheme(of value: [UInt8]) -> String? {
+    /// The scheme that `value` begins with; `nil` if it begins with none. One letter is no scheme but a drive.
+    private static func scheme(of value: [UInt8]) -> ArraySlice<UInt8>? {
         let beginning = value.prefix(256).filter { !$0.isBlank && $0 != .backslash }
         guard let colon = beginning.firstIndex(of: .colon), colon > 1 else { return nil }
-        let scheme = beginning[..<colon].uppercasedWord
-        let isScheme = scheme.utf8.allSatisfy { byte in
-            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) || (0x30...0x39).contains(byte)
-                || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+        let isScheme = beginning[..<colon].map(\.uppercased).allSatisfy { byte in
+            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) || schemeMarks.contains(byte)
         }
-        return isScheme ? scheme : nil
+        return isScheme ? beginning[..<colon] : nil
     }
+
+    /// What else a scheme consists of (RFC 3986 section 3.1).
+    private static let schemeMarks = Array("0123456789+-.".utf8)
 }

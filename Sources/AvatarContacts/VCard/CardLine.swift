@@ -29,7 +29,7 @@ struct CardLine {
 
     /// Whether the line is base64 and nothing else, as no property is: a property has a colon.
     var isBase64: Bool {
-        !bytes.isEmpty && bytes.allSatisfy { Base64.uses($0) || $0 == .space || $0 == .tab }
+        !bytes.isEmpty && bytes.allSatisfy { Base64.uses($0) || $0.isBlank }
     }
 
     /// Whether nothing is in the line that anybody could miss. Programs of old end a file with control-Z.
@@ -40,7 +40,6 @@ struct CardLine {
     /// Whether the line is `word:VCARD`, in letters of any case and with blanks behind each word.
     private func isBoundary(_ word: StaticString) -> Bool {
         guard bytes.count < 64, let colon = bytes.firstIndex(of: .colon) else { return false }
-        return bytes[..<colon].trimmed.uppercasedWord == "\(word)"
-            && bytes[(colon + 1)...].trimmed.uppercasedWord == "VCARD"
+        return bytes[..<colon].trimmed.spells(word) && bytes[(colon + 1)...].trimmed.spells("VCARD")
     }
 }

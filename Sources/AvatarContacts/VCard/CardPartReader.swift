@@ -63,7 +63,7 @@ struct CardPartReader {
         scanner.finish()
         guard !scanner.isTooLong else { return .endlessHead(line: first.number) }
         guard let beginning = scanner.value else { return .noise(line: first.number) }
-        let head = PropertyHead(scanner.head[...])
+        let head = PropertyHead(scanner.head)
         let isWanted = head.kind.map(wanted.contains) ?? false
         var value = HeldBytes(limit: isWanted ? limit : 0)
         value.append(beginning)

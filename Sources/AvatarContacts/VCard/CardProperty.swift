@@ -19,7 +19,7 @@ struct CardProperty {
         guard head.kind == .agent else { return nil }
         let value = value.trimmed
         if value.isEmpty { return .mayFollow }
-        return value.count < 64 && value.uppercasedWord == "BEGIN:VCARD" ? .begins : nil
+        return value.spells("BEGIN:VCARD") ? .begins : nil
     }
 
     /// The fault that the property has `problem`.

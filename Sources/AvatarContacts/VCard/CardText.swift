@@ -43,7 +43,7 @@ struct CardText {
         var bytes = plainBytes(of: property)
         if property.head.parameters.encoding == .base64 {
             do {
-                bytes = try Base64.bytes(of: bytes)
+                bytes = try Base64.bytes(of: bytes[...])
             } catch {
                 throw property.fault(error.problem)
             }

@@ -4,7 +4,7 @@ struct HeadScanner {
     static let maximumBytes = 65_536
 
     /// What was taken of the name and parameters; all of it once the value has begun.
-    private(set) var head: [UInt8] = []
+    private(set) var head: ArraySlice<UInt8> = []
     /// The beginning of the value: the rest of the line that was taken last; `nil` as long as no colon was met.
     private(set) var value: ArraySlice<UInt8>?
     private var isInQuotes = false
@@ -21,7 +21,9 @@ struct HeadScanner {
             if byte == .quote { isInQuotes.toggle() }
             return byte == .colon && !isInQuotes
         }
-        head += line[..<(colon ?? line.endIndex)].prefix(Self.maximumBytes + 1)
+        let part = line[..<(colon ?? line.endIndex)].prefix(Self.maximumBytes + 1)
+        // Nearly all heads are one line, of which no copy is needed.
+        if head.isEmpty { head = part } else { head += part }
         value = colon.map { line[($0 + 1)...] }
     }
 
@@ -29,6 +31,6 @@ struct HeadScanner {
     mutating func finish() {
         guard value == nil, let colon = head.firstIndex(of: .colon) else { return }
         value = head[(colon + 1)...]
-        head.removeSubrange(colon...)
+        head = head[..<colon]
     }
 }

@@ -29,7 +29,9 @@ struct PropertyHead {
         // Groups tie properties together (`item1.PHOTO`), in 2.1 also several; none of them changes what this one is.
         if let dot = name.lastIndex(of: UInt8(ascii: ".")) { name = name[(dot + 1)...] }
         name = name.trimmed
-        kind = name.count > Self.maximumNameBytes ? nil : Kind(rawValue: name.uppercasedWord)
+        kind =
+            name.count > Self.maximumNameBytes
+            ? nil : Kind(rawValue: String(decoding: name.map(\.uppercased), as: UTF8.self))
         parameters = nameEnd == text.endIndex ? PropertyParameters() : PropertyParameters(text[(nameEnd + 1)...])
     }
 }

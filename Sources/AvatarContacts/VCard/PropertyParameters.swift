@@ -31,59 +31,58 @@ struct PropertyParameters {
     private static let lastRank = 100
 
     private mutating func read(_ parameter: ArraySlice<UInt8>) {
-        guard let equals = parameter.firstIndex(of: .equals) else { return readWord(parameter.trimmed.uppercasedWord) }
-        let name = parameter[..<equals].trimmed.uppercasedWord
-        let text = parameter[(equals + 1)...]
-        // Old Macs write `BASE64=`.
-        guard !text.trimmed.isEmpty else { return readWord(name) }
-        switch name {
-        case "ENCODING", "VALUE": for value in Self.values(of: text) { readWord(value.uppercased()) }
-        case "TYPE": for value in Self.values(of: text) where value.uppercased() == "PREF" { isPreferred = true }
-        case "PREF": rank = Self.values(of: text).first.flatMap { Int($0) }.flatMap { 1...100 ~= $0 ? $0 : nil }
-        case "CHARSET": charset = Self.values(of: text).first
-        default: break
+        guard let equals = parameter.firstIndex(of: .equals) else { return readWord(parameter.trimmed) }
+        let name = parameter[..<equals].trimmed
+        let text = parameter[(equals + 1)...].trimmed
+        if text.isEmpty {
+            // Old Macs write `BASE64=`.
+            readWord(name)
+        } else if name.spells("ENCODING") || name.spells("VALUE") || name.spells("TYPE") {
+            for word in text.split(whereSeparator: { $0 == .comma || $0 == .quote }) { readWord(word.trimmed) }
+        } else if name.spells("PREF") {
+            rank = Int(Self.value(of: text)).flatMap { 1...Self.lastRank ~= $0 ? $0 : nil }
+        } else if name.spells("CHARSET") {
+            charset = Self.value(of: text)
         }
     }
 
     /// Takes a word that says by itself what it is, as 2.1 allows: `PHOTO;BASE64;JPEG`.
-    private mutating func readWord(_ word: String) {
-        switch word {
-        case "QUOTED-PRINTABLE", "Q": encoding = .quotedPrintable
-        case "BASE64", "B": encoding = .base64
-        case "URI", "URL": isURI = true
-        case "PREF": isPreferred = true
-        default: break
+    private mutating func readWord(_ word: ArraySlice<UInt8>) {
+        if word.spells("QUOTED-PRINTABLE") || word.spells("Q") {
+            encoding = .quotedPrintable
+        } else if word.spells("BASE64") || word.spells("B") {
+            encoding = .base64
+        } else if word.spells("URI") || word.spells("URL") {
+            isURI = true
+        } else if word.spells("PREF") {
+            isPreferred = true
         }
     }
 
-    /// The values in `text`, which has commas between them, without quotes and in plain characters.
-    private static func values(of text: ArraySlice<UInt8>) -> [String] {
-        text.split(outsideQuotes: .comma).flatMap { value in
-            let value = value.trimmed
-            guard value.first == .quote else { return [plain(value)] }
-            // Quotes may hold a list as well: TYPE="home,pref".
-            let inner = value.dropFirst().prefix { $0 != .quote }
-            return inner.split(separator: .comma).map { plain($0.trimmed) }
-        }
-    }
-
-    /// `text` with the escapes of RFC 6868 resolved.
-    private static func plain(_ text: ArraySlice<UInt8>) -> String {
-        guard text.contains(UInt8(ascii: "^")) else { return String(decoding: text, as: UTF8.self) }
-        var bytes: [UInt8] = []
+    /// The value that `text` is, without quotes and with the escapes of RFC 6868 resolved.
+    private static func value(of text: ArraySlice<UInt8>) -> String {
+        let text = text.first == .quote ? text.dropFirst().prefix { $0 != .quote } : text
+        guard text.contains(caret) else { return String(decoding: text, as: UTF8.self) }
+        var value: [UInt8] = []
         var rest = text
         while let byte = rest.popFirst() {
-            let escaped: UInt8? =
-                switch (byte, rest.first) {
-                case (UInt8(ascii: "^"), UInt8(ascii: "^")): UInt8(ascii: "^")
-                case (UInt8(ascii: "^"), UInt8(ascii: "n")): .lineFeed
-                case (UInt8(ascii: "^"), UInt8(ascii: "'")): .quote
-                default: nil
-                }
+            let escaped = byte == caret ? rest.first.flatMap(Self.escaped) : nil
             if escaped != nil { rest = rest.dropFirst() }
-            bytes.append(escaped ?? byte)
+            value.append(escaped ?? byte)
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return String(decoding: value, as: UTF8.self)
+    }
+
+    private static let caret = UInt8(ascii: "^")
+
+    /// What a caret and `byte` stand for; `nil` if both stand for themselves.
+    private static func escaped(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case caret: caret
+        case UInt8(ascii: "n"): .lineFeed
+        case UInt8(ascii: "'"): .quote
+        default: nil
+        }
     }
 }
 

@@ -182,7 +182,12 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        .testTarget(name: "AvatarContactsTests", dependencies: ["AvatarContacts"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "AvatarContactsTests",
+            dependencies: ["AvatarContacts"],
+            resources: [.copy("Samples")],
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "AvatarStoreTests",
             dependencies: [

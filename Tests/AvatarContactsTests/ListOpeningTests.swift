@@ -26,7 +26,8 @@ struct ListOpeningTests {
 
     @Test(arguments: [
         ("people.json", ContactList.Format.json), ("/a.b/people.JSON", .json), ("people.ndjson", .ndjson),
-        ("people.jsonl", .ndjson), ("people.vcf", .vcard), ("people.VCARD", .vcard), ("people.old.txt", .text), ("people", nil),
+        ("people.jsonl", .ndjson), ("people.vcf", .vcard), ("people.VCARD", .vcard), ("people.old.txt", .text),
+        ("people", nil),
         ("a.json/people", nil),
         ("people.csv", nil), ("people.", nil), ("", nil),
     ])

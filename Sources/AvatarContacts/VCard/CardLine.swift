@@ -6,6 +6,8 @@ struct CardLine {
     let bytes: [UInt8]
     /// Whether the line is longer than what is kept of a line.
     let isTooLong: Bool
+    /// Whether a line end ends the line, and not the end of the list.
+    let isEnded: Bool
 
     /// The beginning or the end of a card.
     enum Boundary {
@@ -16,7 +18,7 @@ struct CardLine {
     var boundary: Boundary? {
         // Most lines are told apart by their first byte.
         switch bytes.first?.uppercased {
-        case UInt8(ascii: "B") where isBoundary("BEGIN"): .begin
+        case UInt8(ascii: "B") where isBoundary("BEGIN") || isCutBeginning: .begin
         case UInt8(ascii: "E") where isBoundary("END"): .end
         default: nil
         }
@@ -41,5 +43,10 @@ struct CardLine {
     private func isBoundary(_ word: StaticString) -> Bool {
         guard bytes.count < 64, let colon = bytes.firstIndex(of: .colon) else { return false }
         return bytes[..<colon].trimmed.spells(word) && bytes[(colon + 1)...].trimmed.spells("VCARD")
+    }
+
+    /// Whether the list ends within the first line of a card.
+    private var isCutBeginning: Bool {
+        !isEnded && bytes.count < 11 && "BEGIN:VCARD".utf8.starts(with: bytes.map(\.uppercased))
     }
 }

@@ -43,18 +43,17 @@ struct CardLineReader {
         if emptyLines > 0 {
             emptyLines -= 1
             count += 1
-            return CardLine(number: count, bytes: [], isTooLong: false)
+            return CardLine(number: count, bytes: [], isTooLong: false, isEnded: true)
         }
         guard try cursor.peek() != nil else { return nil }
         count += 1
         var held = HeldBytes(limit: limit)
-        if try cursor.pass(keeping: &held, until: { byte, _ in byte == .lineFeed || byte == .carriageReturn }) {
-            try passLineEnd()
-        }
+        let isEnded = try cursor.pass(keeping: &held) { byte, _ in byte == .lineFeed || byte == .carriageReturn }
+        if isEnded { try passLineEnd() }
         // Files that were joined have the mark of UTF-8 in their midst.
         let isMarked = held.bytes.starts(with: UTF8Check.mark)
         let bytes = isMarked ? Array(held.bytes.dropFirst(UTF8Check.mark.count)) : held.bytes
-        return CardLine(number: count, bytes: bytes, isTooLong: held.isTooLong)
+        return CardLine(number: count, bytes: bytes, isTooLong: held.isTooLong, isEnded: isEnded)
     }
 
     private mutating func passLineEnd() throws(AvatarStoreError) {

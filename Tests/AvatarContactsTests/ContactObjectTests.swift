@@ -78,4 +78,18 @@ struct ContactObjectTests {
         #expect(try await Self.record(object) == .contact(ada))
         #expect(try await Self.record(#"{"id":1,"name":null}"#) == .person("1"))
     }
+
+    @Test(arguments: [
+        (#""email":"a@b.example""#, ["a@b.example"]),
+        (#""emails":["a@b.example"," c@d.example ","a@b.example",""]"#, ["a@b.example", "c@d.example"]),
+        (#""email":"c@d.example","emails":["a@b.example"]"#, ["a@b.example", "c@d.example"]),
+        (
+            #""emails":[{"type":"work","value":"a@b.example"},{"email":"c@d.example"},{"address":"e"}]"#,
+            ["a@b.example", "c@d.example", "e"]
+        ),
+        (#""emails":null,"email":7"#, []), (#""emails":[7,null,[],{},{"value":7}],"email":{}"#, []),
+    ])
+    func emailsAreReadWhereTheyAreSome(fields: String, emails: [String]) async throws {
+        #expect(try await Self.record("{\"id\":1,\(fields)}") == .contact(Contact(id: "1", emails: emails)))
+    }
 }

@@ -73,7 +73,8 @@ struct VCardFoldingTests {
         ["PHOTO;BASE64=:", "\tR0lG", "\tODdh", "UID:1"],
         ["PHOTO;ENCODING=b:R0", " lGO", "  Ddh", "UID:1"],
         ["PHOTO;ENCODING=B;TYPE=GIF:R0lGODdh", " ", "UID:1"],
-        ["item1.PHOTO;GIF;BASE64:R0lG ODdh", "UID:1"],
+        ["item1.PHOTO;GIF;BASE64:R0lG ODdh", "UID:1"], ["PHOTO;GIF;BASE64:R0lG", "ODdh", "UI", " D:1"],
+        ["PHOTO;GIF;BASE64:", "R0lG", "ODdh", "  ", "UID:1"],
     ])
     func base64EndsWithAnEmptyLineOrTheNextProperty(lines: [String]) async throws {
         let card = ["BEGIN:VCARD", "VERSION:2.1"] + lines + ["END:VCARD"]

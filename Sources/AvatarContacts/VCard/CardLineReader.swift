@@ -8,7 +8,8 @@ struct CardLineReader {
     private var count = 0
     /// How many empty lines come next: carriage returns that were read already.
     private var emptyLines = 0
-    private var waiting: CardLine?
+    /// Lines that were read already, the next one first.
+    private var waiting: [CardLine] = []
 
     /// Reads what lies behind `cursor` and keeps up to `limit` bytes of each line.
     init(cursor: ListCursor, limit: Int) {
@@ -16,22 +17,23 @@ struct CardLineReader {
         self.limit = limit
     }
 
-    /// The next line, which stays the next one; `nil` after the last one.
-    mutating func peek() throws(AvatarStoreError) -> CardLine? {
-        if waiting == nil { waiting = try read() }
-        return waiting
+    /// The next line, or the one `distance` lines after it; all of them stay. `nil` if the list ends before.
+    mutating func peek(_ distance: Int = 0) throws(AvatarStoreError) -> CardLine? {
+        while waiting.count <= distance {
+            guard let line = try read() else { return nil }
+            waiting.append(line)
+        }
+        return waiting[distance]
     }
 
     /// The next line; `nil` after the last one.
     mutating func next() throws(AvatarStoreError) -> CardLine? {
-        guard let line = waiting else { return try read() }
-        waiting = nil
-        return line
+        waiting.isEmpty ? try read() : waiting.removeFirst()
     }
 
     /// Makes `line`, the latest one, the next one again.
     mutating func putBack(_ line: CardLine) {
-        waiting = line
+        waiting.insert(line, at: 0)
     }
 
     /// The error that the list cannot be read because of `problem` in `line`, or in the line that was read last.

@@ -16,7 +16,7 @@ enum CardPart {
 /// - A line that begins with a blank goes on with the line before it.
 /// - A line of quoted-printable text that ends in `=` goes on in the next line, whatever that begins with.
 /// - Base64 goes on in lines that are base64 and nothing else, up to an empty line: some programs that write 2.1 do not
-///   indent it.
+///   indent it. Where the line after such a line is folded, it is the name of a property, though.
 ///
 /// Only `END:VCARD` and `BEGIN:VCARD` end a property in any case: one broken value must not swallow the cards behind it.
 struct CardPartReader {
@@ -67,13 +67,36 @@ struct CardPartReader {
         let isWanted = head.kind.map(wanted.contains) ?? false
         var value = HeldBytes(limit: isWanted ? limit : 0)
         value.append(beginning)
-        var isBroken = QuotedPrintable.endsInSoftBreak(beginning)
-        while let line = try takeLine(if: { $0.continues(head.parameters.encoding, afterSoftBreak: isBroken) }) {
+        var latest = beginning
+        while let line = try takeLine(continuing: head.parameters.encoding, after: latest) {
             value.append([.lineFeed])
             value.append(line.bytes[...])
-            isBroken = QuotedPrintable.endsInSoftBreak(line.bytes)
+            latest = line.bytes[...]
         }
         return .property(CardProperty(line: first.number, head: head, value: value.bytes))
+    }
+
+    /// The next line if it goes on with a value that is written in `encoding` and whose latest line is `latest`.
+    private mutating func takeLine(
+        continuing encoding: PropertyParameters.Encoding,
+        after latest: ArraySlice<UInt8>
+    ) throws(AvatarStoreError) -> CardLine? {
+        guard let line = try lines.peek(), line.boundary == nil else { return nil }
+        let belongs =
+            switch encoding {
+            case _ where line.isFolded: true
+            case .plain: false
+            case .quotedPrintable: QuotedPrintable.endsInSoftBreak(latest)
+            case .base64: try isUnfoldedBase64(line)
+            }
+        return belongs ? try takeLine() : nil
+    }
+
+    /// Whether the next line, `line`, is base64 and not the name of the next property, folded before its colon.
+    private mutating func isUnfoldedBase64(_ line: CardLine) throws(AvatarStoreError) -> Bool {
+        guard line.isBase64 else { return false }
+        guard let following = try lines.peek(1) else { return true }
+        return !following.isFolded || following.isBlank
     }
 
     private mutating func takeLine(
@@ -82,18 +105,5 @@ struct CardPartReader {
         guard let line = try lines.peek(), belongs(line) else { return nil }
         bytesRead += line.bytes.count + (line.isTooLong ? limit : 1)
         return try lines.next()
-    }
-}
-
-extension CardLine {
-    /// Whether the line goes on with a value that is written in `encoding`.
-    fileprivate func continues(_ encoding: PropertyParameters.Encoding, afterSoftBreak isBroken: Bool) -> Bool {
-        guard boundary == nil else { return false }
-        return switch encoding {
-        case _ where isFolded: true
-        case .plain: false
-        case .quotedPrintable: isBroken
-        case .base64: isBase64
-        }
     }
 }

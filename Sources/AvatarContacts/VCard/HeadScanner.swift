@@ -29,7 +29,7 @@ struct HeadScanner {
 
     /// Says that no line follows. If a quote was opened and never closed, it is a character like any other.
     mutating func finish() {
-        guard value == nil, let colon = head.firstIndex(of: .colon) else { return }
+        guard isOpen, let colon = head.firstIndex(of: .colon) else { return }
         value = head[(colon + 1)...]
         head = head[..<colon]
     }

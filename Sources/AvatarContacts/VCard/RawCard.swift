@@ -1,12 +1,5 @@
 /// A card as it was cut out of a list, its values not decoded.
 struct RawCard {
-    /// The most bytes of one card: a photo of 20 MiB in base64 fits.
-    static let maximumBytes = 33_554_432
-    /// The most properties of one card, those of cards inside it counted.
-    static let maximumProperties = 100_000
-    /// The most photos of one card.
-    static let maximumPhotos = 100
-
     /// The line in which the card begins.
     let line: Int
     private(set) var properties: [CardProperty] = []
@@ -15,21 +8,24 @@ struct RawCard {
     /// Why the card is not kept.
     private(set) var fault: String?
 
+    private let limits: CardLimits
+
     /// A card that begins in `line`.
-    init(line: Int) {
+    init(line: Int, limits: CardLimits) {
         self.line = line
+        self.limits = limits
     }
 
     /// Adds a property, unless the card is beyond its limits; `isOwn` if it is not one of a card inside this one.
     mutating func add(_ property: CardProperty, isOwn: Bool) {
         propertyCount += 1
-        if propertyCount > Self.maximumProperties {
-            refuse("the card has more than \(Self.maximumProperties) properties (line \(property.line))")
+        if propertyCount > limits.properties {
+            refuse("the card has more than \(limits.properties) properties (line \(property.line))")
         }
         guard isOwn, fault == nil, let kind = property.head.kind, kind != .agent else { return }
         if kind == .photo || kind == .logo { photoCount += 1 }
-        if photoCount > Self.maximumPhotos {
-            refuse("the card has more than \(Self.maximumPhotos) photos (line \(property.line))")
+        if photoCount > limits.photos {
+            refuse("the card has more than \(limits.photos) photos (line \(property.line))")
         } else if !property.value.isEmpty {
             properties.append(property)
         }

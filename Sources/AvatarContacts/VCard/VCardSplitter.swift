@@ -6,15 +6,17 @@ internal import AvatarCore
 /// unreadable; a list that ends within a card is cut short.
 struct VCardSplitter: RecordSplitter {
     private var parts: CardPartReader
+    private let limits: CardLimits
     private var hasCard = false
 
     /// Cuts what lies behind `cursor`. `includesLogos` if the logos of cards matter too.
-    init(cursor: ListCursor, includesLogos: Bool) {
+    init(cursor: ListCursor, includesLogos: Bool, limits: CardLimits = CardLimits()) {
         var wanted: Set<PropertyHead.Kind> = [
             .version, .uid, .formattedName, .name, .nickname, .organization, .email, .telephone, .photo, .agent,
         ]
         if includesLogos { wanted.insert(.logo) }
-        parts = CardPartReader(cursor: cursor, wanted: wanted, limit: RawCard.maximumBytes)
+        parts = CardPartReader(cursor: cursor, wanted: wanted, limit: limits.bytes)
+        self.limits = limits
     }
 
     mutating func next() throws(AvatarStoreError) -> RawRecord? {
@@ -45,13 +47,13 @@ struct VCardSplitter: RecordSplitter {
 
     /// Reads the card that began in `line`, up to its end.
     private mutating func card(from line: Int) throws(AvatarStoreError) -> RawRecord {
-        var card = RawCard(line: line)
+        var card = RawCard(line: line, limits: limits)
         let start = parts.bytesRead
         // How many cards are open: this one and those inside it.
         var depth = 1
         var isBeforeInnerCard = false
         while let part = try parts.next() {
-            if parts.bytesRead - start > RawCard.maximumBytes { card.refuse(Self.tooLarge(part)) }
+            if parts.bytesRead - start > limits.bytes { card.refuse(tooLarge(part)) }
             switch part {
             case .begin(let inner) where !isBeforeInnerCard:
                 parts.putBack(inner)
@@ -75,8 +77,8 @@ struct VCardSplitter: RecordSplitter {
         throw parts.fault("the list is cut short: END:VCARD was expected for the card that begins in line \(line)")
     }
 
-    private static func tooLarge(_ part: CardPart) -> String {
-        "the card is larger than 32 MiB (in line \(part.line))"
+    private func tooLarge(_ part: CardPart) -> String {
+        "the card is larger than \(limits.bytes >> 20) MiB (line \(part.line))"
     }
 }
 

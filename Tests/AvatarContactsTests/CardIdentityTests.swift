@@ -1,0 +1,67 @@
+import AvatarContacts
+import AvatarCore
+import Testing
+
+struct CardIdentityTests {
+    private static let ada = [
+        "FN:Ada Lovelace", "N:Lovelace;Ada;;;", "ORG:AE", "TEL:+44 20 555-0100", "TEL:2", "EMAIL:ada@example.com",
+    ]
+
+    private static func id(_ lines: [String], version: String = "3.0") async throws -> String {
+        let card = ["BEGIN:VCARD", "VERSION:\(version)"] + lines + ["END:VCARD"]
+        return try await ContactList.of(card.joined(separator: "\r\n"), as: .vcard).person().id
+    }
+
+    // The id must be the same in every later version of the program: contacts are told by it.
+    @Test func idOfACardWithoutUIDNeverChanges() async throws {
+        #expect(try await Self.id(Self.ada) == "card-879bb35159f3390704a219b6e76f3bbf")
+    }
+
+    @Test(arguments: [
+        ada + ["PHOTO:https://example.com/a", "REV:20240101T000000Z", "NOTE:new", "PRODID:x", "UID:"],
+        ada.reversed(),
+        ["FN:Ada\r\n  Lovelace", "item1.N:Lovelace;Ada", "ORG:AE;", "TEL;TYPE=CELL:+44(20)5550100", "TEL:tel:2"]
+            + ["EMAIL;TYPE=pref:Ada@Example.COM", "EMAIL:ada@example.com", "NICKNAME:"],
+        ["FN;ENCODING=QUOTED-PRINTABLE:=41da Lovelace"] + ada.dropFirst(),
+    ])
+    func idDoesNotDependOnPhotoOrderOrSpelling(lines: [String]) async throws {
+        #expect(try await Self.id(lines) == Self.id(Self.ada))
+    }
+
+    @Test func idIsTheSameInAllVersions() async throws {
+        let id = try await Self.id(Self.ada)
+
+        #expect(try await Self.id(Self.ada, version: "2.1") == id)
+        #expect(try await Self.id(Self.ada, version: "4.0") == id)
+    }
+
+    @Test(arguments: whatTellsApart)
+    func whatTellsPeopleApartIsInTheID(lines: [String]) async throws {
+        let others = Self.whatTellsApart.filter { $0 != lines }
+
+        let id = try await Self.id(lines)
+
+        for other in others { #expect(try await Self.id(other) != id, "\(other)") }
+    }
+
+    private static let whatTellsApart = [
+        ["FN:Ada Lovelace", "N:Lovelace;Ada;;;"], ["FN:Ada Lovelace", "TEL:1"], ["FN:Ada Lovelace", "TEL:2"],
+        ["FN:Ada Lovelace"], ["N:Ada Lovelace"], ["NICKNAME:Ada Lovelace"], ["ORG:Ada Lovelace"], ["FN:ada lovelace"],
+        ["FN:Ada Lovelace", "EMAIL:a@example.com"], ["FN:Ada Lovelace", "EMAIL:b@example.com"],
+        ["FN:Ada Lovelace", "EMAIL:a@example.com", "EMAIL:b@example.com"], ["EMAIL:a@example.com"],
+        ["PHOTO:https://example.com/a"], ["PHOTO:https://example.com/b"], ["PHOTO;ENCODING=b:QQ=="],
+    ]
+
+    @Test(arguments: [[], ["NOTE:nobody"], ["FN:", "PHOTO:"], ["PHOTO;ENCODING=b:!"]])
+    func cardThatNamesNobodyIsUnreadable(lines: [String]) async throws {
+        let card = ["BEGIN:VCARD"] + lines + ["END:VCARD"]
+
+        #expect(
+            try await ContactList.of(card.joined(separator: "\n"), as: .vcard).record()
+                == .unreadable(
+                    line: 1,
+                    reason: "the card has no `UID`, and no name, address, number or photo to tell it by"
+                )
+        )
+    }
+}

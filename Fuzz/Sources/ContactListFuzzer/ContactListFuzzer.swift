@@ -1,0 +1,80 @@
+import AvatarContacts
+import AvatarCore
+import Dispatch
+
+/// Takes libFuzzer's inputs; its main loop comes with the sanitizer.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
+    ContactListFuzzer.check(Array(UnsafeBufferPointer(start: bytes, count: count)))
+    return 0
+}
+
+/// Feeds inputs to the readers of contact lists. The first byte of an input chooses the format.
+///
+/// Reading must not trap, and what is read must make sense: counting a list and reading it must agree.
+enum ContactListFuzzer {
+    static func check(_ input: [UInt8]) {
+        guard let first = input.first else { return }
+        let format: ContactList.Format =
+            switch first {
+            case UInt8(ascii: "j"): .json
+            case UInt8(ascii: "n"): .ndjson
+            case UInt8(ascii: "t"): .text
+            default: .vcard
+            }
+        var list = ContactList(bytes: Array(input.dropFirst()), format: format)
+        list.includesLogos = first == UInt8(ascii: "l")
+        let done = DispatchSemaphore(value: 0)
+        Task.detached { [list] in
+            await compare(list)
+            done.signal()
+        }
+        done.wait()
+    }
+
+    private static func compare(_ list: ContactList) async {
+        var count: Int?
+        do throws(AvatarStoreError) {
+            count = try list.validate()
+        } catch {
+            precondition(error.code == .unreadableList, "another error than that of a list")
+        }
+        var records = 0
+        var lastLine = 0
+        do {
+            for try await record in list {
+                records += 1
+                switch record {
+                case .contact(let contact):
+                    check(contact)
+                case .unreadable(let line, let reason):
+                    precondition(line >= max(lastLine, 1), "lines go back")
+                    precondition(!reason.isEmpty, "a fault without a reason")
+                    lastLine = line
+                }
+            }
+            precondition(records == count, "counting and reading disagree")
+        } catch {
+            precondition(count == nil, "counting and reading disagree")
+        }
+    }
+
+    private static func check(_ contact: Contact) {
+        precondition((1...65_536).contains(contact.id.utf8.count), "an impossible id")
+        var number = 0
+        for image in contact.images {
+            switch image {
+            case .url(let url):
+                precondition(!url.isEmpty, "an empty address")
+            case .photo(let photo):
+                number += 1
+                precondition(photo.number == number && !photo.bytes.isEmpty && photo.line > 0, "an impossible photo")
+            case .unreadable(let image):
+                if let photo = image.number {
+                    number += 1
+                    precondition(photo == number, "an impossible photo")
+                }
+            }
+        }
+    }
+}

@@ -1,4 +1,7 @@
 /// The parameters of a property, as far as they matter for what its value is.
+///
+/// Text in other parameters may have the escapes of RFC 6868, which exist so that a quote, a colon and a semicolon in
+/// quotes are what they look like. The ones that matter are words, and have none.
 struct PropertyParameters {
     /// How the value's bytes are written.
     enum Encoding {
@@ -20,7 +23,12 @@ struct PropertyParameters {
 
     /// Reads `text`, the parameters with semicolons between them.
     init(_ text: ArraySlice<UInt8>) {
-        for parameter in text.split(outsideQuotes: .semicolon) { read(parameter) }
+        var isInQuotes = false
+        let parameters = text.split { byte in
+            if byte == .quote { isInQuotes.toggle() }
+            return byte == .semicolon && !isInQuotes
+        }
+        for parameter in parameters { read(parameter) }
     }
 
     /// The order of preference among properties of one kind: the lower comes first.
@@ -59,40 +67,9 @@ struct PropertyParameters {
         }
     }
 
-    /// The value that `text` is, without quotes and with the escapes of RFC 6868 resolved.
+    /// The one value that `text` is, without quotes.
     private static func value(of text: ArraySlice<UInt8>) -> String {
-        let text = text.first == .quote ? text.dropFirst().prefix { $0 != .quote } : text
-        guard text.contains(caret) else { return String(decoding: text, as: UTF8.self) }
-        var value: [UInt8] = []
-        var rest = text
-        while let byte = rest.popFirst() {
-            let escaped = byte == caret ? rest.first.flatMap(Self.escaped) : nil
-            if escaped != nil { rest = rest.dropFirst() }
-            value.append(escaped ?? byte)
-        }
-        return String(decoding: value, as: UTF8.self)
-    }
-
-    private static let caret = UInt8(ascii: "^")
-
-    /// What a caret and `byte` stand for; `nil` if both stand for themselves.
-    private static func escaped(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case caret: caret
-        case UInt8(ascii: "n"): .lineFeed
-        case UInt8(ascii: "'"): .quote
-        default: nil
-        }
-    }
-}
-
-extension ArraySlice<UInt8> {
-    /// The parts between the bytes that are `separator` and do not stand in quotes.
-    fileprivate func split(outsideQuotes separator: UInt8) -> [ArraySlice<UInt8>] {
-        var isInQuotes = false
-        return split { byte in
-            if byte == .quote { isInQuotes.toggle() }
-            return byte == separator && !isInQuotes
-        }
+        let isQuoted = text.first == .quote
+        return String(decoding: isQuoted ? text.dropFirst().prefix { $0 != .quote } : text, as: UTF8.self)
     }
 }

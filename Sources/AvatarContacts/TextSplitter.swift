@@ -6,6 +6,7 @@ struct TextSplitter: RecordSplitter {
     static let maximumLineBytes = 65_536
 
     private var lines: LineReader
+    private var hasBegun = false
 
     /// Cuts what lies behind `cursor`.
     init(cursor: ListCursor) {
@@ -18,11 +19,28 @@ struct TextSplitter: RecordSplitter {
                 throw lines.fault("there are control characters; a list of URLs is plain text", line: line.number)
             }
             guard line.bytes.first != UInt8(ascii: "#") else { continue }
+            if !hasBegun { try requireNoOtherFormat(line) }
+            hasBegun = true
             guard !line.isTooLong else {
                 return .unreadable(line: line.number, reason: "the line is longer than 64 KiB")
             }
             return .url(String(decoding: line.bytes, as: UTF8.self))
         }
         return nil
+    }
+
+    /// Refuses what begins as no URL does, and as other formats do: a page that a server gave instead of the list names
+    /// nobody, and must not be taken for a list of other people.
+    private func requireNoOtherFormat(_ line: Line) throws(AvatarStoreError) {
+        let format =
+            switch line.bytes.first {
+            case UInt8(ascii: "<") where !line.bytes.dropFirst().prefix(4).spells("HTTP"): "HTML or XML"
+            case .openingBrace, .openingBracket: "JSON"
+            case UInt8(ascii: "B"), UInt8(ascii: "b"): line.bytes.spells("BEGIN:VCARD") ? "a vCard" : ""
+            default: ""
+            }
+        guard format.isEmpty else {
+            throw lines.fault("this is no list of URLs: it begins like \(format)", line: line.number)
+        }
     }
 }

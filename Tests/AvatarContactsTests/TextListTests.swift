@@ -30,4 +30,19 @@ struct TextListTests {
             try list.fault() == "people, line 2: there are control characters; a list of URLs is plain text."
         )
     }
+
+    @Test(arguments: [
+        ("<!DOCTYPE html>", "HTML or XML"), ("  <html><a href=\"https://example.com/a\">", "HTML or XML"),
+        ("[{\"id\":1}]", "JSON"), ("{\"contacts\":[", "JSON"), ("begin:vcard", "a vCard"),
+    ])
+    func refusesWhatBeginsLikeAnotherFormat(beginning: String, format: String) throws {
+        let list = ContactList.of("# list\n\n\(beginning)\nhttps://example.com/a\n", as: .text)
+
+        #expect(try list.fault() == "people, line 3: this is no list of URLs: it begins like \(format).")
+    }
+
+    @Test(arguments: ["<https://example.com/a>", "beginning", "https://example.com/a\n<b>\n{"])
+    func leavesToTheStoreWhatMayBeMeantAsAURL(text: String) async throws {
+        #expect(try ContactList.of(text, as: .text).validate() > 0)
+    }
 }

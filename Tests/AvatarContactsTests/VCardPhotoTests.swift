@@ -41,7 +41,8 @@ struct VCardPhotoTests {
     @Test(arguments: [
         "PHOTO;ENCODING=b;TYPE=GIF:\(base64)", "PHOTO;ENCODING=\"b\";TYPE=\"gif\":\(base64)",
         "PHOTO;BASE64;GIF:\(base64)", "PHOTO;GIF;ENCODING=BASE64:\(base64)", "PHOTO;BASE64=:\(base64)",
-        "PHOTO;TYPE=GIF:\(base64)", "PHOTO:\(base64)", "PHOTO:data:image/gif;base64,\(base64)",
+        "PHOTO;TYPE=GIF:\(base64)", "PHOTO:\(base64)", "PHOTO;VALUE=URI:\(base64)",
+        "PHOTO:data:image/gif;base64,\(base64)",
         "PHOTO;VALUE=URI:data:image/gif;base64\\,\(base64)", "PHOTO;VALUE=uri:DATA:image/gif;x=y;BASE64,\(base64)",
         "PHOTO;ENCODING=b;TYPE=GIF:data:image/gif;base64,\(base64)", "PHOTO:data:;base64,\(base64)",
         "PHOTO:data:image/gif,GIF87a", "PHOTO:data:image/gif,%47%49F8%37a", "PHOTO:data:,GIF87%61",

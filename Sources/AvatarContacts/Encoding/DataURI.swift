@@ -1,7 +1,7 @@
 /// Reads what a `data:` URI holds (RFC 2397).
 enum DataURI {
     /// The bytes in `uri`, which begins with `data:`; none if it holds none.
-    static func bytes(of uri: [UInt8]) throws(DecodingFault) -> [UInt8] {
+    static func bytes(of uri: ArraySlice<UInt8>) throws(DecodingFault) -> [UInt8] {
         guard let comma = uri.firstIndex(of: .comma) else {
             throw DecodingFault(problem: "is a data: URI without data")
         }
@@ -9,12 +9,12 @@ enum DataURI {
         // The word comes last; a blank around it is a mistake that is often made.
         guard let mark = uri[..<comma].lastIndex(of: .semicolon),
             uri[(mark + 1)..<comma].trimmed.spells("BASE64")
-        else { return data }
-        return try Base64.bytes(of: data[...])
+        else { return Array(data) }
+        return try Base64.bytes(of: data)
     }
 
-    private static func decodingPercent(_ text: ArraySlice<UInt8>) throws(DecodingFault) -> [UInt8] {
-        guard text.contains(UInt8(ascii: "%")) else { return Array(text) }
+    private static func decodingPercent(_ text: ArraySlice<UInt8>) throws(DecodingFault) -> ArraySlice<UInt8> {
+        guard text.contains(UInt8(ascii: "%")) else { return text }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var rest = text
@@ -28,6 +28,6 @@ enum DataURI {
             }
             bytes.append(high << 4 | low)
         }
-        return bytes
+        return bytes[...]
     }
 }

@@ -2,8 +2,8 @@ internal import AvatarCore
 
 /// Reads the photos of a card.
 ///
-/// What a value is shows in the value: base64 has no colon, so that whatever begins like a URI is one, whether `VALUE`
-/// and `ENCODING` say so, say nothing, or say the contrary.
+/// What a value is shows in the value: base64 has no colon, so that whatever begins like a URI is one, and what decodes
+/// to the beginning of an image is that image. `VALUE` is of no use: programs write it, leave it out and get it wrong.
 struct CardImages {
     /// The images, photos before logos, and the preferred ones first.
     private(set) var images: [ContactImage] = []
@@ -20,14 +20,14 @@ struct CardImages {
 
     /// The image that `property` names; `nil` if its value is empty: many programs write `PHOTO:` for no photo.
     private mutating func image(of property: CardProperty) -> ContactImage? {
-        let parameters = property.head.parameters
+        let encoding = property.head.parameters.encoding
         switch Self.scheme(of: property.value) {
         case let scheme? where scheme.spells("DATA"):
             let uri = address(in: property)
             return photo(in: property) { () throws(DecodingFault) in try DataURI.bytes(of: uri) }
-        case nil where parameters.encoding == .base64:
+        case nil where encoding == .base64:
             return photo(in: property) { () throws(DecodingFault) in try Base64.bytes(of: property.value[...]) }
-        case nil where !parameters.isURI && parameters.encoding == .plain:
+        case nil where encoding == .plain:
             return undeclaredImage(in: property)
         default:
             return image(at: address(in: property), in: property)
@@ -65,11 +65,11 @@ struct CardImages {
         return photo(in: property) { () throws(DecodingFault) in bytes }
     }
 
-    private func image(at address: [UInt8], in property: CardProperty) -> ContactImage? {
+    private func image(at address: ArraySlice<UInt8>, in property: CardProperty) -> ContactImage? {
         guard !address.isEmpty else { return nil }
         do throws(RecordFault) {
             guard address.count <= CardText.maximumBytes else { throw property.fault("is longer than 64 KiB") }
-            return .url(try text.text(of: address, in: property))
+            return .url(try text.text(of: Array(address), in: property))
         } catch {
             return .unreadable(UnreadableContactImage(number: nil, line: property.line, reason: error.reason))
         }
@@ -79,9 +79,9 @@ struct CardImages {
 
     /// The value of `property` as a URI: no blanks at its ends nor where it is folded, and no backslashes. A backslash
     /// is no part of a URI, but programs put one before each comma and colon.
-    private func address(in property: CardProperty) -> [UInt8] {
+    private func address(in property: CardProperty) -> ArraySlice<UInt8> {
         let bytes = text.plainBytes(of: property, keepingBlanks: false).trimmed
-        guard bytes.contains(.backslash) else { return Array(bytes) }
+        guard bytes.contains(.backslash) else { return bytes }
         var address: [UInt8] = []
         address.reserveCapacity(bytes.count)
         var rest = bytes
@@ -89,7 +89,7 @@ struct CardImages {
             let isEscape = byte == .backslash && rest.first.map(Self.escapable.contains) ?? false
             address.append(isEscape ? rest.removeFirst() : byte)
         }
-        return address
+        return address[...]
     }
 
     private static let escapable: [UInt8] = [.backslash, .comma, .colon, .semicolon]

@@ -11,8 +11,6 @@ struct PropertyParameters {
     private(set) var encoding = Encoding.plain
     /// The charset that the value says it is in, as it is spelled.
     private(set) var charset: String?
-    /// Whether the value is said to be the address of something (`VALUE=URI`, in old cards `VALUE=URL`).
-    private(set) var isURI = false
     /// What `PREF=n` says, from 1 for the most preferred to 100.
     private var rank: Int?
     /// Whether `TYPE=pref` says that this is the preferred one, as up to version 3.0.
@@ -45,7 +43,7 @@ struct PropertyParameters {
         if text.isEmpty {
             // Old Macs write `BASE64=`.
             readWord(name)
-        } else if name.spells("ENCODING") || name.spells("VALUE") || name.spells("TYPE") {
+        } else if name.spells("ENCODING") || name.spells("TYPE") {
             for word in text.split(whereSeparator: { $0 == .comma || $0 == .quote }) { readWord(word.trimmed) }
         } else if name.spells("PREF") {
             rank = Int(Self.value(of: text)).flatMap { 1...Self.lastRank ~= $0 ? $0 : nil }
@@ -60,8 +58,6 @@ struct PropertyParameters {
             encoding = .quotedPrintable
         } else if word.spells("BASE64") || word.spells("B") {
             encoding = .base64
-        } else if word.spells("URI") || word.spells("URL") {
-            isURI = true
         } else if word.spells("PREF") {
             isPreferred = true
         }

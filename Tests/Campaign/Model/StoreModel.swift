@@ -61,4 +61,14 @@ struct StoreModel {
         }
         files[id]?.lastAccess = time
     }
+
+    /// Takes over uses that the index has by now: a store writes them after half a minute, whatever else happens.
+    mutating func noteUses(writtenIn found: StoreModel) {
+        for (id, time) in touches.values.flatMap(\.self) {
+            guard let file = found.files[id],
+                file.lastAccess / Self.microsecondsPerTick >= time / Self.microsecondsPerTick
+            else { continue }
+            use(id, at: time)
+        }
+    }
 }

@@ -19,6 +19,7 @@ struct Comparison {
         operations += 1
         let inspection = try StoreInspection(directory, book, isSettled: true)
         let found = StoreModel(inspection.index, book)
+        model.noteUses(writtenIn: found)
         var findings = inspection.findings
         var expected: StoreModel
         if case .sync = command.operation {

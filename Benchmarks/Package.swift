@@ -7,6 +7,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "AvatarStore", path: ".."),
+        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/swift-server/async-http-client.git", .upToNextMinor(from: "1.37.0")),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
     ],
@@ -14,8 +15,10 @@ let package = Package(
         .executableTarget(
             name: "SyncBenchmark",
             dependencies: [
+                .product(name: "AvatarStore", package: "AvatarStore"),
                 .product(name: "AvatarStoreTesting", package: "AvatarStore"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: [

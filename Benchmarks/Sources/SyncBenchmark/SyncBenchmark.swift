@@ -1,13 +1,18 @@
 import Foundation
 
-/// Measures the main job as a user runs it: `avatars sync` against an origin on loopback, in processes of their own.
+/// Measures the main job as a user runs it: `avatars sync` against origins on loopback, in processes of their own.
 @main
 struct SyncBenchmark {
+    /// What can be measured, in the order in which it is.
+    static let parts = ["main", "revalidation", "hosts", "picking", "unchanged", "linking"]
+
     static func main() async throws {
         let words = CommandLine.arguments
         switch words.dropFirst().first {
         case "origin":
             try await BenchmarkOrigin.serve()
+        case "hosts":
+            try await HostsOrigin.serve(hosts: Int(words[2]) ?? 0, images: Int(words[3]) ?? 0)
         case "bare":
             try await BareLoop.run(
                 port: Int(words[2]) ?? 0,
@@ -17,17 +22,63 @@ struct SyncBenchmark {
                 revalidates: words[6] == "304",
                 directory: words.count > 7 ? words[7] : nil
             )
-        case let program?:
+        case "revalidate":
+            try await BareRevalidation.run(
+                list: words[2],
+                connections: Int(words[3]) ?? 1,
+                perHost: Int(words[4]) ?? 1
+            )
+        case let program? where words.dropFirst(2).allSatisfy(parts.contains):
             do {
-                try MainJob(avatars: program, own: words[0]).run()
+                try await measure(program, words.count > 2 ? Array(words.dropFirst(2)) : parts)
             } catch {
                 FileHandle.standardError.write(Data("\(error)\n".utf8))
                 exit(1)
             }
-        case nil:
-            print("Usage: SyncBenchmark PATH-OF-AVATARS")
+        default:
+            print("Usage: SyncBenchmark PATH-OF-AVATARS [\(parts.joined(separator: "|")) ...]")
             exit(64)
         }
+    }
+
+    /// Runs the named parts; ends with status 1 if a figure is beyond its limit.
+    private static func measure(_ avatars: String, _ parts: [String]) async throws {
+        // A line appears when it is printed, in a file too.
+        setvbuf(stdout, nil, _IOLBF, 0)
+        let directory = NSTemporaryDirectory() + "avatar-benchmark-\(getpid())"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let environment = ProcessInfo.processInfo.environment
+        let bench = Workbench(
+            avatars: avatars,
+            own: CommandLine.arguments[0],
+            nginx: environment["BENCH_NGINX"].flatMap { $0.isEmpty ? nil : $0 },
+            python: environment["BENCH_PYTHON"].flatMap { $0.isEmpty ? nil : $0 },
+            rivals: "Benchmarks/Rivals",
+            directory: directory
+        )
+        var table = FigureTable()
+        for part in parts {
+            print("\n\(part) (load \(load()))")
+            switch part {
+            case "main": try MainJob(avatars: avatars, own: bench.own).run()
+            case "revalidation": table.add(try RevalidationBenchmark(bench: bench).run(rounds: 7))
+            case "hosts": table.add(try await SlowHostBenchmark(bench: bench).run(rounds: 3))
+            case "picking": table.add(try await PickingBenchmark(bench: bench).run(rounds: 31))
+            case "unchanged": table.add(try WritingBenchmark(bench: bench).runUnchanged())
+            default: table.add(try await WritingBenchmark(bench: bench).runLinking())
+            }
+        }
+        table.show()
+        try table.write(to: "Benchmarks/results/latest.json")
+        guard table.passes else { throw BenchmarkError("A figure is beyond its limit.") }
+    }
+
+    /// How busy the machine was in the last minute.
+    private static func load() -> String {
+        var averages = [0.0, 0, 0]
+        getloadavg(&averages, 3)
+        return String(format: "%.1f", averages[0])
     }
 }
 

@@ -1,0 +1,105 @@
+import AvatarStore
+import Foundation
+import GRDB
+
+/// Stores with as many entries as are asked for, made by SQL.
+enum LargeIndex {
+    /// What entries look like.
+    struct Shape {
+        var count: Int
+        var hosts = 1000
+        /// Whether nine of ten entries belong to one host, which wants no request.
+        var isMostlyBlocked = false
+        /// Whether all are due; else all are fresh.
+        var isDue = true
+        /// Whether the files are there, and each has a contact that uses it.
+        var isInUse = false
+    }
+
+    static func url(_ number: Int, hosts: Int) -> String { "https://h\(number % hosts).example/p/\(number).png" }
+
+    /// Makes a store at `directory`.
+    static func make(_ shape: Shape, at directory: String) async throws {
+        try await AvatarStore.open(directory: directory).close()
+        let index = try DatabaseQueue(path: directory + "/index.sqlite")
+        try await index.writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000")
+            try database.inTransaction {
+                try fill(database, shape)
+                return .commit
+            }
+            try database.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        try index.close()
+        if shape.isInUse { try makeFiles(shape.count, in: directory + "/caches") }
+    }
+
+    private static func fill(_ database: Database, _ shape: Shape) throws {
+        // The triggers do row by row what is done once at the end.
+        let triggers = try String.fetchAll(database, sql: "SELECT sql FROM sqlite_schema WHERE type = 'trigger'")
+        for name in try String.fetchAll(database, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger'") {
+            try database.execute(sql: "DROP TRIGGER \(name)")
+        }
+        let now = Int64(Date.now.timeIntervalSince1970 * 1000)
+        try insert(database, "setting (name, value)", "'budget', 1 << 40", 1)
+        try insert(
+            database,
+            "host (name, next_check_ms, blocked_until_ms)",
+            """
+            'h' || i || '.example:443', \(shape.isDue ? now - 3_600_000 : now + 86_400_000),
+            \(shape.isMostlyBlocked ? "CASE i WHEN 0 THEN \(now + 3_600_000) ELSE 0 END" : "0")
+            """,
+            shape.hosts
+        )
+        try insert(
+            database,
+            "file (storage_class, sha256, path, size_bytes, media_type, width, height, last_access_us)",
+            "0, randomblob(32), \(path("i")), 260, 'image/png', 1, 1, \(now) * 1000 - i",
+            shape.count
+        )
+        let host =
+            shape.isMostlyBlocked
+            ? "CASE WHEN i % 10 = 0 THEN 1 + (i / 10) % (\(shape.hosts) - 1) ELSE 0 END" : "i % \(shape.hosts)"
+        let check = shape.isDue ? "\(now) - 1 - (i * 7919) % 3000000" : "\(now) + 86400000"
+        try insert(
+            database,
+            """
+            avatar (key, host_id, storage_class, file_id, etag, checked_ms, fetched_ms, fresh_until_ms, next_check_ms,
+                response_ms, response_delay_ms)
+            """,
+            """
+            'https://h' || (\(host)) || '.example/p/' || i || '.png', (\(host)) + 1, 0, i + 1, '"' || i || '"',
+            \(now) - 7200000, \(now) - 7200000, \(check), \(check), \(now) - 7200000, 5
+            """,
+            shape.count
+        )
+        if shape.isInUse { try insert(database, "owner (contact, avatar_id)", "'p' || i, i + 1", shape.count) }
+        try database.execute(
+            sql: "UPDATE total SET files = ?, bytes = ? WHERE storage_class = 0",
+            arguments: [shape.count, shape.count * 260]
+        )
+        for trigger in triggers { try database.execute(sql: trigger) }
+    }
+
+    private static func insert(_ database: Database, _ columns: String, _ values: String, _ count: Int) throws {
+        try database.execute(
+            sql: """
+                WITH RECURSIVE number(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM number WHERE i + 1 < \(count))
+                INSERT INTO \(columns) SELECT \(values) FROM number
+                """
+        )
+    }
+
+    private static func path(_ number: String) -> String { "printf('%02x/%016x.png', \(number) % 256, \(number))" }
+
+    private static func makeFiles(_ count: Int, in root: String) throws {
+        let bytes = Data(repeating: 7, count: 260)
+        for number in 0..<count {
+            let folder = String(format: "%@/%02x", root, number % 256)
+            if number < 256 {
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            }
+            try bytes.write(to: URL(fileURLWithPath: String(format: "%@/%016lx.png", folder, number)))
+        }
+    }
+}

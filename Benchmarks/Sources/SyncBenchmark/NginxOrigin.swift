@@ -1,0 +1,107 @@
+import AvatarStoreTesting
+import Foundation
+
+/// nginx with a configuration of its own: the same images on as many addresses of the loopback interface as there are to
+/// be hosts.
+final class NginxOrigin {
+    static let imageBytes = 2048
+
+    let port: Int
+    let hosts: Int
+    let count: Int
+    private let directory: String
+    private let process: pid_t
+
+    /// Serves `count` images; needs the program at `nginx`.
+    init(nginx: String, directory: String, hosts: Int, count: Int) throws {
+        self.hosts = hosts
+        self.count = count
+        self.directory = directory
+        port = try Self.freePort()
+        try FileManager.default.createDirectory(atPath: directory + "/www", withIntermediateDirectories: true)
+        for number in 0..<count { try Self.write(number, version: 0, to: directory) }
+        let configuration = Self.configuration(port: port, hosts: hosts)
+        try configuration.write(toFile: directory + "/nginx.conf", atomically: true, encoding: .utf8)
+        process = try ChildProcess.start([nginx, "-p", directory, "-c", "nginx.conf", "-e", "error.log"]).process
+        try waitUntilReady()
+    }
+
+    func stop() {
+        kill(process, SIGTERM)
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
+    }
+
+    func host(of number: Int) -> String { "127.0.0.\(number % hosts + 1):\(port)" }
+
+    func url(_ number: Int) -> String { "http://\(host(of: number))/\(number).png" }
+
+    /// The tag that nginx makes of a file's time and length.
+    func tag(_ number: Int) -> String {
+        var information = stat()
+        stat("\(directory)/www/\(number).png", &information)
+        return "\"\(String(information.st_mtim.tv_sec, radix: 16))-\(String(information.st_size, radix: 16))\""
+    }
+
+    /// Gives `number` other bytes and a later time.
+    func change(_ number: Int) throws {
+        try Self.write(number, version: 1, to: directory)
+    }
+
+    private static func write(_ number: Int, version: Int, to directory: String) throws {
+        let path = "\(directory)/www/\(number).png"
+        // Another length too: the tag has no finer time than seconds.
+        let bytes = SampleImage.png(seed: UInt64(number + version * 1_000_000), byteCount: imageBytes + version)
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+    }
+
+    private static func configuration(port: Int, hosts: Int) -> String {
+        let listens = (1...hosts).map { "listen 127.0.0.\($0):\(port);" }.joined(separator: " ")
+        let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path temporary;" }
+        return """
+            \(geteuid() == 0 ? "user root;" : "")
+            worker_processes 1; daemon off; pid nginx.pid; error_log error.log;
+            events { worker_connections 8192; }
+            http {
+                access_log off; sendfile on; keepalive_requests 10000000; types { image/png png; }
+                \(paths.joined(separator: " "))
+                server { \(listens) root www; location / { add_header Cache-Control max-age=86400; } }
+            }
+            """
+    }
+
+    /// A port that nobody has on any address at this moment.
+    private static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        guard isBound else { throw BenchmarkError("There is no free port.") }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    private func waitUntilReady() throws {
+        for _ in 0..<500 {
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(descriptor) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = UInt16(port).bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let isReady = withUnsafePointer(to: address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
+            if isReady { return }
+            usleep(10_000)
+        }
+        throw BenchmarkError("nginx does not answer; see \(directory)/error.log.")
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+/// The programs, the folder and the habits that the benchmarks share.
+struct Workbench {
+    static let connections = 64
+    static let perHost = 8
+
+    /// `avatars`, this program, and the others if they are there.
+    let avatars: String
+    let own: String
+    let nginx: String?
+    let python: String?
+    /// The folder of the Python programs.
+    let rivals: String
+    let directory: String
+
+    /// Runs `avatars sync`.
+    func sync(_ arguments: [String], store: String) throws -> SyncProcess {
+        let words =
+            [avatars, "sync"] + arguments + [
+                "--store", store, "--json", "--quiet", "--allow-private-network",
+                "--connections", "\(Self.connections)", "--per-host", "\(Self.perHost)",
+            ]
+        let process = try ChildProcess.run(words)
+        guard process.exitCode == 0 else {
+            throw BenchmarkError("avatars sync ended with \(process.exitCode): \(process.output.prefix(500))")
+        }
+        return SyncProcess(process: process, json: try process.json())
+    }
+
+    /// A contact list with one person for each of `urls`.
+    func contacts(_ urls: [String], named name: String) throws -> String {
+        let path = "\(directory)/\(name).json"
+        let people = urls.enumerated().map { ["id": "p\($0)", "avatarURL": $1] }
+        try JSONSerialization.data(withJSONObject: people).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    /// The numbers that `arguments` print on their first line.
+    func numbers(_ arguments: [String]) throws -> [Double] {
+        let process = try ChildProcess.run(arguments)
+        let numbers = process.output.split(separator: "\n").first?.split(separator: " ").compactMap { Double($0) }
+        guard process.exitCode == 0, let numbers, !numbers.isEmpty else {
+            throw BenchmarkError("\(arguments.prefix(2)) ended with \(process.exitCode).")
+        }
+        return numbers
+    }
+}

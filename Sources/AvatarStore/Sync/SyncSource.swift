@@ -50,33 +50,36 @@ struct SyncSource: Sendable {
     static func due(in index: AvatarIndex, at time: Timestamp) -> SyncSource {
         SyncSource {
             var hosts: [(host: DueHost, position: DuePosition)]?
+            var blocked: [DueHost] = []
             return { limit in
-                var items: [SyncItem] = []
                 var waiting = hosts ?? []
                 if hosts == nil {
-                    let (blocked, due) = try partitioned(index.dueHosts(at: time)) { host in
+                    let (first, second) = try partitioned(index.dueHosts(at: time)) { host in
                         if case .nothing = host.health.admission(at: time) { true } else { false }
                     }
-                    let count = try blocked.reduce(0) { try $0 + index.dueCount(of: $1, at: time) }
-                    if count > 0 { items.append(.postponed(count)) }
-                    waiting = due.map { ($0, DuePosition()) }
+                    blocked = first
+                    waiting = second.map { ($0, DuePosition()) }
                 }
+                var items: [SyncItem] = []
                 while items.isEmpty, !waiting.isEmpty {
                     let share = max(1, limit / waiting.count)
-                    var remaining: [(host: DueHost, position: DuePosition)] = []
-                    for (host, position) in waiting {
-                        guard items.count < limit else {
-                            remaining.append((host, position))
-                            continue
-                        }
-                        var position = position
+                    var rest = waiting[...]
+                    var again: [(host: DueHost, position: DuePosition)] = []
+                    while items.count < limit, var (host, position) = rest.popFirst() {
                         let entries = try index.dueEntries(of: host, at: time, after: &position, limit: share)
                         items += entries.map(SyncItem.entry)
-                        if entries.count == share { remaining.append((host, position)) }
+                        if entries.count == share { again.append((host, position)) }
                     }
-                    waiting = remaining
+                    // Hosts that had no turn yet come before those that had one.
+                    waiting = rest + again
                 }
                 hosts = waiting
+                if items.isEmpty, !blocked.isEmpty {
+                    // Counting takes as long as there are entries, so it comes when nobody waits for it any more.
+                    let count = try blocked.reduce(0) { try $0 + index.dueCount(of: $1, at: time) }
+                    blocked = []
+                    if count > 0 { items.append(.postponed(count)) }
+                }
                 return items
             }
         }

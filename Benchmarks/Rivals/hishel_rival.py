@@ -29,13 +29,13 @@ async def together():
         for url in waiting:
             confirmed += count(await client.get(url, headers=ask))
 
-    async with AsyncCacheClient(storage=AsyncSqliteStorage(database_path=database), timeout=30) as client:
+    async with AsyncCacheClient(storage=AsyncSqliteStorage(database_path=database), rfc=True, timeout=30) as client:
         await asyncio.gather(*(work(client) for _ in range(tasks)))
     return confirmed
 
 
 def one_by_one():
-    with CacheClient(storage=SqliteStorage(database_path=database), timeout=30) as client:
+    with CacheClient(storage=SqliteStorage(database_path=database), rfc=True, timeout=30) as client:
         return sum(count(client.get(url, headers=ask)) for url in urls)
 
 

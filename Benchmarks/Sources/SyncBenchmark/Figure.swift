@@ -56,6 +56,8 @@ struct FigureTable {
 
     mutating func add(_ more: [Figure]) {
         for figure in more { print(Self.text(figure)) }
+        // A file shows at once what is known.
+        fflush(nil)
         figures += more
     }
 

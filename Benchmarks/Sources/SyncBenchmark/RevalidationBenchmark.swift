@@ -9,10 +9,11 @@ struct RevalidationBenchmark {
 
     let bench: Workbench
 
-    func run(rounds: Int) throws -> [Figure] {
+    /// - Parameter add: takes each figure as it comes.
+    func run(rounds: Int, add: ([Figure]) -> Void) throws {
         guard let nginx = bench.nginx else {
             print("skipped: the revalidation benchmarks need nginx")
-            return []
+            return
         }
         let folder = bench.directory + "/nginx"
         let origin = try NginxOrigin(nginx: nginx, directory: folder, hosts: Self.hosts, count: Self.count)
@@ -21,8 +22,9 @@ struct RevalidationBenchmark {
         let numbers = 0..<Self.count
         _ = try bench.sync([try bench.contacts(numbers.map(origin.url), named: "all")], store: store)
         let list = try entries(numbers, origin, named: "entries")
-        let floor = try againstBare(store, list, rounds)
-        return try [floor] + rivals(store, origin) + [againstCurl(store, origin)]
+        add([try againstBare(store, list, rounds)])
+        add([try againstCurl(store, origin)])
+        add(try rivals(store, origin))
     }
 
     private func againstBare(_ store: String, _ list: String, _ rounds: Int) throws -> Figure {

@@ -43,8 +43,6 @@ struct SyncBenchmark {
 
     /// Runs the named parts; ends with status 1 if a figure is beyond its limit.
     private static func measure(_ avatars: String, _ parts: [String]) async throws {
-        // A line appears when it is printed, in a file too.
-        setvbuf(stdout, nil, _IOLBF, 0)
         let directory = NSTemporaryDirectory() + "avatar-benchmark-\(getpid())"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -60,9 +58,10 @@ struct SyncBenchmark {
         var table = FigureTable()
         for part in parts {
             print("\n\(part) (load \(load()))")
+            fflush(nil)
             switch part {
             case "main": try MainJob(avatars: avatars, own: bench.own).run()
-            case "revalidation": table.add(try RevalidationBenchmark(bench: bench).run(rounds: 7))
+            case "revalidation": try RevalidationBenchmark(bench: bench).run(rounds: 5) { table.add($0) }
             case "hosts": table.add(try await SlowHostBenchmark(bench: bench).run(rounds: 3))
             case "picking": table.add(try await PickingBenchmark(bench: bench).run(rounds: 31))
             case "unchanged": table.add(try WritingBenchmark(bench: bench).runUnchanged())

@@ -104,7 +104,7 @@ struct RevalidationBenchmark {
         let file = bench.directory + "/curl.txt"
         try blocks.joined(separator: "\nnext\n").write(toFile: file, atomically: true, encoding: .utf8)
         let words = [
-            "/usr/bin/env", "curl", "--parallel", "--parallel-max", "\(Workbench.connections)",
+            "/usr/bin/env", "curl", "--parallel", "--parallel-max", "\(Workbench.connections)", "--no-progress-meter",
             "--config", file,
         ]
         var (ours, theirs): ([Double], [Double]) = ([], [])

@@ -93,13 +93,19 @@ enum LargeIndex {
     private static func path(_ number: String) -> String { "printf('%02x/%016x.png', \(number) % 256, \(number))" }
 
     private static func makeFiles(_ count: Int, in root: String) throws {
-        let bytes = Data(repeating: 7, count: 260)
+        let bytes = [UInt8](repeating: 7, count: 260)
+        func hexadecimal(_ value: Int, digits: Int) -> String {
+            let text = String(value, radix: 16)
+            return String(repeating: "0", count: digits - text.count) + text
+        }
         for number in 0..<count {
-            let folder = String(format: "%@/%02x", root, number % 256)
-            if number < 256 {
-                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let folder = root + "/" + hexadecimal(number % 256, digits: 2)
+            if number < 256 { mkdir(folder, 0o700) }
+            let file = open("\(folder)/\(hexadecimal(number, digits: 16)).png", O_WRONLY | O_CREAT, 0o600)
+            guard write(file, bytes, bytes.count) == bytes.count else {
+                throw BenchmarkError("A file in \(folder) cannot be written.")
             }
-            try bytes.write(to: URL(fileURLWithPath: String(format: "%@/%016lx.png", folder, number)))
+            close(file)
         }
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 @main
 struct SyncBenchmark {
     /// What can be measured, in the order in which it is.
-    static let parts = ["main", "revalidation", "hosts", "picking", "unchanged", "linking"]
+    static let parts = ["main", "revalidation", "rivals", "hosts", "picking", "unchanged", "linking"]
 
     static func main() async throws {
         let words = CommandLine.arguments
@@ -61,7 +61,8 @@ struct SyncBenchmark {
             fflush(nil)
             switch part {
             case "main": try MainJob(avatars: avatars, own: bench.own).run()
-            case "revalidation": try RevalidationBenchmark(bench: bench).run(rounds: 5) { table.add($0) }
+            case "revalidation", "rivals":
+                try RevalidationBenchmark(bench: bench).run(rounds: 5, withRivals: part == "rivals") { table.add($0) }
             case "hosts": table.add(try await SlowHostBenchmark(bench: bench).run(rounds: 3))
             case "picking": table.add(try await PickingBenchmark(bench: bench).run(rounds: 31))
             case "unchanged": table.add(try WritingBenchmark(bench: bench).runUnchanged())

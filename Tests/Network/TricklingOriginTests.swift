@@ -33,7 +33,7 @@ struct TricklingOriginTests {
         )
 
         #expect(try run.object.text("kind") == "timeout")
-        #expect(ContinuousClock.now - begun < .seconds(10))
+        #expect(ContinuousClock.now - begun < .seconds(60))
         try await server.close()
     }
 
@@ -49,7 +49,7 @@ struct TricklingOriginTests {
 
         func channelActive(context: ChannelHandlerContext) {
             let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-            context.eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(20)) { task in
+            context.eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(100)) { task in
                 let (handler, context) = loopBound.value
                 guard context.channel.isActive, let byte = handler.rest.readSlice(length: 1) else {
                     return task.cancel()

@@ -219,17 +219,40 @@ struct NginxTests {
 
     // MARK: Slow and broken
 
-    @Test func slowImageIsGivenUpAtTheTimeout_andTheOldOneStays() async throws {
+    @Test func slowImageIsGivenUpAtTheTimeout_andGoneOnWithByTheNextFetch() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
+            let url = nginx.url("/slow/ada.png")
             try nginx.serve(pictureBytes("ada"), at: "/slow/ada.png")
 
-            let result = try await fetch(nginx.url("/slow/ada.png"), in: workplace, ["--timeout", "1"])
+            let first = try await fetch(url, in: workplace, ["--timeout", "2"])
+            let second = try await fetch(url, in: workplace)
 
-            #expect(result.text("kind") == "timeout")
-            // What came of it was not kept.
+            #expect(first.text("kind") == "timeout")
+            #expect(second.text("outcome") == "fetched")
+            let requests = try await nginx.requests(2)
+            #expect(requests.map(\.status) == [200, 206])
+            #expect(requests[1].range.hasPrefix("bytes="))
+            #expect(try await bytes(of: url, in: workplace) == pictureBytes("ada"))
             let verified = try await workplace.run("verify")
             #expect(verified.status == 0)
+        }
+    }
+
+    @Test func restOfAnImageThatChangedMeanwhileIsNotAdded() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            let url = nginx.url("/slow/ada.png")
+            try nginx.serve(pictureBytes("ada"), at: "/slow/ada.png")
+
+            let first = try await fetch(url, in: workplace, ["--timeout", "2"])
+            try nginx.serve(pictureBytes("ada", version: 2), at: "/slow/ada.png")
+            let second = try await fetch(url, in: workplace)
+
+            #expect(first.text("kind") == "timeout")
+            #expect(second.text("outcome") == "fetched")
+            #expect(try await nginx.requests(2).map(\.status) == [200, 200])
+            #expect(try await bytes(of: url, in: workplace) == pictureBytes("ada", version: 2))
         }
     }
 

@@ -65,10 +65,10 @@ struct SyncSource: Sendable {
                     let share = max(1, limit / waiting.count)
                     var rest = waiting[...]
                     var again: [(host: DueHost, position: DuePosition)] = []
-                    while items.count < limit, var (host, position) = rest.popFirst() {
-                        let entries = try index.dueEntries(of: host, at: time, after: &position, limit: share)
+                    while items.count < limit, var next = rest.popFirst() {
+                        let entries = try index.dueEntries(of: next.host, at: time, after: &next.position, limit: share)
                         items += entries.map(SyncItem.entry)
-                        if entries.count == share { again.append((host, position)) }
+                        if entries.count == share { again.append(next) }
                     }
                     // Hosts that had no turn yet come before those that had one.
                     waiting = rest + again

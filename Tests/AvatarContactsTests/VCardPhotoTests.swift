@@ -64,6 +64,7 @@ struct VCardPhotoTests {
     @Test(arguments: [
         "PHOTO:", "PHOTO;ENCODING=b;TYPE=JPEG:", "PHOTO;VALUE=uri:  ", "PHOTO;ENCODING=b:\r\n  \r\n", "PHOTO:data:,",
         "PHOTO:data:image/gif;base64,", "PHOTO;ENCODING=b:====",
+        "PHOTO;CHARSET=UTF-16;ENCODING=QUOTED-PRINTABLE:=FE=FF",
     ])
     func emptyPhotoIsNone(line: String) async throws {
         #expect(try await Self.image(line) == nil)

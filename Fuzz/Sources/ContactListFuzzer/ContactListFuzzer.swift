@@ -37,7 +37,7 @@ enum ContactListFuzzer {
         do throws(AvatarStoreError) {
             count = try list.validate()
         } catch {
-            precondition(error.code == .unreadableList, "another error than that of a list")
+            require(error.code == .unreadableList, "another error than that of a list")
         }
         var records = 0
         var lastLine = 0
@@ -48,33 +48,38 @@ enum ContactListFuzzer {
                 case .contact(let contact):
                     check(contact)
                 case .unreadable(let line, let reason):
-                    precondition(line >= max(lastLine, 1), "lines go back")
-                    precondition(!reason.isEmpty, "a fault without a reason")
+                    require(line >= max(lastLine, 1), "lines go back")
+                    require(!reason.isEmpty, "a fault without a reason")
                     lastLine = line
                 }
             }
-            precondition(records == count, "counting and reading disagree")
+            require(records == count, "counting and reading disagree")
         } catch {
-            precondition(count == nil, "counting and reading disagree")
+            require(count == nil, "counting and reading disagree")
         }
     }
 
     private static func check(_ contact: Contact) {
-        precondition((1...65_536).contains(contact.id.utf8.count), "an impossible id")
+        require((1...65_536).contains(contact.id.utf8.count), "an impossible id")
         var number = 0
         for image in contact.images {
             switch image {
             case .url(let url):
-                precondition(!url.isEmpty, "an empty address")
+                require(!url.isEmpty, "an empty address")
             case .photo(let photo):
                 number += 1
-                precondition(photo.number == number && !photo.bytes.isEmpty && photo.line > 0, "an impossible photo")
+                require(photo.number == number && !photo.bytes.isEmpty && photo.line > 0, "an impossible photo")
             case .unreadable(let image):
                 if let photo = image.number {
                     number += 1
-                    precondition(photo == number, "an impossible photo")
+                    require(photo == number, "an impossible photo")
                 }
             }
         }
     }
+}
+
+/// Stops with `message` unless `condition` holds. (A precondition says nothing in an optimised build.)
+private func require(_ condition: Bool, _ message: String) {
+    if !condition { fatalError(message) }
 }

@@ -66,10 +66,10 @@ struct CardImages {
     }
 
     private func image(at address: ArraySlice<UInt8>, in property: CardProperty) -> ContactImage? {
-        guard !address.isEmpty else { return nil }
         do throws(RecordFault) {
             guard address.count <= CardText.maximumBytes else { throw property.fault("is longer than 64 KiB") }
-            return .url(try text.text(of: Array(address), in: property))
+            let url = try text.text(of: Array(address), in: property).trimmed
+            return url.isEmpty ? nil : .url(url)
         } catch {
             return .unreadable(UnreadableContactImage(number: nil, line: property.line, reason: error.reason))
         }

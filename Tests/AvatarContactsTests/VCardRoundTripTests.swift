@@ -75,6 +75,7 @@ struct VCardRoundTripTests {
         for contact in records.compactMap(\.contact) {
             #expect((1...1024).contains(contact.id.utf8.count))
             #expect(contact.name != "" && contact.emails.allSatisfy { $0.contains("@") })
+            #expect(contact.images.allSatisfy { $0.url != "" })
             let photos = contact.images.compactMap { image -> Int? in
                 switch image {
                 case .url: nil

@@ -19,7 +19,7 @@ struct SyncCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "Contact lists: .json, .ndjson, .txt, or - for standard input.")
+    @Argument(help: "Contact lists: .json, .ndjson, .vcf, .txt, or - for standard input.")
     var contacts: [String] = []
 
     @Option(help: "How the lists are written; default: as their names say.")

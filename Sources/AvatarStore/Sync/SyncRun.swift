@@ -45,18 +45,18 @@ final class SyncRun {
     var toPromote: [AvatarKey] = []
 
     /// The mean size of the stored images, and what counts against the budget, as of the last commit.
-    private(set) var typicalBytes = 1
-    private var accountedBytes = 0
-    private var committing: [Collected] = []
-    private var lastCommit = ContinuousClock.now
-    private var isTicking = false
+    var typicalBytes = 1
+    var accountedBytes = 0
+    var committing: [Collected] = []
+    var lastCommit = ContinuousClock.now
+    var isTicking = false
     private var isExhausted = false
     private(set) var isOffline = false
-    private var failure: (any Error)?
+    var failure: (any Error)?
     private let walk: SyncSource.Walk
 
     /// How long what came may wait for its commit.
-    private static let longestWait = Duration.milliseconds(500)
+    static let longestWait = Duration.milliseconds(500)
 
     /// Something that came, until its commit.
     struct Collected: Sendable {
@@ -133,7 +133,7 @@ final class SyncRun {
         return report
     }
 
-    private func tellProgress() {
+    func tellProgress() {
         let now = SyncProgress(done: done, total: total, report: report)
         progress(now)
         if emit != nil { events.append(.progress(now)) }
@@ -151,7 +151,7 @@ final class SyncRun {
         for event in told { await emit(event) }
     }
 
-    private var shouldStop: Bool { Task.isCancelled || failure != nil || report.ranOutOfTime }
+    var shouldStop: Bool { Task.isCancelled || failure != nil || report.ranOutOfTime }
 
     private func drive(_ group: inout TaskGroup<Event>) async {
         while true {
@@ -178,7 +178,7 @@ final class SyncRun {
 
     /// What waits for a host that has its share does not count: one slow host is not to keep the others from being read.
     /// So many in all may wait all the same.
-    private var wantsToRead: Bool {
+    var wantsToRead: Bool {
         !isExhausted && !shouldStop && collected.count < readAhead && queues.waitingCount < Self.mostWaiting
             && queues.readyCount < readAhead
     }
@@ -350,86 +350,8 @@ final class SyncRun {
         report.add(SyncReport.Failure(key: nil, kind: .offline, message: failed.message))
     }
 
-    private func discard(_ result: FetchResult) {
+    func discard(_ result: FetchResult) {
         guard case .image(let image, _, _) = result.content else { return }
         fetcher.places.files(of: image.storageClass).discard(image)
-    }
-
-    // MARK: Committing
-
-    private func startCommit(_ group: inout TaskGroup<Event>) {
-        guard committing.isEmpty, !collected.isEmpty else { return }
-        let isIdle = queues.activeCount == 0
-        let isLate = ContinuousClock.now - lastCommit >= Self.longestWait
-        guard collected.count >= options.batchSize || isIdle || isLate else { return }
-        committing = Array(collected.prefix(options.batchSize))
-        collected.removeFirst(committing.count)
-        addCommit(&group)
-    }
-
-    private func startTicking(_ group: inout TaskGroup<Event>) {
-        guard !isTicking, !shouldStop, wantsToRead || (!collected.isEmpty && queues.activeCount > 0) else { return }
-        isTicking = true
-        // With more to read, nobody waits: the tick is there for what came to be seen in between.
-        let wait = wantsToRead ? Duration.zero : Self.longestWait
-        group.addTask {
-            // Cancelled early, the tick comes early: the sync ends, and looks at what is collected all the same.
-            if wait > .zero { try? await Task.sleep(for: wait) }
-            return .tick
-        }
-    }
-
-    private func addCommit(_ group: inout TaskGroup<Event>) {
-        let (writer, rules, changes) = (writer, rules, committing.map(\.change))
-        group.addTask {
-            do {
-                return .committed(.success(try await writer.commit(changes, rules)))
-            } catch {
-                return .committed(.failure(error))
-            }
-        }
-    }
-
-    private func committed(_ result: Result<CommitSummary, any Error>, _ group: inout TaskGroup<Event>) async {
-        do {
-            let summary = try result.get()
-            report.evicted += summary.evicted
-            let items = committing
-            committing = []
-            lastCommit = .now
-            try lookAtTotals()
-            for (item, result) in zip(items, summary.results) { settle(item, result) }
-            try await promoteConfirmed()
-            tellProgress()
-        } catch is ProtectionNeeded {
-            do {
-                try await protectWantedFiles()
-                addCommit(&group)
-            } catch {
-                abandonCommit(error)
-            }
-        } catch {
-            abandonCommit(error)
-        }
-    }
-
-    private func lookAtTotals() throws {
-        let total = try store.index.total(of: .caches)
-        typicalBytes = max(1, total.bytes / max(1, total.files))
-        accountedBytes = total.accountedBytes
-    }
-
-    private func abandonCommit(_ error: any Error) {
-        failure = failure ?? error
-        for item in committing {
-            if let flight = item.flight { store.flights.finish(item.change.key, flight, .failure(error)) }
-        }
-        committing = []
-        // With the index or the disk in trouble, nothing that is collected can be committed either.
-        for item in collected {
-            if let result = item.result { discard(result) }
-            if let flight = item.flight { store.flights.finish(item.change.key, flight, .failure(error)) }
-        }
-        collected = []
     }
 }

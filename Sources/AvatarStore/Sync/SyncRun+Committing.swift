@@ -1,0 +1,80 @@
+import AvatarCore
+
+/// What came, on its way into files and index: one batch at a time, while more is fetched.
+extension SyncRun {
+    func startCommit(_ group: inout TaskGroup<Event>) {
+        guard committing.isEmpty, !collected.isEmpty else { return }
+        let isIdle = queues.activeCount == 0
+        let isLate = ContinuousClock.now - lastCommit >= Self.longestWait
+        guard collected.count >= options.batchSize || isIdle || isLate else { return }
+        committing = Array(collected.prefix(options.batchSize))
+        collected.removeFirst(committing.count)
+        addCommit(&group)
+    }
+
+    func startTicking(_ group: inout TaskGroup<Event>) {
+        guard !isTicking, !shouldStop, wantsToRead || (!collected.isEmpty && queues.activeCount > 0) else { return }
+        isTicking = true
+        // With more to read, nobody waits: the tick is there for what came to be seen in between.
+        let wait = wantsToRead ? Duration.zero : Self.longestWait
+        group.addTask {
+            // Cancelled early, the tick comes early: the sync ends, and looks at what is collected all the same.
+            if wait > .zero { try? await Task.sleep(for: wait) }
+            return .tick
+        }
+    }
+
+    private func addCommit(_ group: inout TaskGroup<Event>) {
+        let (writer, rules, changes) = (writer, rules, committing.map(\.change))
+        group.addTask {
+            do {
+                return .committed(.success(try await writer.commit(changes, rules)))
+            } catch {
+                return .committed(.failure(error))
+            }
+        }
+    }
+
+    func committed(_ result: Result<CommitSummary, any Error>, _ group: inout TaskGroup<Event>) async {
+        do {
+            let summary = try result.get()
+            report.evicted += summary.evicted
+            let items = committing
+            committing = []
+            lastCommit = .now
+            try lookAtTotals()
+            for (item, result) in zip(items, summary.results) { settle(item, result) }
+            try await promoteConfirmed()
+            tellProgress()
+        } catch is ProtectionNeeded {
+            do {
+                try await protectWantedFiles()
+                addCommit(&group)
+            } catch {
+                abandonCommit(error)
+            }
+        } catch {
+            abandonCommit(error)
+        }
+    }
+
+    func lookAtTotals() throws {
+        let total = try store.index.total(of: .caches)
+        typicalBytes = max(1, total.bytes / max(1, total.files))
+        accountedBytes = total.accountedBytes
+    }
+
+    private func abandonCommit(_ error: any Error) {
+        failure = failure ?? error
+        for item in committing {
+            if let flight = item.flight { store.flights.finish(item.change.key, flight, .failure(error)) }
+        }
+        committing = []
+        // With the index or the disk in trouble, nothing that is collected can be committed either.
+        for item in collected {
+            if let result = item.result { discard(result) }
+            if let flight = item.flight { store.flights.finish(item.change.key, flight, .failure(error)) }
+        }
+        collected = []
+    }
+}

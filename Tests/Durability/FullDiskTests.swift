@@ -28,6 +28,8 @@ struct FullDiskTests {
             try await workplace.expectConsistent(store: "disk/store")
             let stored = try await workplace.listedFiles(store: "disk/store")
             #expect(stored.count > 50)
+
+            try disk.resize(to: "40m")
             let first = try await workplace.run(
                 "get",
                 origin.url("/p/1.png"),
@@ -37,8 +39,6 @@ struct FullDiskTests {
                 "disk/store"
             )
             #expect(first.bytes == pictureBytes("/p/1.png"))
-
-            try disk.resize(to: "40m")
             let again = try await workplace.start(sync).end()
 
             #expect(again.status == 0, "\(again.messages)")

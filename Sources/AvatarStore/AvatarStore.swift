@@ -101,10 +101,23 @@ public final class AvatarStore: Sendable {
         origin = OriginHolder(configuration)
     }
 
-    /// Writes what is gathered in memory, closes connections to origins and the index. A closed store is not used again.
+    /// Writes what is gathered in memory, closes connections to origins and the index. A closed store is not used again,
+    /// also if this fails.
+    ///
+    /// - Throws: `diskFull`, `busy` and other errors of the index and the disk. Nothing that was stored is lost then:
+    ///   what could not be written are times of last access, and what could not be tidied up, another opening does.
     public func close() async throws {
         try await origin.shutdown()
-        if let writable { try await writable.writer.close() }
+        do {
+            if let writable { try await writable.writer.close() }
+        } catch {
+            do {
+                try index.close()
+            } catch let second {
+                configuration.logger.warning("the index could not be closed", metadata: ["error": "\(second)"])
+            }
+            throw error
+        }
         try index.close()
     }
 

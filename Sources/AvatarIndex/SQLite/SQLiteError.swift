@@ -7,14 +7,15 @@ package enum SQLiteError {
     /// The error for a result code of the C interface.
     static func make(_ code: Int32, _ handle: OpaquePointer?, doing action: String) -> AvatarStoreError {
         let detail = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
-        return make(primaryCode: code & 0xFF, detail: detail, action: action, underlying: nil)
+        let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
+        return make(extended & 0xFF == code & 0xFF ? extended : code, detail: detail, action: action, underlying: nil)
     }
 
     /// `error` if it is the store's own already, else the store's error for it.
     package static func translate(_ error: any Error, doing action: String) -> any Error {
         guard let error = error as? DatabaseError else { return error }
         return make(
-            primaryCode: error.resultCode.rawValue,
+            error.extendedResultCode.rawValue,
             // Without the SQL and its arguments: they hold URLs and contact ids.
             detail: error.message ?? String(describing: error.resultCode),
             action: action,
@@ -23,12 +24,14 @@ package enum SQLiteError {
     }
 
     private static func make(
-        primaryCode: Int32,
+        _ extendedCode: Int32,
         detail: String,
         action: String,
         underlying: (any Error)?
     ) -> AvatarStoreError {
-        switch primaryCode {
+        // No room for the shared memory of the WAL; every other write without room has the code for that.
+        let isWithoutRoom = extendedCode == ResultCode.SQLITE_IOERR_SHMSIZE.rawValue
+        return switch isWithoutRoom ? SQLITE_FULL : extendedCode & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED:
             AvatarStoreError(
                 .busy,

@@ -171,13 +171,14 @@ actor StoreWriter {
         try index.truncateWAL()
     }
 
-    /// Writes what is gathered, finishes what is pending, and lets the holder go.
+    /// Writes what is gathered, finishes what is pending, and lets the holder go; that also if the rest fails.
     func close() throws {
+        defer { places.holder.release() }
+        // First, as it makes room: the disk may be full.
+        try places.removeStaging(of: places.holder)
         try flushAccesses()
         try finishOwnLeftovers()
         try markClean()
-        try places.removeStaging(of: places.holder)
-        places.holder.release()
         try index.truncateWAL()
     }
 }

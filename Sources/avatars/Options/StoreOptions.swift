@@ -51,7 +51,11 @@ struct StoreOptions: ParsableArguments {
     ) async throws -> Result {
         var configuration = configuration(.readWrite)
         try configure(&configuration)
-        return try await Self.run(body, with: try await openForReads(configuration))
+        let store = try await openForReads(configuration)
+        return try await Self.run(body, with: store) { error in
+            // What was read is good; what could not be written is when.
+            Message.warning("The store could not be closed: \(error)")
+        }
     }
 
     private func openForReads(_ configuration: AvatarStore.Configuration) async throws -> AvatarStore {
@@ -70,9 +74,11 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
+    /// Runs `body` and closes the store; a failure to close it is an error, unless `closeFailed` is there for it.
     private static func run<Result>(
         _ body: (AvatarStore) async throws -> Result,
-        with store: AvatarStore
+        with store: AvatarStore,
+        closeFailed: ((any Error) -> Void)? = nil
     ) async throws -> Result {
         let result: Result
         do {
@@ -86,7 +92,12 @@ struct StoreOptions: ParsableArguments {
             }
             throw failure
         }
-        try await store.close()
+        do {
+            try await store.close()
+        } catch {
+            guard let closeFailed else { throw error }
+            closeFailed(error)
+        }
         return result
     }
 

@@ -38,6 +38,23 @@ final class Mount: Sendable {
         try Self.run("/usr/bin/mount", ["-o", "remount,size=\(size)", path])
     }
 
+    /// Fills the file system but for `room` bytes.
+    func fill(leaving room: Int) throws {
+        let filler = open(path + "/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard filler >= 0 else { throw MountError(description: "open \(path)/filler: \(errno)") }
+        defer { close(filler) }
+        let block = [UInt8](repeating: 0, count: 4096)
+        var size = 0
+        while true {
+            let count = write(filler, block, block.count)
+            guard count > 0 else { break }
+            size += count
+        }
+        guard errno == ENOSPC, ftruncate(filler, off_t(max(0, size - room))) == 0 else {
+            throw MountError(description: "filling \(path): \(errno)")
+        }
+    }
+
     /// Stops the file system as a power cut does: what was not written to the disk by now never is.
     func losePower() throws {
         let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -1,6 +1,6 @@
 import AsyncHTTPClient
 public import AvatarCore
-import HTTPTypes
+public import HTTPTypes
 public import NIOCore
 import NIOHTTP1
 
@@ -49,7 +49,7 @@ public final class HTTPOrigin: OriginClient {
         _ request: OriginRequest,
         receive: (OriginResponse) async throws -> Result
     ) async throws -> Result {
-        var hops = try RedirectChain(from: request.url, limit: configuration.maximumRedirects)
+        var hops = try RedirectChain(from: request, limit: configuration.maximumRedirects)
         while true {
             let response = try await execute(hops, request)
             guard let location = response.redirectLocation else {
@@ -63,6 +63,13 @@ public final class HTTPOrigin: OriginClient {
             try hops.follow(location)
             await drain(response)
         }
+    }
+
+    /// What a request for `url` says besides its conditions; `nil` for what is no URL.
+    public func requestFields(for url: String) -> HTTPFields? {
+        guard let hops = try? RedirectChain(from: OriginRequest(url: url), limit: 0) else { return nil }
+        let headers = HTTPClientRequest(hops, along: .direct, HTTPFields(), configuration).headers
+        return HTTPFields(headers)
     }
 
     /// Sends one request. A pooled connection may have been closed by the origin in the moment it was taken; since

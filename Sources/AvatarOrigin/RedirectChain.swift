@@ -13,9 +13,9 @@ struct RedirectChain {
     /// Whether a redirect led from https to http, so that everybody on the way reads along.
     private(set) var hasLostEncryption = false
 
-    /// Begins at `url`.
-    init(from url: String, limit: Int) throws {
-        first = try Self.key(url)
+    /// Begins at the URL of `request`.
+    init(from request: OriginRequest, limit: Int) throws {
+        first = try request.key ?? Self.key(request.url)
         self.url = first
         self.limit = limit
         visited = [first]

@@ -23,7 +23,7 @@ public final class AvatarStore: Sendable {
     let metrics = StoreMetrics()
     /// `nil` in a store that was opened for reading only.
     private let writable: Writable?
-    private let origin: OriginHolder
+    let origin: OriginHolder
     /// Whether the index is new to roots that hold files.
     private let hasUnlistedFiles: Bool
 

@@ -11,6 +11,7 @@ package enum HTTPDate {
     ///   no dates either. Upper and lower case are alike all the same.
     /// - Returns: `nil` for what is no date.
     package static func parse(_ text: String, now: Timestamp, exactly: Bool = false) -> Timestamp? {
+        if let time = preferredForm(text) { return time }
         guard !exactly || hasExactForm(text) else { return nil }
         let words = text.lowercased().split(whereSeparator: { $0 == " " || $0 == "\t" })
         switch words.count {
@@ -37,6 +38,42 @@ package enum HTTPDate {
     }
 
     // MARK: The three forms
+
+    /// The form that nearly all origins send, to the letter; `nil` for all others, which are looked at more closely.
+    private static func preferredForm(_ text: String) -> Timestamp? {
+        var text = text
+        return text.withUTF8 { bytes in
+            guard bytes.count == 29 else { return nil }
+            func says(_ word: StaticString, at place: Int) -> Bool {
+                bytes[place..<place + word.utf8CodeUnitCount].elementsEqual(
+                    UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+                )
+            }
+            func number(at place: Int, digits: Int) -> Int64? {
+                var value: Int64 = 0
+                for byte in bytes[place..<place + digits] {
+                    guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+                    value = value * 10 + Int64(byte - UInt8(ascii: "0"))
+                }
+                return value
+            }
+            guard shortWeekdays.contains(where: { says($0, at: 0) }), says(", ", at: 3), says(" ", at: 7),
+                let month = shortMonths.firstIndex(where: { says($0, at: 8) }), says(" ", at: 11), says(" ", at: 16),
+                says(":", at: 19), says(":", at: 22), says(" GMT", at: 25), let day = number(at: 5, digits: 2),
+                let year = number(at: 12, digits: 4), let hour = number(at: 17, digits: 2), hour < 24,
+                let minute = number(at: 20, digits: 2), minute < 60, let second = number(at: 23, digits: 2),
+                second <= 60, let date = CivilDate(year: year, month: Int64(month) + 1, day: day)
+            else { return nil }
+            // A leap second is the first second of the next minute to a clock that has none.
+            let seconds = date.daysSinceEpoch * 86_400 + hour * 3600 + minute * 60 + second
+            return Timestamp(milliseconds: seconds * 1000)
+        }
+    }
+
+    private static let shortWeekdays: [StaticString] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    private static let shortMonths: [StaticString] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
 
     private static func fixdate(_ words: [Substring]) -> Timestamp? {
         guard words[0].last == ",", isWeekday(words[0].dropLast()), words[5] == "gmt",

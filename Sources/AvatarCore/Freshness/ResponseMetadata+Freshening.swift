@@ -16,7 +16,7 @@ extension ResponseMetadata {
         with notModified: HTTPFields,
         requestTime: Timestamp,
         responseTime: Timestamp,
-        request: HTTPFields? = nil,
+        request: @autoclosure () -> HTTPFields? = nil,
         mode: CachingMode = .offlineFirst
     ) -> ResponseMetadata? {
         let update = ResponseMetadata(
@@ -34,7 +34,9 @@ extension ResponseMetadata {
         result.lastModified = update.lastModified ?? lastModified
         let kept = fields.filter { $0.name != .age && $0.name != .date && !update.fields.contains($0.name) }
         result.fields = HTTPFields(kept + update.fields)
-        result.selection = request.map { VaryRule(result.fields).selection(of: $0) } ?? selection
+        if selection != nil || result.fields.contains(.vary) {
+            result.selection = request().map { VaryRule(result.fields).selection(of: $0) } ?? selection
+        }
         return result
     }
 

@@ -20,7 +20,10 @@ package struct ResponseMetadata: Hashable, Sendable {
     /// were all alike.
     package var selection: VarySelection?
 
-    private static let keptNames: Set = ["cache-control", "expires", "date", "age", "vary", "pragma"]
+    private static let keptNames: [String: HTTPField.Name] = {
+        let names: [HTTPField.Name?] = [.cacheControl, .expires, .date, .age, .vary, HTTPField.Name("pragma")]
+        return Dictionary(uniqueKeysWithValues: names.compactMap { $0 }.map { ($0.canonicalName, $0) })
+    }()
 
     /// What is kept of a response with `status` and `fields`. Of several validators of a kind the first is kept.
     ///
@@ -30,15 +33,15 @@ package struct ResponseMetadata: Hashable, Sendable {
         fields: HTTPFields,
         requestTime: Timestamp,
         responseTime: Timestamp,
-        request: HTTPFields? = nil
+        request: @autoclosure () -> HTTPFields? = nil
     ) {
         etag = Self.first(.eTag, in: fields)
         lastModified = Self.first(.lastModified, in: fields)
-        self.fields = HTTPFields(fields.filter { Self.keptNames.contains($0.name.canonicalName) })
+        self.fields = HTTPFields(fields.filter { Self.keptNames[$0.name.canonicalName] != nil })
         self.status = status
         self.requestTime = requestTime
         self.responseTime = responseTime
-        selection = request.flatMap { VaryRule(fields).selection(of: $0) }
+        selection = fields.contains(.vary) ? request().flatMap { VaryRule(fields).selection(of: $0) } : nil
     }
 
     // MARK: As text
@@ -56,7 +59,7 @@ package struct ResponseMetadata: Hashable, Sendable {
     ) {
         self.etag = etag
         self.lastModified = lastModified
-        let lines = encodedFields.split(separator: "\n")
+        let lines = encodedFields.utf8.split(separator: UInt8(ascii: "\n")).map { Substring($0) }
         fields = HTTPFields(lines.compactMap(Self.field))
         selection = VarySelection(lines: lines)
         self.status = status
@@ -71,8 +74,7 @@ package struct ResponseMetadata: Hashable, Sendable {
     }
 
     private static func field(line: Substring) -> HTTPField? {
-        guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")),
-            let name = HTTPField.Name(String(line[..<colon])), keptNames.contains(name.canonicalName)
+        guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")), let name = keptNames[String(line[..<colon])]
         else { return nil }
         return HTTPField(name: name, value: String(Substring(line.utf8[colon...].dropFirst())))
     }

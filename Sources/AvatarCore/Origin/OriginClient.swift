@@ -36,11 +36,20 @@ extension OriginClient {
 /// A GET request for one image.
 public struct OriginRequest: Sendable {
     /// The whole URL: http or https, normalised, without user info.
-    public var url: String
+    public var url: String { didSet { key = nil } }
     /// Conditions and what the host added. The client adds its own, such as User-Agent and Accept.
     public var fields: HTTPFields
     /// Called by the client each time it sends an HTTP request, also for redirects and repeated attempts.
     public var willSend: @Sendable () -> Void
+
+    /// `url` as a key, if it was checked and normalised already.
+    package private(set) var key: AvatarKey?
+
+    /// A request for the URL `key` with `fields`.
+    package init(key: AvatarKey, fields: HTTPFields, willSend: @escaping @Sendable () -> Void) {
+        self.init(url: key.rawValue, fields: fields, willSend: willSend)
+        self.key = key
+    }
 
     /// A request for `url` with `fields`.
     public init(

@@ -27,31 +27,33 @@ package struct ConditionalRequest: Hashable, Sendable {
     ///
     /// Both validators are sent if there are both: an origin that knows the tag passes over the date (RFC 9110 section
     /// 13.1.3).
-    /// - Parameter record: what the origin said last; `nil` for an image that is not stored.
-    /// - Parameter hasFile: whether the entry's file was seen with its indexed length.
+    /// - Parameter stored: what the origin said of the image that is stored; `nil` if there is none, or its file was not
+    ///   seen with its indexed length.
+    /// - Parameter fetched: when its bytes came.
     /// - Parameter isReload: whether the caller wants the bytes whatever is stored.
     /// - Parameter request: the fields that the request will have otherwise, if they are known.
     package init(
-        for record: ValidationRecord?,
-        hasFile: Bool,
+        for stored: ResponseMetadata?,
+        fetched: Timestamp?,
         isReload: Bool,
         policy: FreshnessPolicy,
         now: Timestamp,
-        request: HTTPFields? = nil
+        request: @autoclosure () -> HTTPFields? = nil
     ) {
-        guard let record, hasFile else {
+        guard let stored else {
             self.init(.nothingStored)
             return
         }
-        let metadata = ResponseMetadata(stored: record)
-        let conditions = Self.conditions(metadata)
         if isReload {
             self.init(.reload)
-        } else if record.fetched.map({ policy.requiresFullFetch(fetched: $0, now: now) }) ?? true {
+        } else if fetched.map({ policy.requiresFullFetch(fetched: $0, now: now) }) ?? true {
             self.init(.fullFetchDue)
-        } else if let request, policy.mode == .strict, !policy.allowsSelection(of: metadata, for: request) {
+        } else if policy.mode == .strict, stored.selection != nil, let request = request(),
+            !policy.allowsSelection(of: stored, for: request)
+        {
             self.init(.varied)
         } else {
+            let conditions = Self.conditions(stored)
             self.init(conditions.isEmpty ? .noValidator : .validators, conditions)
         }
     }

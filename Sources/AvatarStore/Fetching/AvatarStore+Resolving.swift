@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarIndex
+import HTTPTypes
 
 /// What the policy of a read gives: what is stored, or what the origin sends, and what is to be done if it fails.
 extension AvatarStore {
@@ -92,10 +93,25 @@ extension AvatarStore {
         if file.key.isOwnImage { return true }
         switch options.policy {
         case .reload: return false
-        case .revalidate: return !file.isStale
-        case .cacheFirst: return !file.isStale || mode(options) == .offlineFirst
-        case .offline: return try !file.isStale || allowsStale(file.key, options, .disconnected)
+        case .revalidate: return try isFresh(file, options)
+        case .cacheFirst: return try mode(options) == .offlineFirst || isFresh(file, options)
+        case .offline: return try isFresh(file, options) || allowsStale(file.key, options, .disconnected)
         }
+    }
+
+    /// Whether what is stored is fresh, and answers the request that would be sent now (RFC 9111 section 4.1).
+    private func isFresh(_ file: AvatarFile, _ options: FetchOptions) throws -> Bool {
+        guard !file.isStale else { return false }
+        guard mode(options) == .strict, let entry = try index.entry(for: file.key) else { return true }
+        let metadata = ResponseMetadata(stored: entry.validation)
+        guard let request = try requestFields(for: entry, metadata) else { return true }
+        return try limits(options).freshness.assess(metadata, for: request).reason != .varied
+    }
+
+    /// What a request for the image would say; `nil` if what is stored answers all requests.
+    private func requestFields(for entry: AvatarEntry, _ metadata: ResponseMetadata) throws -> HTTPFields? {
+        guard metadata.selection != nil, let url = entry.sourceURL else { return nil }
+        return try origin.client().requestFields(for: url)
     }
 
     private func mode(_ options: FetchOptions) -> CachingMode { options.mode ?? configuration.mode }
@@ -107,7 +123,9 @@ extension AvatarStore {
         _ cause: Freshness.StaleCause
     ) throws -> Bool {
         guard mode(options) == .strict, let entry = try index.entry(for: key) else { return true }
-        let freshness = try limits(options).freshness.assess(ResponseMetadata(stored: entry.validation))
+        let metadata = ResponseMetadata(stored: entry.validation)
+        let request = try requestFields(for: entry, metadata)
+        let freshness = try limits(options).freshness.assess(metadata, for: request)
         return freshness.allowsStale(at: clock.now(), because: cause)
     }
 

@@ -4,38 +4,84 @@ import Synchronization
 /// The time for a piece of work is up.
 struct DeadlinePassed: Error {}
 
-/// Runs `work`, and cancels it once `timeout` has passed.
+/// Ends pieces of work whose time is up. All share one timer, so that a deadline which is not reached costs no more than
+/// its place in a table.
 ///
-/// The timer is a dispatch source, which is freed when it is cancelled. A sleeping task would be woken by its
-/// cancellation, but what it left with the executor would stay there until the timeout: with thousands of images a
-/// second and a minute each, that is most of the memory of a sync.
-///
-/// - Throws: `DeadlinePassed`; what `work` throws.
-func withDeadline<Result: Sendable>(
-    _ timeout: Duration,
-    _ work: @escaping @Sendable () async throws -> Result
-) async throws -> Result {
-    let task = Task { try await work() }
-    let flag = Flag()
-    let timer = DispatchSource.makeTimerSource(queue: .global())
-    timer.setEventHandler {
-        flag.isRaised.store(true, ordering: .relaxed)
-        task.cancel()
-    }
-    timer.schedule(deadline: .now() + .milliseconds(Int(min(timeout / .milliseconds(1), 1e12))))
-    timer.resume()
-    defer { timer.cancel() }
-    do {
-        return try await withTaskCancellationHandler {
-            try await task.value
-        } onCancel: {
-            task.cancel()
-        }
-    } catch  where flag.isRaised.load(ordering: .relaxed) && !Task.isCancelled {
-        throw DeadlinePassed()
-    }
-}
+/// A sleeping task a piece would be woken by its cancellation, but what it left with the executor would stay there until
+/// the deadline; a dispatch timer a piece would wake a thread to set it, and once more to take it back.
+final class Deadlines: Sendable {
+    /// Those of the whole process.
+    static let shared = Deadlines()
 
-private final class Flag: Sendable {
-    let isRaised = Atomic(false)
+    private struct State {
+        var lastNumber = 0
+        var waiting: [Int: Waiter] = [:]
+        /// When the timer goes off; `nil` if it is not set.
+        var alarm: ContinuousClock.Instant?
+    }
+
+    private struct Waiter {
+        let deadline: ContinuousClock.Instant
+        let cancel: @Sendable () -> Void
+    }
+
+    private let state = Mutex(State())
+
+    /// Runs `work`, and cancels it once `timeout` has passed.
+    ///
+    /// - Throws: `DeadlinePassed`; what `work` throws.
+    func run<Result: Sendable>(
+        _ timeout: Duration,
+        _ work: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        let task = Task { try await work() }
+        let deadline = ContinuousClock.now.advanced(by: timeout)
+        let number = add(Waiter(deadline: deadline) { task.cancel() })
+        defer { remove(number) }
+        do {
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        } catch  where ContinuousClock.now >= deadline && !Task.isCancelled {
+            throw DeadlinePassed()
+        }
+    }
+
+    private func add(_ waiter: Waiter) -> Int {
+        let (number, isFirst) = state.withLock { state in
+            state.lastNumber += 1
+            state.waiting[state.lastNumber] = waiter
+            let isFirst = state.alarm.map { waiter.deadline < $0 } ?? true
+            if isFirst { state.alarm = waiter.deadline }
+            return (state.lastNumber, isFirst)
+        }
+        if isFirst { setAlarm(waiter.deadline) }
+        return number
+    }
+
+    private func remove(_ number: Int) {
+        _ = state.withLock { $0.waiting.removeValue(forKey: number) }
+    }
+
+    private func setAlarm(_ time: ContinuousClock.Instant) {
+        let wait = max(.zero, ContinuousClock.now.duration(to: time))
+        let milliseconds = Int(min(wait / .milliseconds(1), 1e12).rounded(.up))
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { self.ring(time) }
+    }
+
+    /// An alarm that a shorter one has replaced finds nothing to do.
+    private func ring(_ time: ContinuousClock.Instant) {
+        let (passed, next) = state.withLock { state -> ([Waiter], ContinuousClock.Instant?) in
+            guard state.alarm == time else { return ([], nil) }
+            let now = ContinuousClock.now
+            let passed = state.waiting.filter { $0.value.deadline <= now }
+            for number in passed.keys { state.waiting[number] = nil }
+            state.alarm = state.waiting.values.map(\.deadline).min()
+            return (Array(passed.values), state.alarm)
+        }
+        for waiter in passed { waiter.cancel() }
+        if let next { setAlarm(next) }
+    }
 }

@@ -4,8 +4,8 @@ import AvatarFiles
 /// One image to ask an origin for.
 struct FetchTarget: Sendable {
     let key: AvatarKey
-    /// The whole URL, normalised.
-    let sourceURL: String
+    /// The URL of the image, which for an image of the caller's own name is not its key.
+    let sourceKey: AvatarKey
     /// Its host's name and port.
     let host: String
     /// Where the image is to be stored.
@@ -29,7 +29,7 @@ struct FetchTarget: Sendable {
             throw AvatarStoreError(.unsupportedURL, "\(url) names no host.", failure: .unsupportedURL)
         }
         self.key = key
-        self.sourceURL = url.rawValue
+        self.sourceKey = url
         self.host = host.description
         self.entry = entry
         // What is kept as a document stays one.
@@ -41,6 +41,9 @@ struct FetchTarget: Sendable {
         self.entry = entry
         if entry?.storageClass == .documents { storageClass = .documents }
     }
+
+    /// The whole URL, normalised.
+    var sourceURL: String { sourceKey.rawValue }
 
     /// Whether an image is bound to come that needs new room in the caches.
     var bringsCacheFile: Bool { storageClass == .caches && entry?.file == nil }

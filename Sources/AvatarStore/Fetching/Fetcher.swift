@@ -21,7 +21,7 @@ struct Fetcher: Sendable {
         let start = ContinuousClock.now
         let content: FetchResult.Content
         do {
-            content = try await withDeadline(timeout) { try await exchange(target, tally) }
+            content = try await Deadlines.shared.run(timeout) { try await exchange(target, tally) }
         } catch is CancellationError {
             throw CancellationError()
         } catch {
@@ -36,10 +36,10 @@ struct Fetcher: Sendable {
         if let partial = try await partials.find(target), let content = try await resume(partial, target, tally) {
             return content
         }
-        let content = try await request(target, conditions(for: target), tally)
-        if let content { return content }
+        let stored = stored(target)
+        if let content = try await request(target, conditions(for: target, stored), stored, tally) { return content }
         // The answer was "not modified", but of what is stored nothing is left, or it spoke of something else.
-        return try await request(target, HTTPFields(), tally)
+        return try await request(target, HTTPFields(), nil, tally)
             ?? .failed(
                 FetchFailure(
                     kind: .unexpectedStatus,
@@ -48,18 +48,20 @@ struct Fetcher: Sendable {
             )
     }
 
-    /// `nil`: the origin says that what is stored is right, but the store cannot use that.
+    /// - Parameter stored: what a 304 would confirm.
+    /// - Returns: `nil`: the origin says that what is stored is right, but the store cannot use that.
     private func request(
         _ target: FetchTarget,
         _ conditions: HTTPFields,
+        _ stored: ResponseMetadata?,
         _ tally: Tally
     ) async throws -> FetchResult.Content? {
-        try await send(target, conditions, tally) { response, metadata in
+        try await send(target, conditions, tally) { response, times in
             switch response.status {
             case 200, 203:
-                return try await receiveImage(response, metadata, target, tally)
+                return try await receiveImage(response, metadata(response, times, target), target, tally)
             case 304:
-                return notModified(response, metadata, target)
+                return notModified(response, times, stored, target)
             default:
                 try await drain(response.body, tally)
                 throw statusFailure(response, target)
@@ -73,7 +75,8 @@ struct Fetcher: Sendable {
         _ target: FetchTarget,
         _ tally: Tally
     ) async throws -> FetchResult.Content? {
-        let content: FetchResult.Content? = try await send(target, partial.plan.fields, tally) { response, metadata in
+        let content: FetchResult.Content? = try await send(target, partial.plan.fields, tally) { response, times in
+            let metadata = metadata(response, times, target)
             switch partial.plan.judge(status: response.status, fields: response.fields) {
             case .append(_, let total):
                 return try await receiveRest(of: total, partial, response, metadata, target, tally)
@@ -91,33 +94,48 @@ struct Fetcher: Sendable {
         return content
     }
 
+    /// When a request was sent, and when the head of its answer came.
+    private struct Times {
+        let request: Timestamp
+        let response: Timestamp
+    }
+
     private func send<Result: Sendable>(
         _ target: FetchTarget,
         _ fields: HTTPFields,
         _ tally: Tally,
-        receive: (OriginResponse, ResponseMetadata) async throws -> Result
+        receive: (OriginResponse, Times) async throws -> Result
     ) async throws -> Result {
         let requestTime = clock.now()
-        let request = OriginRequest(url: target.sourceURL, fields: fields) { tally.addRequest() }
+        let request = OriginRequest(key: target.sourceKey, fields: fields) { tally.addRequest() }
         return try await origin.send(request) { response in
-            let metadata = ResponseMetadata(
-                // A part that completes the whole stands for the whole (RFC 9110 section 15.3.7.3).
-                status: response.status == 206 ? 200 : response.status,
-                fields: response.fields,
-                requestTime: requestTime,
-                responseTime: clock.now(),
-                request: origin.requestFields(for: target.sourceURL)
-            )
-            return try await receive(response, metadata)
+            try await receive(response, Times(request: requestTime, response: clock.now()))
         }
+    }
+
+    private func metadata(_ response: OriginResponse, _ times: Times, _ target: FetchTarget) -> ResponseMetadata {
+        ResponseMetadata(
+            // A part that completes the whole stands for the whole (RFC 9110 section 15.3.7.3).
+            status: response.status == 206 ? 200 : response.status,
+            fields: response.fields,
+            requestTime: times.request,
+            responseTime: times.response,
+            request: origin.requestFields(for: target.sourceURL)
+        )
     }
 
     // MARK: Conditions
 
-    private func conditions(for target: FetchTarget) -> HTTPFields {
+    /// What the origin said of the image that is stored; `nil` if none is, in full.
+    private func stored(_ target: FetchTarget) -> ResponseMetadata? {
+        guard let entry = target.entry, let file = entry.file, places.stored.contains(file) else { return nil }
+        return ResponseMetadata(stored: entry.validation)
+    }
+
+    private func conditions(for target: FetchTarget, _ stored: ResponseMetadata?) -> HTTPFields {
         ConditionalRequest(
-            for: target.entry?.validation,
-            hasFile: target.entry?.file.map(places.stored.contains) ?? false,
+            for: stored,
+            fetched: target.entry?.validation.fetched,
             isReload: target.isUnconditional,
             policy: limits.freshness,
             now: clock.now(),
@@ -127,15 +145,16 @@ struct Fetcher: Sendable {
 
     private func notModified(
         _ response: OriginResponse,
-        _ metadata: ResponseMetadata,
+        _ times: Times,
+        _ stored: ResponseMetadata?,
         _ target: FetchTarget
     ) -> FetchResult.Content? {
-        guard let entry = target.entry, let file = entry.file, places.stored.contains(file) else { return nil }
-        let stored = ResponseMetadata(stored: entry.validation)
+        // Its file may have gone meanwhile.
+        guard let stored, let file = target.entry?.file, places.stored.contains(file) else { return nil }
         let updated = stored.updating(
             with: response.fields,
-            requestTime: metadata.requestTime,
-            responseTime: metadata.responseTime,
+            requestTime: times.request,
+            responseTime: times.response,
             request: origin.requestFields(for: target.sourceURL),
             mode: limits.freshness.mode
         )

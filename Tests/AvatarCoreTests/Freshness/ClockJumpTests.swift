@@ -92,7 +92,13 @@ struct ClockJumpTests {
                     #expect(freshness.currentAge(at: now) >= 0)
                     #expect(!freshness.isFresh(at: now))
                     _ = freshness.allowsStale(at: now, because: .revalidating)
-                    _ = ConditionalRequest(for: record, hasFile: true, isReload: false, policy: .strict, now: now)
+                    _ = ConditionalRequest(
+                        for: ResponseMetadata(stored: record),
+                        fetched: record.fetched,
+                        isReload: false,
+                        policy: .strict,
+                        now: now
+                    )
                     _ = (record.isFresh(at: now), record.isDue(at: now), record.isBackingOff(at: now))
                 }
             }

@@ -67,8 +67,8 @@ struct ConditionalRequestTests {
         var record = Self.record(["ETag: \"a\""])
         record.fetched = age.map { Self.received.adding(seconds: -$0) }
         let request = ConditionalRequest(
-            for: hasRecord ? record : nil,
-            hasFile: hasFile,
+            for: hasRecord && hasFile ? ResponseMetadata(stored: record) : nil,
+            fetched: record.fetched,
             isReload: isReload,
             policy: FreshnessPolicy(),
             now: Self.received
@@ -87,8 +87,8 @@ struct ConditionalRequestTests {
         for _ in 0..<31 {
             now = now.adding(seconds: 86_400)
             let request = ConditionalRequest(
-                for: record,
-                hasFile: true,
+                for: ResponseMetadata(stored: record),
+                fetched: record.fetched,
                 isReload: false,
                 policy: policy.freshness,
                 now: now
@@ -119,8 +119,8 @@ struct ConditionalRequestTests {
         let record = ValidationRecord(metadata, fetched: Self.received, policy: policy, jitter: 0)
         let request = { (fields: HTTPFields) in
             ConditionalRequest(
-                for: record,
-                hasFile: true,
+                for: ResponseMetadata(stored: record),
+                fetched: record.fetched,
                 isReload: false,
                 policy: policy,
                 now: Self.received,
@@ -138,8 +138,8 @@ struct ConditionalRequestTests {
 
     private static func request(_ record: ValidationRecord) -> ConditionalRequest {
         ConditionalRequest(
-            for: record,
-            hasFile: true,
+            for: ResponseMetadata(stored: record),
+            fetched: record.fetched,
             isReload: false,
             policy: FreshnessPolicy(),
             now: received.adding(seconds: 60)

@@ -219,7 +219,7 @@ struct SyncTests {
     @Test func imagesThatAreBeingReadAreNotFetchedTwice() async throws {
         try await StoreFixture.withStore { fixture in
             let bytes = SampleImage.png(seed: 5, byteCount: 1000)
-            fixture.origin.setResponse(.image(bytes, etag: nil).delayed(by: .milliseconds(200)), for: "/a.png")
+            fixture.origin.setResponse(.image(bytes, etag: nil).delayed(by: .seconds(1)), for: "/a.png")
             let url = fixture.origin.url("/a.png")
             let reading = Task { try await fixture.store.avatar(for: url) }
             while fixture.origin.requestCount == 0 { await Task.yield() }

@@ -1,0 +1,48 @@
+import AvatarCore
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+/// What an origin chose by one of our own fields answers only requests that say the same there (RFC 9111 section 4.1).
+struct VaryTests {
+    private let face = SampleImage.png(seed: 1, byteCount: 4000)
+
+    /// - Parameter userAgents: of the store that fetches, and of the one that reads.
+    @Test(arguments: [
+        (["one", "one"], CachingMode.strict, 1, false),
+        (["one", "two"], .strict, 2, false),
+        (["one", "two"], .offlineFirst, 1, true),
+    ])
+    func anotherUserAgentIsAnotherRequest(
+        _ userAgents: [String],
+        _ mode: CachingMode,
+        _ requests: Int,
+        _ isServedOffline: Bool
+    ) async throws {
+        try await StoreFixture.withStore { fixture in
+            var response = LoopbackOrigin.Response.image(face, etag: "\"1\"")
+            response.headers["Vary"] = "User-Agent"
+            response.headers["Cache-Control"] = "max-age=600"
+            fixture.origin.setResponse(response, for: "/ada.png")
+            let url = fixture.origin.url("/ada.png")
+            for userAgent in userAgents {
+                let store = try await fixture.openAgain {
+                    $0.http.userAgent = userAgent
+                    $0.mode = mode
+                }
+                let image = try await store.avatar(for: url, options: FetchOptions(policy: .revalidate))
+                #expect(image.bytes == face)
+                try await store.close()
+            }
+
+            #expect(fixture.origin.requestCount == requests)
+            let store = try await fixture.openAgain {
+                $0.http.userAgent = "three"
+                $0.mode = mode
+            }
+            let offline = try? await store.avatar(for: url, options: FetchOptions(policy: .offline))
+            #expect((offline != nil) == isServedOffline)
+            try await store.close()
+        }
+    }
+}

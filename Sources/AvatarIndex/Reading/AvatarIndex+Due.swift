@@ -8,12 +8,21 @@ package struct DueHost: Hashable, Sendable {
     package let health: HostHealth
 }
 
-/// Where a walk over the due entries of one host stands.
-package struct DuePosition: Hashable, Sendable {
-    package var nextCheck: Int64 = .min
-    package var id: Int64 = .min
+/// A walk over the due entries of one host, the longest due first.
+package struct DueWalk: Hashable, Sendable {
+    package let host: DueHost
+    /// The last entry that was given.
+    private(set) var nextCheck: Int64 = .min
+    private(set) var id: Int64 = .min
 
-    package init() {}
+    package init(over host: DueHost) {
+        self.host = host
+    }
+
+    fileprivate mutating func advance(past entry: AvatarEntry) {
+        nextCheck = entry.validation.nextCheck?.milliseconds ?? nextCheck
+        id = entry.id
+    }
 }
 
 extension AvatarIndex {
@@ -29,27 +38,49 @@ extension AvatarIndex {
         }
     }
 
-    /// The next entries of `host` that are due at `time`, the longest due first. Relies on the index `avatar_due`.
-    package func dueEntries(
-        of host: DueHost,
+    /// The next entries that are due at `time`, at most `limit`; a few of each host in turn, so that none of many waits
+    /// for the end of another. Relies on the index `avatar_due`.
+    ///
+    /// - Parameter walks: those of the hosts that wait for their turn. Walks that came to their end are taken out.
+    package func dueEntries(of walks: inout [DueWalk], at time: Timestamp, limit: Int) throws -> [AvatarEntry] {
+        var waiting = walks
+        // In one snapshot: the upper levels of the index are read once, and not once a host.
+        let (entries, rest) = try readers.read { connection in
+            try connection.snapshot {
+                var entries: [AvatarEntry] = []
+                while entries.isEmpty, !waiting.isEmpty {
+                    let share = max(1, limit / waiting.count)
+                    var rest = waiting[...]
+                    var again: [DueWalk] = []
+                    while entries.count < limit, var walk = rest.popFirst() {
+                        let next = try Self.dueEntries(of: &walk, at: time, limit: share, connection)
+                        entries += next
+                        if next.count == share { again.append(walk) }
+                    }
+                    // Hosts that had no turn yet come before those that had one.
+                    waiting = rest + again
+                }
+                return (entries, waiting)
+            }
+        }
+        walks = rest
+        return entries
+    }
+
+    private static func dueEntries(
+        of walk: inout DueWalk,
         at time: Timestamp,
-        after position: inout DuePosition,
-        limit: Int
+        limit: Int,
+        _ connection: ReadConnection
     ) throws -> [AvatarEntry] {
-        let start = position
-        let entries = try readers.read { connection in
-            try connection.rows(
-                Self.dueSQL,
-                [
-                    .integer(host.id), .integer(time.milliseconds), .integer(start.nextCheck), .integer(start.id),
-                    .integer(Int64(limit)),
-                ]
-            ) { AvatarEntry($0) }
-        }
-        if let last = entries.last {
-            position.nextCheck = last.validation.nextCheck?.milliseconds ?? start.nextCheck
-            position.id = last.id
-        }
+        let entries = try connection.rows(
+            dueSQL,
+            [
+                .integer(walk.host.id), .integer(time.milliseconds), .integer(walk.nextCheck), .integer(walk.id),
+                .integer(Int64(limit)),
+            ]
+        ) { AvatarEntry($0) }
+        if let last = entries.last { walk.advance(past: last) }
         return entries
     }
 

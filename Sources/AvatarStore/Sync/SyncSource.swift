@@ -49,31 +49,19 @@ struct SyncSource: Sendable {
     /// The entries that are due at `time`, of hosts that may be asked; a few of each host in turn.
     static func due(in index: AvatarIndex, at time: Timestamp) -> SyncSource {
         SyncSource {
-            var hosts: [(host: DueHost, position: DuePosition)]?
+            var walks: [DueWalk]?
             var blocked: [DueHost] = []
             return { limit in
-                var waiting = hosts ?? []
-                if hosts == nil {
+                var waiting = walks ?? []
+                if walks == nil {
                     let (first, second) = try partitioned(index.dueHosts(at: time)) { host in
                         if case .nothing = host.health.admission(at: time) { true } else { false }
                     }
                     blocked = first
-                    waiting = second.map { ($0, DuePosition()) }
+                    waiting = second.map { DueWalk(over: $0) }
                 }
-                var items: [SyncItem] = []
-                while items.isEmpty, !waiting.isEmpty {
-                    let share = max(1, limit / waiting.count)
-                    var rest = waiting[...]
-                    var again: [(host: DueHost, position: DuePosition)] = []
-                    while items.count < limit, var next = rest.popFirst() {
-                        let entries = try index.dueEntries(of: next.host, at: time, after: &next.position, limit: share)
-                        items += entries.map(SyncItem.entry)
-                        if entries.count == share { again.append(next) }
-                    }
-                    // Hosts that had no turn yet come before those that had one.
-                    waiting = rest + again
-                }
-                hosts = waiting
+                var items = try index.dueEntries(of: &waiting, at: time, limit: limit).map(SyncItem.entry)
+                walks = waiting
                 if items.isEmpty, !blocked.isEmpty {
                     // Counting takes as long as there are entries, so it comes when nobody waits for it any more.
                     let count = try blocked.reduce(0) { try $0 + index.dueCount(of: $1, at: time) }

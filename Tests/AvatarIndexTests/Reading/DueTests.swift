@@ -194,10 +194,10 @@ import Testing
     }
 
     private func pages(_ index: AvatarIndex, _ host: DueHost, limit: Int) throws -> [AvatarEntry] {
-        var position = DuePosition()
+        var walks = [DueWalk(over: host)]
         var entries: [AvatarEntry] = []
         while true {
-            let page = try index.dueEntries(of: host, at: Self.now, after: &position, limit: limit)
+            let page = try index.dueEntries(of: &walks, at: Self.now, limit: limit)
             guard !page.isEmpty else { return entries }
             #expect(page.count <= limit)
             entries += page

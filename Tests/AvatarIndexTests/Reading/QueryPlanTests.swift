@@ -41,9 +41,8 @@ import Testing
         },
         Case("due hosts", "host_by_next_check (next_check_ms<?)") { _ = try $0.dueHosts(at: now) },
         Case("due entries", "avatar_due (host_id=? AND next_check_ms>? AND next_check_ms<?)") { index in
-            let host = DueHost(id: 1, name: "example.com:443", health: HostHealth())
-            var position = DuePosition()
-            _ = try index.dueEntries(of: host, at: now, after: &position, limit: 10)
+            var walks = [DueWalk(over: DueHost(id: 1, name: "example.com:443", health: HostHealth()))]
+            _ = try index.dueEntries(of: &walks, at: now, limit: 10)
         },
         Case("due count", "avatar_due (host_id=? AND next_check_ms>? AND next_check_ms<?)") { index in
             _ = try index.dueCount(of: DueHost(id: 1, name: "example.com:443", health: HostHealth()), at: now)

@@ -1,23 +1,42 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+let swiftSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
 // A package of its own, so that nobody who uses the library builds it. `scripts/fuzz` builds and runs it.
+//
+// The modules under test are linked in as sources: what they keep to their own package is fuzzed too, and nothing of a
+// store or a network is built.
 let package = Package(
     name: "Fuzz",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "AvatarStore", path: "..")],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.0.0"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.4.0"),
+    ],
     targets: [
+        .target(
+            name: "AvatarCore",
+            dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
+            swiftSettings: swiftSettings
+        ),
+        .target(
+            name: "AvatarContacts",
+            dependencies: ["AvatarCore", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: swiftSettings
+        ),
         .executableTarget(
-            name: "ContactListFuzzer",
-            dependencies: [.product(name: "AvatarContacts", package: "AvatarStore")],
-            swiftSettings: [
-                .swiftLanguageMode(.v6),
-                .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-                .enableUpcomingFeature("ExistentialAny"),
-                .enableUpcomingFeature("InternalImportsByDefault"),
-                // The main function is libFuzzer's.
-                .unsafeFlags(["-parse-as-library"]),
-            ]
-        )
+            name: "Fuzzer",
+            dependencies: [
+                "AvatarContacts", "AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            // The main function is libFuzzer's.
+            swiftSettings: swiftSettings + [.unsafeFlags(["-parse-as-library"])]
+        ),
     ]
 )

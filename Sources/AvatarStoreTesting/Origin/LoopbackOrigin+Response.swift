@@ -12,6 +12,8 @@ extension LoopbackOrigin {
         public var body: Body
         /// How long to wait before anything is sent; none by default.
         public var delay: Duration
+        /// What has to be opened before anything is sent; nothing by default.
+        public var gate: Gate?
         /// How the response goes over the wire; normal by default.
         public var behaviour: Behaviour
         /// Whether a 200 takes part in conditional requests (RFC 9110 sections 13.2.2 and 14.2): a GET or HEAD whose
@@ -42,6 +44,13 @@ extension LoopbackOrigin {
         public func delayed(by delay: Duration) -> Response {
             var copy = self
             copy.delay = delay
+            return copy
+        }
+
+        /// The same response, once `gate` is open.
+        public func held(by gate: Gate) -> Response {
+            var copy = self
+            copy.gate = gate
             return copy
         }
 

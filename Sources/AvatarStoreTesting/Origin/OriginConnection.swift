@@ -91,11 +91,23 @@ final class OriginConnection: ChannelInboundHandler {
             let response = origin.response(to: request)
             isAnswering = true
             guard response.delay > .zero else {
-                begin(response, to: request, context)
+                beginOnceOpen(response, to: request, context)
                 continue
             }
-            schedule(after: response.delay, context) { $0.begin(response, to: request, context) }
+            schedule(after: response.delay, context) { $0.beginOnceOpen(response, to: request, context) }
         }
+    }
+
+    /// A gate is looked at now and then: it is opened from any thread, and for tests this is soon enough.
+    private func beginOnceOpen(
+        _ response: LoopbackOrigin.Response,
+        to request: LoopbackOrigin.Request,
+        _ context: ChannelHandlerContext
+    ) {
+        guard response.gate?.isOpen ?? true else {
+            return schedule(after: .milliseconds(2), context) { $0.beginOnceOpen(response, to: request, context) }
+        }
+        begin(response, to: request, context)
     }
 
     private func begin(

@@ -18,7 +18,8 @@ struct LateAnswerTests {
     ) async throws -> AvatarImage {
         let url = fixture.origin.url(key)
         let requests = fixture.origin.requestCount
-        fixture.origin.setResponse(late.delayed(by: .seconds(1)), for: key)
+        let gate = LoopbackOrigin.Gate()
+        fixture.origin.setResponse(late.held(by: gate), for: key)
         let slow = Task { try await fixture.store.avatar(for: url, options: FetchOptions(policy: policy)) }
         try await fixture.requestArrives(requests + 1)
         fixture.clock.advance(by: .seconds(60))
@@ -29,6 +30,7 @@ struct LateAnswerTests {
             // A prompt failure is one of the answers to try.
         }
         fixture.clock.advance(by: .seconds(60))
+        gate.open()
         return try await slow.value
     }
 
@@ -114,7 +116,8 @@ struct LateAnswerTests {
     /// Two images of a batch have the same bytes, and the first of them comes too late.
     @Test func lateImageLeavesItsBytesToAnother() async throws {
         try await withTwoStores { fixture, second in
-            let slow = LoopbackOrigin.Response.image(old).delayed(by: .seconds(1))
+            let gate = LoopbackOrigin.Gate()
+            let slow = LoopbackOrigin.Response.image(old).held(by: gate)
             for path in [key, "/b.png"] { fixture.origin.setResponse(slow, for: path) }
             let contacts = [key, "/b.png"].map { Contact(id: $0, avatarURL: fixture.origin.url($0)) }
             let sync = Task { try await fixture.store.sync(contacts: contacts) }
@@ -123,6 +126,7 @@ struct LateAnswerTests {
             fixture.serve(new, at: key)
             _ = try await second.avatar(for: fixture.origin.url(key), options: .impatient())
 
+            gate.open()
             let report = try await sync.value
 
             #expect(report.fetched == 2)
@@ -138,11 +142,13 @@ struct LateAnswerTests {
             let url = fixture.serve(old, at: key, etag: "\"1\"", cacheControl: "max-age=1")
             let stored = try await fixture.store.avatar(for: url)
             fixture.clock.advance(by: .seconds(10))
-            fixture.origin.setResponse(.image(new, etag: "\"2\"").delayed(by: .milliseconds(500)), for: key)
+            let gate = LoopbackOrigin.Gate()
+            fixture.origin.setResponse(.image(new, etag: "\"2\"").held(by: gate), for: key)
             let sync = Task { try await fixture.store.sync(contacts: [Contact(id: "ada", avatarURL: url)]) }
             try await fixture.requestArrives(2)
 
             _ = try await second.move(stored.key, to: .documents)
+            gate.open()
 
             #expect(try await sync.value.failures == [])
             #expect(try details(fixture).overview.owners == ["ada"])

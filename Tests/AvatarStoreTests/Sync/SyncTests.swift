@@ -150,16 +150,20 @@ struct SyncTests {
 
     @Test func slowHostHoldsUpNobody() async throws {
         let slow = try await LoopbackOrigin.start(host: "127.0.0.2")
-        try await StoreFixture.withStore { fixture in
+        try await StoreFixture.withStore {
+            $0.http.idleTimeoutSeconds = 600
+        } _: { fixture in
             let contacts = people(200, fixture)
             var slowContacts: [Contact] = []
             for number in 0..<100 {
                 slow.setResponse(.hang, for: "/\(number).png")
                 slowContacts.append(Contact(id: "s\(number)", avatarURL: slow.url("/\(number).png")))
             }
+            var options = SyncOptions()
+            options.timeout = .seconds(600)
             let (fetched, continuation) = AsyncStream.makeStream(of: Int.self)
-            let sync = Task {
-                try await fixture.store.sync(contacts: slowContacts + contacts) {
+            let sync = Task { [options] in
+                try await fixture.store.sync(contacts: slowContacts + contacts, options: options) {
                     continuation.yield($0.report.fetched)
                 }
             }

@@ -2,17 +2,10 @@ import AvatarContacts
 import AvatarCore
 import Dispatch
 
-/// Takes libFuzzer's inputs; its main loop comes with the sanitizer.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
-    ContactListFuzzer.check(Array(UnsafeBufferPointer(start: bytes, count: count)))
-    return 0
-}
-
 /// Feeds inputs to the readers of contact lists. The first byte of an input chooses the format.
 ///
 /// Reading must not trap, and what is read must make sense: counting a list and reading it must agree.
-enum ContactListFuzzer {
+enum ContactListSubject {
     static func check(_ input: [UInt8]) {
         guard let first = input.first else { return }
         let format: ContactList.Format =
@@ -77,9 +70,4 @@ enum ContactListFuzzer {
             }
         }
     }
-}
-
-/// Stops with `message` unless `condition` holds. (A precondition says nothing in an optimised build.)
-private func require(_ condition: Bool, _ message: String) {
-    if !condition { fatalError(message) }
 }

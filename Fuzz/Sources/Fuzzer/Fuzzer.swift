@@ -1,0 +1,35 @@
+import Foundation
+
+/// Takes libFuzzer's inputs; its main loop comes with the sanitizer.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
+    Fuzzer.subject.check(Array(UnsafeBufferPointer(start: bytes, count: count)))
+    return 0
+}
+
+/// What the inputs are fed to. Nothing may trap, and what comes out must make sense.
+enum Fuzzer: String {
+    case lists, headers, dates, keys, images
+
+    /// The one that `AVATARS_FUZZ` names: libFuzzer's own options leave no room for it.
+    static let subject: Fuzzer = {
+        let name = ProcessInfo.processInfo.environment["AVATARS_FUZZ"] ?? ""
+        guard let subject = Fuzzer(rawValue: name) else { fatalError("AVATARS_FUZZ names no subject: \(name)") }
+        return subject
+    }()
+
+    func check(_ input: [UInt8]) {
+        switch self {
+        case .lists: ContactListSubject.check(input)
+        case .headers: HeaderSubject.check(input)
+        case .dates: DateSubject.check(input)
+        case .keys: KeySubject.check(input)
+        case .images: ImageSubject.check(input)
+        }
+    }
+}
+
+/// Stops with `message` unless `condition` holds. (A precondition says nothing in an optimised build.)
+func require(_ condition: Bool, _ message: String) {
+    if !condition { fatalError(message) }
+}

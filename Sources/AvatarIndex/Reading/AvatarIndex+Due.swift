@@ -49,13 +49,14 @@ extension AvatarIndex {
             try connection.snapshot {
                 var entries: [AvatarEntry] = []
                 while entries.isEmpty, !waiting.isEmpty {
-                    let share = max(1, limit / waiting.count)
+                    let share = max(Self.fewestOfAHost, limit / waiting.count)
                     var rest = waiting[...]
                     var again: [DueWalk] = []
                     while entries.count < limit, var walk = rest.popFirst() {
-                        let next = try Self.dueEntries(of: &walk, at: time, limit: share, connection)
+                        let wanted = min(share, limit - entries.count)
+                        let next = try Self.dueEntries(of: &walk, at: time, limit: wanted, connection)
                         entries += next
-                        if next.count == share { again.append(walk) }
+                        if next.count == wanted { again.append(walk) }
                     }
                     // Hosts that had no turn yet come before those that had one.
                     waiting = rest + again
@@ -66,6 +67,10 @@ extension AvatarIndex {
         walks = rest
         return entries
     }
+
+    /// As many of one host as are asked for at once: with one of each host, every entry would cost its own way through
+    /// the index.
+    private static let fewestOfAHost = 8
 
     private static func dueEntries(
         of walk: inout DueWalk,

@@ -8,6 +8,7 @@ struct ContactObject: Decodable {
     private enum Field: String, CodingKey {
         case id, name, emails, email, avatarURL, avatar, photo, picture, image
         case avatarURLInSnakeCase = "avatar_url"
+        case lowDataURL
     }
 
     /// Where lists keep the image's URL; the first that is there and not null counts.
@@ -21,12 +22,14 @@ struct ContactObject: Decodable {
         } catch {
             throw RecordFault(reason: "an object was expected, found \(try JSONValue(from: decoder).kind)")
         }
-        contact = Contact(
+        var contact = Contact(
             id: try Self.id(in: fields),
             name: try Self.text(.name, in: fields),
             avatarURL: try Self.avatarURL(in: fields),
             emails: try Self.emails(in: fields)
         )
+        contact.lowDataURL = try Self.text(.lowDataURL, in: fields).flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
+        self.contact = contact
     }
 
     private static func id(in fields: KeyedDecodingContainer<Field>) throws -> String {

@@ -29,6 +29,8 @@ public struct AvatarFile: Sendable {
     public var storageClass: StorageClass?
     /// Whether its freshness lifetime is over.
     public var isStale: Bool
+    /// Whether this is the smaller image that stands in while the network is constrained.
+    public var isLowData = false
     /// Where it comes from.
     public var source: Source
     /// Why the origin could not be asked although it should have been.

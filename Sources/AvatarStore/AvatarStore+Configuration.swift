@@ -31,6 +31,9 @@ extension AvatarStore {
         public var respectsNoStore = false
         /// The time one image may take in all, redirects included. Default: 60 seconds.
         public var timeout = Duration.seconds(60)
+        /// Whether the network is constrained at this moment, so that smaller images are fetched where there are some
+        /// (`FetchOptions.lowDataURL`); asked before each fetch, on any thread. Default: it never is.
+        public var isConstrained: @Sendable () -> Bool = { false }
         /// Requests at once, in all, of reads and syncs together. Default: 64.
         public var connections = 64
         /// Requests at once to one host (name and port). Default: 8.

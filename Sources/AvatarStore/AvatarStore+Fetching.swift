@@ -35,10 +35,13 @@ extension AvatarStore {
         )
         if options.storage == .documents { target.storageClass = .documents }
         target.isUnconditional = options.policy == .reload
+        let isConstrained = isConstrained(options.isConstrained)
+        try target.consider(lowDataURL: options.lowDataURL, isConstrained: isConstrained)
         let lease = try await lease(of: key, within: fetcher.timeout)
         // Whoever gets it next finds in the index what is committed here.
         defer { withExtendedLifetime(lease) {} }
         if let outcome = try catchUp(&target) { return outcome }
+        try target.consider(lowDataURL: options.lowDataURL, isConstrained: isConstrained)
         let health = try index.health(of: target.host)
         if let failure = refusal(target, health) { return .failed(failure) }
         let result = try await ask(fetcher, target, health, options.priority)
@@ -46,6 +49,11 @@ extension AvatarStore {
             return .unstored(try await unstoredImage(result, target))
         }
         return outcome(result, try await writer.commitNow(change, RoomRules(limits)))
+    }
+
+    /// Whether the network is constrained, for a caller who says `said`.
+    func isConstrained(_ said: Bool?) -> Bool {
+        said ?? configuration.isConstrained()
     }
 
     /// Asks the origin, once there is a connection for it. A host that keeps failing is asked by one at a time.
@@ -89,7 +97,7 @@ extension AvatarStore {
                 policy: limits.freshness,
                 jitter: .random(in: 0...1)
             )
-            return target.change(.image(image, validation: validation), requestedAt: metadata.requestTime)
+            return target.change(.image(image, validation: due(validation, target)), requestedAt: metadata.requestTime)
         case .notModified(let metadata):
             let validation = ValidationRecord(
                 metadata,
@@ -98,12 +106,21 @@ extension AvatarStore {
                 jitter: .random(in: 0...1)
             )
             // Only an entry with a file is asked for conditionally.
-            let content = Change.Content.confirmed(validation, file: target.entry?.file?.id ?? 0)
+            let file = target.entry?.file?.id ?? 0
+            let content = Change.Content.confirmed(due(validation, target), file: file)
             return target.change(content, requestedAt: metadata.requestTime)
         case .failed(let failure):
             let content = Change.Content.failed(failure.kind, checked: clock.now(), retryAfter: failure.retryAfter)
             return target.change(content, requestedAt: result.began)
         }
+    }
+
+    /// A smaller image is due at once, for the sync that may ask for the image itself.
+    private func due(_ validation: ValidationRecord, _ target: FetchTarget) -> ValidationRecord {
+        guard target.isLowData else { return validation }
+        var validation = validation
+        validation.nextCheck = validation.checked
+        return validation
     }
 
     /// What a fetch and its commit came to.

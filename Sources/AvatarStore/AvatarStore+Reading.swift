@@ -118,6 +118,7 @@ extension AvatarStore {
             localFile: roots.files(of: hit.file.storageClass).path(of: hit.file),
             storageClass: hit.file.storageClass,
             isStale: hit.freshUntil.map { $0 <= clock.now() } ?? false,
+            isLowData: hit.isLowData,
             source: .store
         )
     }

@@ -29,6 +29,7 @@ struct ContactObjectTests {
             #"{"id":340282366920938463463374607431768211457}"#,
             "`id` is a number with 38 digits or more; write it as a string"
         ),
+        (#"{"id":1,"lowDataURL":7}"#, "`lowDataURL`: a string was expected, found a number"),
         (#"{"id":1,"name":7}"#, "`name`: a string was expected, found a number"),
         (#"{"id":1,"photo":7}"#, "`photo`: a string was expected, found a number"),
         (#"{"id":1,"avatar":true}"#, "`avatar`: a string was expected, found a boolean"),
@@ -50,6 +51,17 @@ struct ContactObjectTests {
         #expect(
             try await Self.record("{\"id\":\"\(longest)a\"}")?.unreadableReason == "`id` is longer than 1024 bytes"
         )
+    }
+
+    @Test(arguments: [(#""https://a.example/s""#, "https://a.example/s"), ("null", nil), (#"" ""#, nil)])
+    func smallerImageForConstrainedNetworks(json: String, url: String?) async throws {
+        guard case .contact(let contact) = try await Self.record("{\"id\":1,\"lowDataURL\":\(json)}") else {
+            Issue.record("no contact")
+            return
+        }
+
+        #expect(contact.lowDataURL == url)
+        #expect(contact.images.isEmpty)
     }
 
     @Test(arguments: ["avatarURL", "avatar_url", "avatar", "photo", "picture", "image"])

@@ -37,6 +37,40 @@ import Testing
         }
     }
 
+    @Test func smallImagesComeFirstOnAConstrainedNetwork() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let (large, small) = (origin.url("/ada.png"), origin.url("/small.png"))
+            try workplace.write("people.ndjson", "{\"id\": 1, \"photo\": \"\(large)\", \"lowDataURL\": \"\(small)\"}\n")
+
+            let first = try await workplace.run("sync", "people.ndjson", "--low-data", "--allow-private-network")
+            #expect(first.status == 0)
+            #expect(try await workplace.run("get", large, "--policy", "offline").bytes == pictureBytes("/small.png"))
+            let shown = try await workplace.run("show", large)
+            #expect(shown.text.contains("smaller image"))
+
+            let second = try await workplace.run("sync", "--allow-private-network", "--json")
+            #expect(try second.object.number("changed") == 1)
+            #expect(try await workplace.run("get", large, "--policy", "offline").bytes == pictureBytes("/ada.png"))
+        }
+    }
+
+    @Test func limitsEndASyncEarly_andSaySo() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(50))
+            let words = ["sync", "list.txt", "--allow-private-network", "--json", "--connections", "1"]
+
+            let metered = try await workplace.start(words + ["--max-bytes", "1"]).end()
+            #expect(try metered.object.number("fetched") == 1)
+            #expect(try metered.object.number("skipped") == 49)
+            let late = try await workplace.start(words + ["--time-limit", "0"]).end()
+            #expect(try late.object.number("fetched") == 0)
+            #expect(try await workplace.run("sync", "list.txt", "--time-limit", "-1").status == 64)
+            #expect(try await workplace.run("sync", "list.txt", "--max-bytes", "many").status == 64)
+        }
+    }
+
     @Test func withoutJSONThereIsATableOfWhatWasDone() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()

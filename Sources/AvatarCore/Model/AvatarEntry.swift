@@ -73,6 +73,10 @@ package struct AvatarEntry: Hashable, Sendable {
     package var lastAccessMicroseconds: Int64?
     package var absence: Absence?
     package var validation: ValidationRecord
+    /// The smaller image that stands in for this one while the network is constrained.
+    package var lowDataURL: String?
+    /// Whether the file is that smaller image.
+    package var isLowData: Bool
 
     package init(
         id: Int64,
@@ -83,7 +87,9 @@ package struct AvatarEntry: Hashable, Sendable {
         sha256: [UInt8]?,
         lastAccessMicroseconds: Int64?,
         absence: Absence?,
-        validation: ValidationRecord
+        validation: ValidationRecord,
+        lowDataURL: String? = nil,
+        isLowData: Bool = false
     ) {
         self.id = id
         self.key = key
@@ -94,5 +100,7 @@ package struct AvatarEntry: Hashable, Sendable {
         self.lastAccessMicroseconds = lastAccessMicroseconds
         self.absence = absence
         self.validation = validation
+        self.lowDataURL = lowDataURL
+        self.isLowData = isLowData
     }
 }

@@ -9,6 +9,9 @@ public struct Contact: Hashable, Sendable {
     /// The person's images, the preferred one first; empty for a person without a picture.
     public var images: [ContactImage]
 
+    /// Where a smaller picture is that stands in for the one at `avatarURL` while the network is constrained.
+    public var lowDataURL: String?
+
     /// A person `id`, with a picture at `avatarURL` if there is one.
     public init(id: String, name: String? = nil, avatarURL: String? = nil, emails: [String] = []) {
         self.init(id: id, name: name, emails: emails, images: avatarURL.map { [.url($0)] } ?? [])

@@ -5,6 +5,8 @@ package struct IndexHit: Sendable {
     package let file: FileRecord
     /// `nil` for an own image, which is always fresh.
     package let freshUntil: Timestamp?
+    /// Whether the file is the smaller image for constrained networks.
+    package let isLowData: Bool
 }
 
 extension AvatarIndex {
@@ -14,7 +16,8 @@ extension AvatarIndex {
             try connection.statement(Self.hitSQL).firstRow(text: key.rawValue) { row in
                 IndexHit(
                     file: FileRecord(row, from: 0),
-                    freshUntil: row.timestamp(7)
+                    freshUntil: row.timestamp(7),
+                    isLowData: row.integer(8) != 0
                 )
             }
         }
@@ -22,7 +25,7 @@ extension AvatarIndex {
 
     static let hitSQL = """
         SELECT file.id, file.storage_class, file.path, file.size_bytes, file.media_type, file.width, file.height,
-            avatar.fresh_until_ms
+            avatar.fresh_until_ms, avatar.is_low_data
         FROM avatar JOIN file ON file.id = avatar.file_id
         WHERE avatar.key = ?
         """
@@ -54,7 +57,7 @@ extension AvatarIndex {
             avatar.id, avatar.key, avatar.host_id IS NULL, avatar.source_url, avatar.storage_class, file.sha256,
             file.last_access_us, avatar.absence, avatar.etag, avatar.last_modified, avatar.response_fields,
             avatar.response_ms, avatar.response_delay_ms, avatar.fetched_ms, avatar.checked_ms, avatar.fresh_until_ms,
-            avatar.next_check_ms, avatar.failure, avatar.failure_count
+            avatar.next_check_ms, avatar.failure, avatar.failure_count, avatar.low_data_url, avatar.is_low_data
         FROM avatar LEFT JOIN file ON file.id = avatar.file_id
 
         """
@@ -89,7 +92,9 @@ extension AvatarEntry {
             sha256: row.optionalBlob(12),
             lastAccessMicroseconds: row.optionalInteger(13),
             absence: row.optionalText(14).flatMap(Absence.init(rawValue:)),
-            validation: ValidationRecord(row, from: 15)
+            validation: ValidationRecord(row, from: 15),
+            lowDataURL: row.optionalText(26),
+            isLowData: row.integer(27) != 0
         )
     }
 }

@@ -12,6 +12,8 @@ package struct EntryState: Sendable {
     package let failureCount: Int
     package let checked: Timestamp?
     package let nextCheck: Timestamp?
+    /// Whether the file is the smaller image for constrained networks.
+    package let isLowData: Bool
 }
 
 extension IndexTransaction {
@@ -20,7 +22,7 @@ extension IndexTransaction {
         try fetchRow(
             """
             SELECT id, CASE WHEN host_id IS NOT NULL THEN coalesce(source_url, key) END, storage_class, file_id, failure,
-                failure_count, checked_ms, next_check_ms
+                failure_count, checked_ms, next_check_ms, is_low_data
             FROM avatar WHERE key = ?
             """,
             [key.rawValue]
@@ -33,7 +35,8 @@ extension IndexTransaction {
                 failure: ($0[4] as String?).map(FailureKind.init(rawValue:)),
                 failureCount: $0[5],
                 checked: ($0[6] as Int64?).map(Timestamp.init(milliseconds:)),
-                nextCheck: ($0[7] as Int64?).map(Timestamp.init(milliseconds:))
+                nextCheck: ($0[7] as Int64?).map(Timestamp.init(milliseconds:)),
+                isLowData: $0[8]
             )
         }
     }
@@ -71,6 +74,14 @@ extension IndexTransaction {
         try execute(
             "UPDATE avatar SET file_id = ?, storage_class = ?, absence = NULL WHERE id = ?",
             [fileID, storageClass.code, id]
+        )
+    }
+
+    /// Says which of its two images the entry's file is, and where the smaller one is; `nil`: as before.
+    package func setLowData(_ url: String?, isStored: Bool, of id: Int64) throws {
+        try execute(
+            "UPDATE avatar SET low_data_url = coalesce(?, low_data_url), is_low_data = ? WHERE id = ?",
+            [url, isStored, id]
         )
     }
 

@@ -91,12 +91,19 @@ extension AvatarStore {
     private func accepts(_ file: AvatarFile, _ options: FetchOptions) throws -> Bool {
         // An own image has no origin that could be asked.
         if file.key.isOwnImage { return true }
+        if file.isLowData, try wantsBetter(file, options) { return false }
         switch options.policy {
         case .reload: return false
         case .revalidate: return try isFresh(file, options)
         case .cacheFirst: return try mode(options) == .offlineFirst || isFresh(file, options)
         case .offline: return try isFresh(file, options) || allowsStale(file.key, options, .disconnected)
         }
+    }
+
+    /// Whether the image itself is to take the place of the smaller one now.
+    private func wantsBetter(_ file: AvatarFile, _ options: FetchOptions) throws -> Bool {
+        guard options.policy != .offline, !isConstrained(options.isConstrained) else { return false }
+        return try index.entry(for: file.key)?.validation.isBackingOff(at: clock.now()) != true
     }
 
     /// Whether what is stored is fresh, and answers the request that would be sent now (RFC 9111 section 4.1).

@@ -7,7 +7,13 @@ struct FetchTarget: Sendable {
     /// The URL of the image, which for an image of the caller's own name is not its key.
     let sourceKey: AvatarKey
     /// Its host's name and port.
-    let host: String
+    private let sourceHost: String
+    /// Where a smaller image for constrained networks is.
+    private(set) var lowDataURL: String?
+    /// What is asked for: the image, or the smaller one.
+    private(set) var requestKey: AvatarKey
+    /// The name and port of the host that is asked.
+    private(set) var host: String
     /// Where the image is to be stored.
     var storageClass: StorageClass
     /// What is stored.
@@ -29,9 +35,12 @@ struct FetchTarget: Sendable {
             throw AvatarStoreError(.unsupportedURL, "\(url) names no host.", failure: .unsupportedURL)
         }
         self.key = key
-        self.sourceKey = url
-        self.host = host.description
+        sourceKey = url
+        sourceHost = host.description
+        requestKey = sourceKey
+        self.host = sourceHost
         self.entry = entry
+        lowDataURL = entry?.lowDataURL
         // What is kept as a document stays one.
         self.storageClass = entry?.storageClass == .documents ? .documents : storageClass
     }
@@ -42,15 +51,36 @@ struct FetchTarget: Sendable {
         if entry?.storageClass == .documents { storageClass = .documents }
     }
 
-    /// The whole URL, normalised.
-    var sourceURL: String { sourceKey.rawValue }
+    /// The whole URL that is asked for, normalised.
+    var requestURL: String { requestKey.rawValue }
+
+    /// Whether the smaller image is asked for.
+    var isLowData: Bool { requestKey != sourceKey }
+
+    /// Asks for the smaller image at `url`, or at the one that is kept with the entry, if the network is constrained and
+    /// nothing better is stored.
+    ///
+    /// - Throws: `unsupportedURL` if `url` may not be fetched.
+    mutating func consider(lowDataURL url: String?, isConstrained: Bool) throws(AvatarStoreError) {
+        let smaller = try (url ?? lowDataURL).map { text throws(AvatarStoreError) in try AvatarKey(url: text) }
+        lowDataURL = smaller?.rawValue
+        let isBetterStored = entry.map { $0.file != nil && !$0.isLowData } ?? false
+        guard isConstrained, !isBetterStored, let smaller, let smallerHost = smaller.host else {
+            (requestKey, host) = (sourceKey, sourceHost)
+            return
+        }
+        (requestKey, host) = (smaller, smallerHost.description)
+    }
 
     /// Whether an image is bound to come that needs new room in the caches.
     var bringsCacheFile: Bool { storageClass == .caches && entry?.file == nil }
 
     /// The change that an answer leads to whose request was sent at `time`.
     func change(_ content: Change.Content, requestedAt time: Timestamp) -> Change {
-        var change = Change(key: key, sourceURL: sourceURL, host: host, owners: owners, content: content)
+        var change = Change(key: key, sourceURL: sourceKey.rawValue, host: sourceHost, owners: owners, content: content)
+        change.lowDataURL = lowDataURL
+        change.isLowData = isLowData
+        change.askedHost = host
         change.order = AnswerOrder(requested: time, lastCheck: entry?.validation.checked)
         return change
     }

@@ -107,7 +107,7 @@ struct Fetcher: Sendable {
         receive: (OriginResponse, Times) async throws -> Result
     ) async throws -> Result {
         let requestTime = clock.now()
-        let request = OriginRequest(key: target.sourceKey, fields: fields) { tally.addRequest() }
+        let request = OriginRequest(key: target.requestKey, fields: fields) { tally.addRequest() }
         return try await origin.send(request) { response in
             try await receive(response, Times(request: requestTime, response: clock.now()))
         }
@@ -120,7 +120,7 @@ struct Fetcher: Sendable {
             fields: response.fields,
             requestTime: times.request,
             responseTime: times.response,
-            request: origin.requestFields(for: target.sourceURL)
+            request: origin.requestFields(for: target.requestURL)
         )
     }
 
@@ -128,7 +128,9 @@ struct Fetcher: Sendable {
 
     /// What the origin said of the image that is stored; `nil` if none is, in full.
     private func stored(_ target: FetchTarget) -> ResponseMetadata? {
-        guard let entry = target.entry, let file = entry.file, places.stored.contains(file) else { return nil }
+        guard let entry = target.entry, let file = entry.file, entry.isLowData == target.isLowData,
+            places.stored.contains(file)
+        else { return nil }
         return ResponseMetadata(stored: entry.validation)
     }
 
@@ -139,7 +141,7 @@ struct Fetcher: Sendable {
             isReload: target.isUnconditional,
             policy: limits.freshness,
             now: clock.now(),
-            request: origin.requestFields(for: target.sourceURL)
+            request: origin.requestFields(for: target.requestURL)
         ).fields
     }
 
@@ -155,7 +157,7 @@ struct Fetcher: Sendable {
             with: response.fields,
             requestTime: times.request,
             responseTime: times.response,
-            request: origin.requestFields(for: target.sourceURL),
+            request: origin.requestFields(for: target.requestURL),
             mode: limits.freshness.mode
         )
         return updated.map { .notModified($0) }
@@ -201,6 +203,6 @@ struct Fetcher: Sendable {
     }
 
     func named(_ target: FetchTarget) -> String {
-        AvatarKey.redact(target.sourceURL)
+        AvatarKey.redact(target.requestURL)
     }
 }

@@ -22,7 +22,7 @@ struct PartialDownloads: Sendable {
     /// What is there of the image that `target` asks for; `nil` if it has to be asked for in full.
     func find(_ target: FetchTarget) async throws -> Found? {
         guard let record = try index.partialDownload(of: target.key) else { return nil }
-        if record.url == target.sourceURL, record.storageClass == target.storageClass, !target.isUnconditional,
+        if record.url == target.requestURL, record.storageClass == target.storageClass, !target.isUnconditional,
             let file = try places.files(of: record.storageClass).resume(record.name),
             let part = PartialDownload(etag: record.etag, length: Int64(file.byteCount), total: record.totalBytes),
             let plan = ResumePlan(part)
@@ -48,7 +48,7 @@ struct PartialDownloads: Sendable {
             key: target.key,
             storageClass: file.storageClass,
             name: name ?? Hexadecimal.random64(),
-            url: target.sourceURL,
+            url: target.requestURL,
             etag: part.etag.text,
             sizeBytes: file.byteCount,
             totalBytes: part.total,

@@ -11,6 +11,9 @@ struct EntryExplanation {
         if entry.sourceURL == nil { return ["It is an own image: it has no origin and is always fresh."] }
         var sentences: [String] = []
         if let absence = absence { sentences.append(absence) }
+        if entry.isLowData {
+            sentences.append("Its file is the smaller image for constrained networks; the image itself is to follow.")
+        }
         if let failure = entry.validation.failure { sentences.append(failing(failure)) }
         guard entry.file != nil, let until = entry.validation.freshUntil else { return sentences }
         let judged = policy.assess(ResponseMetadata(stored: entry.validation))

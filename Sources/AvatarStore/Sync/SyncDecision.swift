@@ -14,6 +14,8 @@ enum SyncDecision: Equatable, Sendable {
 struct SyncPolicy: Sendable {
     let policy: FetchOptions.Policy
     let includesFresh: Bool
+    /// Whether a smaller image will do where one is stored.
+    let isConstrained: Bool
     let now: Timestamp
     /// Judges freshness anew from the stored header fields; `nil`: what was judged when they came holds.
     let freshness: FreshnessPolicy?
@@ -21,19 +23,22 @@ struct SyncPolicy: Sendable {
     init(
         policy: FetchOptions.Policy,
         includesFresh: Bool,
+        isConstrained: Bool = false,
         now: Timestamp,
         freshness: FreshnessPolicy?
     ) {
         self.policy = policy
         self.includesFresh = includesFresh
+        self.isConstrained = isConstrained
         self.now = now
         self.freshness = freshness
     }
 
-    init(_ options: SyncOptions, _ limits: Limits, now: Timestamp) {
+    init(_ options: SyncOptions, _ limits: Limits, isConstrained: Bool, now: Timestamp) {
         self.init(
             policy: options.policy,
             includesFresh: options.includesFresh,
+            isConstrained: isConstrained,
             now: now,
             freshness: options.mode == nil ? nil : limits.freshness
         )
@@ -44,6 +49,9 @@ struct SyncPolicy: Sendable {
     func decide(_ entry: AvatarEntry?, hasFile: Bool, isBlocked: Bool) -> SyncDecision {
         guard let entry, hasFile else {
             return isLeftAlone(entry, isBlocked) ? .skip : .ask(brings: true)
+        }
+        if entry.isLowData, !isConstrained {
+            return isLeftAlone(entry, isBlocked) ? .skip : .ask(brings: false)
         }
         if policy == .cacheFirst { return .keep }
         if policy != .reload && !includesFresh && isFresh(entry) { return .keep }

@@ -27,6 +27,9 @@ public struct SyncOptions: Sendable {
     /// At most so many bytes of bodies, for a connection that costs; what is under way then is still taken. Default: no
     /// limit.
     public var maximumBytes: Int?
+    /// Whether the network is constrained, so that smaller images are fetched where there are some; default: what the
+    /// store's configuration says when the sync begins.
+    public var isConstrained: Bool?
     /// A lower budget for this sync, in bytes; not kept.
     public var budgetCeiling: Int?
     /// Images committed together. Default: 256.

@@ -37,7 +37,12 @@ struct SyncPreviewCounter {
         self.store = store
         self.options = options
         now = store.clock.now()
-        policy = SyncPolicy(options, try store.limits(mode: options.mode, ceiling: nil), now: now)
+        policy = SyncPolicy(
+            options,
+            try store.limits(mode: options.mode, ceiling: nil),
+            isConstrained: store.isConstrained(options.isConstrained),
+            now: now
+        )
         hosts = SyncHosts(try store.index.ailingHosts(at: now), timeLimit: nil)
     }
 
@@ -54,7 +59,7 @@ struct SyncPreviewCounter {
         switch item {
         case .entry(let entry):
             count(entry.key, entry)
-        case .listed(let url, _):
+        case .listed(let url, _, _):
             preview.contacts += 1
             do throws(AvatarStoreError) {
                 let key = try AvatarKey(url: url)

@@ -5,24 +5,24 @@ import AvatarIndex
 /// What to do about each item, before anybody is asked.
 extension SyncRun {
     private var policy: SyncPolicy {
-        SyncPolicy(options, limits, now: store.clock.now())
+        SyncPolicy(options, limits, isConstrained: isConstrained, now: store.clock.now())
     }
 
     /// Settles what can be settled from the index, and queues the rest.
     func sort(_ items: [SyncItem]) async throws {
-        var wanted: [(key: AvatarKey, entry: AvatarEntry?, contact: String?)] = []
-        var listed: [(key: AvatarKey, contact: String)] = []
+        var wanted: [(key: AvatarKey, entry: AvatarEntry?, contact: String?, lowDataURL: String?)] = []
+        var listed: [(key: AvatarKey, contact: String, lowDataURL: String?)] = []
         for item in items {
             switch item {
             case .entry(let entry):
                 // Once settled it is no longer due, and a second walk would not meet it.
                 if let file = entry.file { settledFiles.insert(file.id) }
-                wanted.append((entry.key, entry, nil))
-            case .listed(_, let contact) where contact.isEmpty || contact.utf8.contains(0):
+                wanted.append((entry.key, entry, nil, nil))
+            case .listed(_, let contact, _) where contact.isEmpty || contact.utf8.contains(0):
                 countUnreadable("A contact's id is empty or holds NUL.")
-            case .listed(let url, let contact):
+            case .listed(let url, let contact, let lowDataURL):
                 report.contacts += 1
-                if let key = newKey(url, contact) { listed.append((key, contact)) }
+                if let key = newKey(url, contact) { listed.append((key, contact, lowDataURL)) }
             case .postponed(let count):
                 report.skipped += count
                 done += count
@@ -35,10 +35,10 @@ extension SyncRun {
             }
         }
         let entries = try store.index.entries(for: listed.map(\.key))
-        wanted += zip(listed, entries).map { ($0.key, $1, $0.contact) }
+        wanted += zip(listed, entries).map { ($0.key, $1, $0.contact, $0.lowDataURL) }
         var kept: [(key: AvatarKey, contact: String, id: Int64)] = []
-        for (key, entry, contact) in wanted {
-            let isKept = try await sort(key, entry, contact)
+        for (key, entry, contact, lowDataURL) in wanted {
+            let isKept = try await sort(key, entry, contact, lowDataURL)
             guard isKept, let contact, let entry else { continue }
             let contacts = [contact] + (laterOwners.removeValue(forKey: key) ?? [])
             kept += contacts.map { (key, $0, entry.id) }
@@ -94,8 +94,13 @@ extension SyncRun {
     }
 
     /// - Returns: whether the image stays as it is stored.
-    private func sort(_ key: AvatarKey, _ entry: AvatarEntry?, _ contact: String?) async throws -> Bool {
-        let target: FetchTarget
+    private func sort(
+        _ key: AvatarKey,
+        _ entry: AvatarEntry?,
+        _ contact: String?,
+        _ lowDataURL: String?
+    ) async throws -> Bool {
+        var target: FetchTarget
         do throws(AvatarStoreError) {
             target = try FetchTarget(
                 key: key,
@@ -103,8 +108,9 @@ extension SyncRun {
                 entry: entry,
                 storageClass: options.storage.storageClass
             )
+            try target.consider(lowDataURL: lowDataURL, isConstrained: isConstrained)
         } catch {
-            // Only an index that was changed by hand holds a URL that cannot be fetched.
+            // A URL for constrained networks that is none, or an index that was changed by hand.
             report.failed += 1
             done += 1
             report.add(.init(key: key.rawValue, kind: .unsupportedURL, message: error.message))
@@ -195,7 +201,7 @@ extension SyncRun {
             for item in items {
                 switch item {
                 case .entry(let entry): if let file = entry.file { files.insert(file.id) }
-                case .listed(let url, _): if let key = Self.key(url) { keys.append(key) }
+                case .listed(let url, _, _): if let key = Self.key(url) { keys.append(key) }
                 case .postponed, .withoutImage, .unreadable: break
                 }
             }

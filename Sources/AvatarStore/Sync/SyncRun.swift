@@ -21,6 +21,8 @@ final class SyncRun {
     private let emit: (@Sendable (SyncEvent) async -> Void)?
     private var events: [SyncEvent] = []
     let limits: Limits
+    /// Whether the network is constrained, as of the beginning.
+    let isConstrained: Bool
     let writer: StoreWriter
     let fetcher: Fetcher
     let started: Timestamp
@@ -97,6 +99,7 @@ final class SyncRun {
         self.progress = progress
         self.emit = emit
         limits = try store.limits(mode: options.mode, ceiling: options.budgetCeiling)
+        isConstrained = store.isConstrained(options.isConstrained)
         writer = try store.requireWritable().writer
         fetcher = try store.fetcher(limits, timeout: options.timeout)
         started = store.clock.now()
@@ -263,14 +266,17 @@ final class SyncRun {
 
     private func startFetch(_ target: FetchTarget, _ group: inout TaskGroup<Event>) {
         hosts.begin(target.host, at: store.clock.now())
-        let (store, fetcher, storage) = (store, fetcher, options.storage)
+        let (store, fetcher, storage, isConstrained) = (store, fetcher, options.storage, isConstrained)
         guard let flight = store.flights.begin(target.key) else {
             // Somebody is reading this very image; what they get is what we want.
             group.addTask {
                 do {
-                    let options = FetchOptions(policy: .revalidate, storage: storage)
-                    let outcome = try await store.flights.join(target.key) {
-                        try await store.fetchAndStore(target.key, from: target.sourceURL, options, seen: target.entry)
+                    var options = FetchOptions(policy: .revalidate, storage: storage)
+                    options.lowDataURL = target.lowDataURL
+                    options.isConstrained = isConstrained
+                    let outcome = try await store.flights.join(target.key) { [options] in
+                        let source = target.sourceKey.rawValue
+                        return try await store.fetchAndStore(target.key, from: source, options, seen: target.entry)
                     }
                     return .joined(target, .success(outcome))
                 } catch {
@@ -279,7 +285,7 @@ final class SyncRun {
             }
             return
         }
-        group.addTask { await SyncRun.fetch(target, flight, store, fetcher) }
+        group.addTask { await SyncRun.fetch(target, flight, store, fetcher, isConstrained: isConstrained) }
     }
 
     private func handle(_ event: Event, _ group: inout TaskGroup<Event>) async {

@@ -4,7 +4,7 @@ import AvatarIndex
 /// Something that a sync has to settle.
 enum SyncItem: Sendable {
     /// An image named by a list, and the contact that uses it.
-    case listed(url: String, contact: String)
+    case listed(url: String, contact: String, lowDataURL: String? = nil)
     /// An entry of the index.
     case entry(AvatarEntry)
     /// So many due entries, all of hosts that may not be asked now.
@@ -98,7 +98,9 @@ extension SyncItem {
     fileprivate init(_ record: ContactRecord) {
         switch record {
         case .contact(let contact):
-            self = contact.avatarURL.map { .listed(url: $0, contact: contact.id) } ?? .withoutImage
+            self =
+                contact.avatarURL.map { .listed(url: $0, contact: contact.id, lowDataURL: contact.lowDataURL) }
+                ?? .withoutImage
         case .unreadable(let line, let reason):
             self = .unreadable(line: line, reason: reason)
         }

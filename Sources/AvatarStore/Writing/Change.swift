@@ -8,12 +8,17 @@ struct Change: Sendable {
     var sourceURL: String?
     /// Name and port of the source URL's host.
     var host: String?
+    /// Where there is a smaller image for constrained networks, and whether this is it.
+    var lowDataURL: String?
+    var isLowData = false
     /// The contacts that use the image.
     var owners: [String] = []
     /// `nil` where no origin was asked.
     var order: AnswerOrder?
-    /// What the answer says of the host; `nil` where that is nothing new.
+    /// What the answer says of the host that was asked; `nil` where that is nothing new.
     var hostNote: HostNote?
+    /// Name and port of that host: for a smaller image, perhaps another one.
+    var askedHost: String?
     var content: Content
 
     enum Content: Sendable {

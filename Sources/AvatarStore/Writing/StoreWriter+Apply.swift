@@ -11,7 +11,9 @@ extension StoreWriter {
         _ transaction: IndexTransaction,
         _ surplus: inout Surplus
     ) throws -> ChangeResult {
-        if let note = change.hostNote, let host = change.host { try transaction.updateHealth(of: host, note.record) }
+        if let note = change.hostNote, let host = change.askedHost {
+            try transaction.updateHealth(of: host, note.record)
+        }
         let state = try transaction.state(of: change.key)
         let isOvertaken = try isOvertaken(change, state, transaction)
         switch change.content {
@@ -91,6 +93,9 @@ extension StoreWriter {
             try transaction.setSource(source, host: host, of: id, key: change.key)
         }
         try transaction.setFile(file, storageClass: image.storageClass, of: id)
+        if change.host != nil, change.isLowData || change.lowDataURL != nil || state?.isLowData == true {
+            try transaction.setLowData(change.lowDataURL, isStored: change.isLowData, of: id)
+        }
         if change.host != nil, let rest = try forgetPartial(of: change.key, transaction) {
             surplus.partials.append(rest)
         }

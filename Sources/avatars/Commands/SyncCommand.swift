@@ -37,6 +37,18 @@ struct SyncCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Ask for at most so many images.", valueName: "n"))
     var limit: Int?
 
+    @Option(
+        help: ArgumentHelp("Receive about so many bytes at most, such as 20MB.", valueName: "bytes"),
+        transform: ByteAmount.parse
+    )
+    var maxBytes: Int?
+
+    @Option(help: ArgumentHelp("End after so many seconds; what has arrived is stored.", valueName: "seconds"))
+    var timeLimit: Double?
+
+    @Option(help: ArgumentHelp("Leave a host alone that keeps the sync busy for longer.", valueName: "seconds"))
+    var hostTimeLimit: Double?
+
     @Flag(help: "Wait for another sync to end.")
     var wait = false
 
@@ -58,6 +70,11 @@ struct SyncCommand: AsyncParsableCommand {
             throw ValidationError("A sync stores images; --class is caches or documents.")
         }
         if let limit, limit < 0 { throw ValidationError("--limit is at least 0.") }
+        for (name, seconds) in [("--time-limit", timeLimit), ("--host-time-limit", hostTimeLimit)] {
+            guard (0...31_536_000).contains(seconds ?? 0) else {
+                throw ValidationError("\(name) is 0 to 31536000 seconds.")
+            }
+        }
     }
 
     func run() async throws {
@@ -105,6 +122,9 @@ struct SyncCommand: AsyncParsableCommand {
         options.mode = origin.mode
         options.includesFresh = all
         options.limit = limit
+        options.maximumBytes = maxBytes
+        options.timeLimit = timeLimit.map { .seconds($0) }
+        options.hostTimeLimit = hostTimeLimit.map { .seconds($0) }
         options.connections = origin.connections
         options.connectionsPerHost = origin.perHost
         options.budgetCeiling = origin.budget

@@ -16,6 +16,9 @@ struct OriginOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The time for one image, redirects included.", valueName: "seconds"))
     var timeout = 60.0
 
+    @Flag(help: "Fetch the smaller images for constrained networks, where there are some.")
+    var lowData = false
+
     @Flag(help: "Also contact loopback and private addresses.")
     var allowPrivateNetwork = false
 
@@ -60,6 +63,7 @@ struct OriginOptions: ParsableArguments {
     func apply(to configuration: inout AvatarStore.Configuration) throws {
         configuration.timeout = .seconds(timeout)
         configuration.connections = connections
+        configuration.isConstrained = { [lowData] in lowData }
         configuration.connectionsPerHost = perHost
         #if HTTPOrigin
         configuration.http.connectionsPerHost = perHost

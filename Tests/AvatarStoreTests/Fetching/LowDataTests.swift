@@ -1,0 +1,136 @@
+import AvatarCore
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+/// A smaller image stands in while the network is constrained, and the image itself takes its place afterwards.
+struct LowDataTests {
+    private let large = SampleImage.png(seed: 1, byteCount: 6000)
+    private let small = SampleImage.png(seed: 2, byteCount: 600)
+
+    private func serve(_ fixture: StoreFixture) -> String {
+        fixture.serve(small, at: "/ada-small.png", etag: "\"s\"")
+        return fixture.serve(large, at: "/ada.png", etag: "\"l\"")
+    }
+
+    private func options(
+        _ fixture: StoreFixture,
+        isConstrained: Bool,
+        _ policy: FetchOptions.Policy = .cacheFirst
+    ) -> FetchOptions {
+        var options = FetchOptions(policy: policy)
+        options.lowDataURL = fixture.origin.url("/ada-small.png")
+        options.isConstrained = isConstrained
+        return options
+    }
+
+    @Test func smallImageStandsInUntilTheConstraintIsLifted() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = serve(fixture)
+            let constrained = options(fixture, isConstrained: true)
+
+            let first = try await fixture.store.avatar(for: url, options: constrained)
+            #expect(first.bytes == small)
+            #expect(first.isLowData)
+            #expect(first.key.rawValue == url)
+            _ = try await fixture.store.avatar(for: url, options: constrained)
+            #expect(fixture.origin.requestCount(for: "/ada-small.png") == 1)
+
+            var free = FetchOptions()
+            free.isConstrained = false
+            for _ in 1...2 {
+                let image = try await fixture.store.avatar(for: url, options: free)
+                #expect(image.bytes == large)
+                #expect(!image.isLowData)
+            }
+            #expect(fixture.origin.requestCount(for: "/ada.png") == 1)
+            #expect(fixture.files(in: .caches).values.map(\.self) == [6000])
+            // What is there is better than what the constraint would ask for.
+            #expect(try await fixture.store.avatar(for: url, options: constrained).bytes == large)
+            #expect(fixture.origin.requestCount == 2)
+            try fixture.expectConsistent()
+        }
+    }
+
+    /// The small image's validators are not the image's own, though they may look alike.
+    @Test func imageIsAskedForInFull_theSmallOneConditionally() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = serve(fixture)
+            fixture.serve(small, at: "/ada-small.png", etag: "\"same\"")
+            fixture.serve(large, at: "/ada.png", etag: "\"same\"")
+            _ = try await fixture.store.avatar(for: url, options: options(fixture, isConstrained: true))
+            fixture.clock.advance(by: .seconds(4000))
+
+            let stale = options(fixture, isConstrained: true, .revalidate)
+            #expect(try await fixture.store.avatar(for: url, options: stale).source == .revalidated)
+            let image = try await fixture.store.avatar(for: url, options: options(fixture, isConstrained: false))
+
+            #expect(image.bytes == large)
+        }
+    }
+
+    @Test func smallImageStaysWhereTheOtherCannotBeHad() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = serve(fixture)
+            _ = try await fixture.store.avatar(for: url, options: options(fixture, isConstrained: true))
+            fixture.origin.setResponse(.status(503), for: "/ada.png")
+            let free = options(fixture, isConstrained: false)
+
+            let first = try await fixture.store.avatar(for: url, options: free)
+            #expect(first.bytes == small)
+            #expect(first.failure == .serverError)
+            // The host is not asked again at each read.
+            let second = try await fixture.store.avatar(for: url, options: free)
+            #expect(second.bytes == small)
+            #expect(fixture.origin.requestCount(for: "/ada.png") == 1)
+
+            var offline = free
+            offline.policy = .offline
+            #expect(try await fixture.store.avatar(for: url, options: offline).bytes == small)
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test func syncBringsTheSmallImagesFirst_andTheOthersOnceItMay() async throws {
+        try await StoreFixture.withStore { fixture in
+            let contacts = (0..<20).map { number in
+                fixture.serve(SampleImage.png(seed: UInt64(100 + number), byteCount: 500), at: "/s\(number).png")
+                let url = fixture.serve(SampleImage.png(seed: UInt64(number), byteCount: 5000), at: "/l\(number).png")
+                var contact = Contact(id: "\(number)", avatarURL: url)
+                contact.lowDataURL = fixture.origin.url("/s\(number).png")
+                return contact
+            }
+            var constrained = SyncOptions()
+            constrained.isConstrained = true
+
+            let first = try await fixture.store.sync(contacts: contacts, options: constrained)
+            #expect(first.fetched == 20)
+            #expect(first.bytesReceived == 20 * 500)
+            let second = try await fixture.store.sync(contacts: contacts, options: constrained)
+            #expect(second.fresh == 20 && second.requests == 0)
+            let due = try await fixture.store.sync(options: constrained)
+            #expect(due.requests == 0)
+
+            let lifted = try await fixture.store.sync()
+            #expect(lifted.fetched == 20 && lifted.changed == 20)
+            #expect(try fixture.store.statistics().cachesBytes == 20 * 5000)
+            #expect(try await fixture.store.sync().requests == 0)
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test func badSmallURLIsNamed_andNothingIsAsked() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = serve(fixture)
+            var options = options(fixture, isConstrained: true)
+            options.lowDataURL = "http://ada:secret@example.com/a.png"
+
+            await #expect {
+                try await fixture.store.avatar(for: url, options: options)
+            } throws: { error in
+                (error as? AvatarStoreError)?.code == .unsupportedURL && !"\(error)".contains("secret")
+            }
+            #expect(fixture.origin.requestCount == 0)
+        }
+    }
+}

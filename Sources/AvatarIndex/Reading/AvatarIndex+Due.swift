@@ -97,15 +97,18 @@ extension AvatarIndex {
             ORDER BY avatar.next_check_ms, avatar.id LIMIT ?5
             """
 
-    /// How many entries of `host` are due at `time`.
-    package func dueCount(of host: DueHost, at time: Timestamp) throws -> Int {
+    /// How many due entries `walk` has still to give at `time`.
+    package func dueCount(of walk: DueWalk, at time: Timestamp) throws -> Int {
         try readers.read { connection in
             try connection.firstRow(
                 """
                 SELECT count(*) FROM avatar WHERE host_id = ? AND next_check_ms <= ?
                     AND next_check_ms IS NOT NULL AND absence IS NOT 'evicted'
+                    AND (next_check_ms, id) > (?, ?)
                 """,
-                [.integer(host.id), .integer(time.milliseconds)]
+                [
+                    .integer(walk.host.id), .integer(time.milliseconds), .integer(walk.nextCheck), .integer(walk.id),
+                ]
             ) { Int($0.integer(0)) } ?? 0
         }
     }
@@ -120,6 +123,18 @@ extension AvatarIndex {
                     """,
                 [.integer(id), .integer(Int64(limit))]
             ) { AvatarEntry($0) }
+        }
+    }
+
+    /// How many entries `fetchableEntries` has still to give after `id`.
+    package func fetchableCount(after id: Int64) throws -> Int {
+        try readers.read { connection in
+            try connection.firstRow(
+                """
+                SELECT count(*) FROM avatar WHERE id > ? AND host_id IS NOT NULL AND absence IS NOT 'evicted'
+                """,
+                [.integer(id)]
+            ) { Int($0.integer(0)) } ?? 0
         }
     }
 

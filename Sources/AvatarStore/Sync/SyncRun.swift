@@ -192,7 +192,8 @@ final class SyncRun {
     private func readPage() async {
         guard wantsToRead else { return }
         do {
-            let items = try await walk(256)
+            let hasAskedEnough = startedFetches >= options.limit ?? .max
+            let items = try await walk(hasAskedEnough && source.countsRest ? 0 : 256)
             isExhausted = items.isEmpty
             try await sort(items)
             tellProgress()

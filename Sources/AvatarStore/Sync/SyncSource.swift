@@ -7,7 +7,7 @@ enum SyncItem: Sendable {
     case listed(url: String, contact: String, lowDataURL: String? = nil)
     /// An entry of the index.
     case entry(AvatarEntry)
-    /// So many due entries, all of hosts that may not be asked now.
+    /// So many entries that are not asked for now: their hosts may not be asked, or enough has been asked for.
     case postponed(Int)
     case withoutImage
     case unreadable(line: Int, reason: String)
@@ -15,9 +15,12 @@ enum SyncItem: Sendable {
 
 /// Where a sync gets its work from; each walk starts at the beginning.
 struct SyncSource: Sendable {
-    /// A walk: the next items, at most `limit` of them; none at the end.
+    /// A walk: the next items, at most `limit` of them; none at the end. Where the rest can be counted, a limit of 0 asks
+    /// for its count instead.
     typealias Walk = (_ limit: Int) async throws -> [SyncItem]
 
+    /// Whether a walk can count its rest without reading it.
+    var countsRest = false
     let makeWalk: @Sendable () -> Walk
 
     /// The images that a contact list names.
@@ -48,7 +51,7 @@ struct SyncSource: Sendable {
 
     /// The entries that are due at `time`, of hosts that may be asked; a few of each host in turn.
     static func due(in index: AvatarIndex, at time: Timestamp) -> SyncSource {
-        SyncSource {
+        SyncSource(countsRest: true) {
             var walks: [DueWalk]?
             var blocked: [DueHost] = []
             return { limit in
@@ -60,24 +63,29 @@ struct SyncSource: Sendable {
                     blocked = first
                     waiting = second.map { DueWalk(over: $0) }
                 }
-                var items = try index.dueEntries(of: &waiting, at: time, limit: limit).map(SyncItem.entry)
+                let items =
+                    limit > 0 ? try index.dueEntries(of: &waiting, at: time, limit: limit).map(SyncItem.entry) : []
                 walks = waiting
-                if items.isEmpty, !blocked.isEmpty {
-                    // Counting takes as long as there are entries, so it comes when nobody waits for it any more.
-                    let count = try blocked.reduce(0) { try $0 + index.dueCount(of: $1, at: time) }
-                    blocked = []
-                    if count > 0 { items.append(.postponed(count)) }
-                }
-                return items
+                guard items.isEmpty else { return items }
+                // Counting takes as long as there are entries, so it comes when nobody waits for it any more.
+                let rest = waiting + blocked.map { DueWalk(over: $0) }
+                (walks, blocked) = ([], [])
+                let count = try rest.reduce(0) { try $0 + index.dueCount(of: $1, at: time) }
+                return count > 0 ? [.postponed(count)] : []
             }
         }
     }
 
     /// All entries that have an origin, evicted ones apart.
     static func everything(in index: AvatarIndex) -> SyncSource {
-        SyncSource {
+        SyncSource(countsRest: true) {
             var last = Int64.min
             return { limit in
+                guard limit > 0 else {
+                    let count = try index.fetchableCount(after: last)
+                    last = .max
+                    return count > 0 ? [.postponed(count)] : []
+                }
                 let entries = try index.fetchableEntries(after: last, limit: limit)
                 if let entry = entries.last { last = entry.id }
                 return entries.map(SyncItem.entry)

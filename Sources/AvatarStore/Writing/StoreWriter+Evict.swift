@@ -54,7 +54,7 @@ extension StoreWriter {
         let evicted = try victims.compactMap {
             try transaction.retireFile(id: $0, absence: .evicted, holder: places.holder.name)
         }
-        metrics.evict(files: evicted.count, bytes: evicted.reduce(0) { $0 + $1.sizeBytes })
+        uncountedEvictions += evicted
         return evicted
     }
 

@@ -27,6 +27,8 @@ actor StoreWriter {
     let metrics: StoreMetrics
     /// Files that are gone from disk and whose pending rows the next transaction drops.
     var unlinked: [PendingFile] = []
+    /// Files that the present transaction evicts: metrics count them once it is committed.
+    var uncountedEvictions: [PendingFile] = []
     /// Whether a file that this process made pending could not be unlinked.
     private var hasLeftovers = false
     /// Whether a sync of this process runs.
@@ -53,10 +55,12 @@ actor StoreWriter {
         _ body: (IndexTransaction) throws -> Result
     ) throws -> Result {
         let gone = unlinked
+        uncountedEvictions = []
         let result = try index.write(durability) { transaction in
             for file in gone { try transaction.dropPending(file) }
             return try body(transaction)
         }
+        metrics.evict(files: uncountedEvictions.count, bytes: uncountedEvictions.reduce(0) { $0 + $1.sizeBytes })
         unlinked.removeFirst(gone.count)
         return result
     }

@@ -45,7 +45,10 @@ import Testing
             _ = try index.dueEntries(of: &walks, at: now, limit: 10)
         },
         Case("due count", "avatar_due (host_id=? AND next_check_ms>? AND next_check_ms<?)") { index in
-            _ = try index.dueCount(of: DueHost(id: 1, name: "example.com:443", health: HostHealth()), at: now)
+            _ = try index.dueCount(
+                of: DueWalk(over: DueHost(id: 1, name: "example.com:443", health: HostHealth())),
+                at: now
+            )
         },
         Case("fetchable entries", "avatar USING INTEGER PRIMARY KEY (rowid>?)") {
             _ = try $0.fetchableEntries(after: 0, limit: 10)

@@ -79,6 +79,24 @@ struct HostRestTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func whatIsBeyondTheLimitIsCounted_andNotRead(all: Bool) async throws {
+        try await StoreFixture.withStore { fixture in
+            _ = try await fixture.store.sync(contacts: people(600, fixture))
+            if !all { fixture.clock.advance(by: .seconds(100_000)) }
+            var options = SyncOptions()
+            options.includesFresh = all
+            options.policy = all ? .reload : .revalidate
+            options.limit = 3
+
+            let report = try await fixture.store.sync(options: options)
+
+            #expect(report.fetched + report.notModified == 3)
+            #expect(report.skipped == 597)
+            #expect(report.wanted == 600)
+        }
+    }
+
     @Test func limitsOfASync() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = people(200, fixture)

@@ -30,7 +30,7 @@ extension FetchOptions {
     /// Options of a caller who waits at most a moment for another process.
     static func impatient(_ policy: Policy = .cacheFirst) -> FetchOptions {
         var options = FetchOptions(policy: policy)
-        options.timeout = .milliseconds(300)
+        options.timeout = .seconds(1)
         return options
     }
 }

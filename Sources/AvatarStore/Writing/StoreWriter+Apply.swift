@@ -151,28 +151,29 @@ extension StoreWriter {
         _ surplus: inout Surplus
     ) throws {
         if let state { try link(change, to: state.id, transaction, hasImage: state.fileID != nil, &surplus) }
-        guard RetryPolicy.isKept(kind), let host = change.host else { return }
-        let count = RetryPolicy.count(of: kind, at: checked, after: state.flatMap(PastFailure.init))
-        let wait = RetryPolicy().wait(after: kind, count: count, jitter: .random(in: 0...1))
+        let check = FailedCheck(
+            kind,
+            at: checked,
+            after: state.flatMap(PastFailure.init),
+            retryAfter: retryAfter,
+            goneConfirmations: Int(try transaction.setting(Setting.goneConfirmations.name) ?? 0),
+            jitter: .random(in: 0...1)
+        )
+        guard let check, let host = change.host else { return }
         let id =
             try state?.id
             ?? transaction.insertEntry(change.key, sourceURL: change.sourceURL, host: host, storageClass: .caches)
         try transaction.setFailure(
             kind,
-            count: count,
+            count: check.count,
             checked: checked,
-            nextCheck: max(checked.adding(seconds: wait), retryAfter ?? checked),
+            nextCheck: check.nextCheck,
             of: id
         )
         if state == nil { try link(change, to: id, transaction, hasImage: false, &surplus) }
-        guard kind == .gone, let file = state?.fileID, try isRemovalConfirmed(count, transaction) else { return }
+        guard check.isRemovalConfirmed, let file = state?.fileID else { return }
         try transaction.dropFile(of: id)
         surplus.files.append(file)
-    }
-
-    private func isRemovalConfirmed(_ count: Int, _ transaction: IndexTransaction) throws -> Bool {
-        let needed = try transaction.setting(Setting.goneConfirmations.name) ?? 0
-        return needed > 0 && count >= Int(needed)
     }
 
     /// Links the contacts to the entry. Once it has an image, they lose the ones they had before.

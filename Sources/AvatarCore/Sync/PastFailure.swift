@@ -12,10 +12,4 @@ package struct PastFailure: Sendable {
         self.checked = checked
         self.nextCheck = nextCheck
     }
-
-    /// The failure that `record` tells of; `nil` after a success.
-    package init?(_ record: ValidationRecord) {
-        guard let kind = record.failure, let checked = record.checked else { return nil }
-        self.init(kind: kind, count: record.failureCount, checked: checked, nextCheck: record.nextCheck)
-    }
 }

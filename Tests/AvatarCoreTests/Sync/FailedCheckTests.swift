@@ -88,7 +88,7 @@ struct FailedCheckTests {
         let record = ValidationRecord(Self.metadata, fetched: nil, policy: FreshnessPolicy(), jitter: 1)
 
         #expect(OverviewState(record, absence: nil, at: Self.now) == .fresh)
-        #expect(PastFailure(record) == nil)
+        #expect(record.failure == nil && record.failureCount == 0)
         #expect(record.checked == Self.now)
         #expect(record.freshUntil == Self.now.adding(seconds: 3_600))
         #expect(record.nextCheck == Self.now.adding(seconds: 3_960))

@@ -11,8 +11,13 @@ import Darwin
 package protocol FileSystem: Sendable {
     /// `openat` with `O_CLOEXEC`.
     func open(_ path: String, in directory: Int32, flags: Int32, mode: UInt32) throws(SystemCallError) -> Int32
-    /// Writes all of `bytes`.
-    func write(_ bytes: UnsafeRawBufferPointer, to file: Int32, named path: String) throws(SystemCallError)
+    /// Writes all of `bytes` from `offset` on: `pwrite`.
+    func write(
+        _ bytes: UnsafeRawBufferPointer,
+        to file: Int32,
+        at offset: Int,
+        named path: String
+    ) throws(SystemCallError)
     /// Makes a file or directory durable: `fsync`, on Apple platforms `F_FULLFSYNC`.
     func synchronize(_ file: Int32, named path: String) throws(SystemCallError)
     /// `renameat`.
@@ -53,16 +58,13 @@ package struct LocalFileSystem: FileSystem {
     package func write(
         _ bytes: UnsafeRawBufferPointer,
         to file: Int32,
+        at offset: Int,
         named path: String
     ) throws(SystemCallError) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let slice = UnsafeRawBufferPointer(rebasing: rest)
-            #if canImport(Glibc)
-            let count = Glibc.write(file, slice.baseAddress, slice.count)
-            #else
-            let count = Darwin.write(file, slice.baseAddress, slice.count)
-            #endif
+            let count = pwrite(file, slice.baseAddress, slice.count, off_t(offset + rest.startIndex))
             if count < 0 {
                 if errno == EINTR { continue }
                 throw SystemCallError("write", path)

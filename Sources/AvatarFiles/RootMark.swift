@@ -96,7 +96,7 @@ package struct RootMark {
         var text = id
         let failure = text.withUTF8 { bytes -> SystemCallError? in
             do throws(SystemCallError) {
-                try LocalFileSystem().write(UnsafeRawBufferPointer(bytes), to: file, named: name)
+                try LocalFileSystem().write(UnsafeRawBufferPointer(bytes), to: file, at: 0, named: name)
                 return nil
             } catch {
                 return error

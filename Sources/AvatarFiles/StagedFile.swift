@@ -88,7 +88,7 @@ package final class StagedFile {
         do throws(SystemCallError) {
             try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
                 let buffer = UnsafeRawBufferPointer(elements)
-                try fileSystem.write(buffer, to: descriptor, named: folder.path + "/" + name)
+                try fileSystem.write(buffer, to: descriptor, at: byteCount, named: folder.path + "/" + name)
                 digest.update(bufferPointer: buffer)
             }
         } catch {

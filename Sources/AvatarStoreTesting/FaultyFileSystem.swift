@@ -53,9 +53,14 @@ package final class FaultyFileSystem: FileSystem {
         return try real.open(path, in: directory, flags: flags, mode: mode)
     }
 
-    package func write(_ bytes: UnsafeRawBufferPointer, to file: Int32, named path: String) throws(SystemCallError) {
+    package func write(
+        _ bytes: UnsafeRawBufferPointer,
+        to file: Int32,
+        at offset: Int,
+        named path: String
+    ) throws(SystemCallError) {
         try check(.write, path)
-        try real.write(bytes, to: file, named: path)
+        try real.write(bytes, to: file, at: offset, named: path)
     }
 
     package func synchronize(_ file: Int32, named path: String) throws(SystemCallError) {

@@ -158,7 +158,9 @@ import Darwin
         defer { close(file) }
 
         let error = #expect(throws: SystemCallError.self) {
-            try [UInt8](repeating: 1, count: 10).withUnsafeBytes { try system.write($0, to: file, named: "/dev/full") }
+            try [UInt8](repeating: 1, count: 10).withUnsafeBytes {
+                try system.write($0, to: file, at: 0, named: "/dev/full")
+            }
         }
 
         #expect(error?.number == ENOSPC)

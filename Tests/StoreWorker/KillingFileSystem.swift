@@ -27,9 +27,14 @@ final class KillingFileSystem: FileSystem {
         return file
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer, to file: Int32, named path: String) throws(SystemCallError) {
+    func write(
+        _ bytes: UnsafeRawBufferPointer,
+        to file: Int32,
+        at offset: Int,
+        named path: String
+    ) throws(SystemCallError) {
         let isLast = begin(.write)
-        try real.write(bytes, to: file, named: path)
+        try real.write(bytes, to: file, at: offset, named: path)
         end(isLast)
     }
 

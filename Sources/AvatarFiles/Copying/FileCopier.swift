@@ -104,7 +104,9 @@ package final class FileCopier {
         while true {
             let piece = try bytes.bytes(at: length, count: 1 << 18)
             if piece.isEmpty { break }
-            try piece.withUnsafeBytes { try fileSystem.write($0, to: copy, named: target.path + "/" + file.path) }
+            try piece.withUnsafeBytes {
+                try fileSystem.write($0, to: copy, at: length, named: target.path + "/" + file.path)
+            }
             length += piece.count
         }
         guard length == file.sizeBytes else {

@@ -84,7 +84,7 @@ final class UnfinishedMark {
         do throws(SystemCallError) {
             guard ftruncate(file, 0) == 0 else { throw SystemCallError("truncate", path) }
             try wanted.withUnsafeBufferPointer { (bytes) throws(SystemCallError) in
-                try LocalFileSystem().write(UnsafeRawBufferPointer(bytes), to: file, named: path)
+                try LocalFileSystem().write(UnsafeRawBufferPointer(bytes), to: file, at: 0, named: path)
             }
         } catch {
             throw error.storeError

@@ -175,14 +175,16 @@ actor StoreWriter {
         try index.truncateWAL()
     }
 
-    /// Writes what is gathered, finishes what is pending, and lets the holder go; that also if the rest fails.
+    /// Writes what is gathered, finishes what is pending, and lets the holder go.
     func close() throws {
-        defer { places.holder.release() }
-        // First, as it makes room: the disk may be full.
-        try places.removeStaging(of: places.holder)
+        // First, as it makes room: the disk may be full. What cannot be removed keeps its holder's name, by which the
+        // next opening finds it.
+        let removal = Result { try places.removeStaging(of: places.holder) }
+        if case .success = removal { places.holder.release() }
         try flushAccesses()
         try finishOwnLeftovers()
         try markClean()
+        try removal.get()
         try index.truncateWAL()
     }
 }

@@ -50,8 +50,13 @@ final class MeddlingFileSystem: FileSystem {
         try real.open(path, in: directory, flags: flags, mode: mode)
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer, to file: Int32, named path: String) throws(SystemCallError) {
-        try real.write(bytes, to: file, named: path)
+    func write(
+        _ bytes: UnsafeRawBufferPointer,
+        to file: Int32,
+        at offset: Int,
+        named path: String
+    ) throws(SystemCallError) {
+        try real.write(bytes, to: file, at: offset, named: path)
     }
 
     func synchronize(_ file: Int32, named path: String) throws(SystemCallError) {

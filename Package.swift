@@ -57,6 +57,7 @@ let package = Package(
             path: "Migrations",
             resources: [
                 .embedInCode("0001_index.sql"), .embedInCode("0002_boot.sql"), .embedInCode("0003_sync.sql"),
+                .embedInCode("0004_changes.sql"),
             ],
             swiftSettings: swiftSettings
         ),

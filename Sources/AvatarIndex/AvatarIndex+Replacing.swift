@@ -28,7 +28,10 @@ extension AvatarIndex {
         let temporary = path + "-new-\(UUID().uuidString)"
         defer { for suffix in ["", "-wal", "-shm"] { unlink(temporary + suffix) } }
         let index = try AvatarIndex.open(path: temporary, fileMode: fileMode)
-        _ = try index.write(.power) { try $0.storeID(orNew: storeID) }
+        try index.write(.power) { transaction in
+            _ = try transaction.storeID(orNew: storeID)
+            try transaction.restartFeed(at: systemTime())
+        }
         try index.truncateWAL()
         try index.close()
         guard link(temporary, path) == 0 else {

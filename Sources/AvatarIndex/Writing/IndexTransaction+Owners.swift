@@ -7,7 +7,9 @@ extension IndexTransaction {
         let isLinked =
             try fetchRow("SELECT 1 FROM owner WHERE contact = ? AND avatar_id = ?", [contact, avatarID]) != nil
         guard !isLinked else { return }
+        try noteContent(of: avatarID)
         try execute("INSERT INTO owner (contact, avatar_id) VALUES (?, ?)", [contact, avatarID])
+        news.link(contact, to: avatarID)
     }
 
     /// Takes from `contact` every image that was fetched from an origin, except that of entry `avatarID`.
@@ -24,15 +26,18 @@ extension IndexTransaction {
             [contact, avatarID]
         ).map { $0[0] }
         for other in others {
-            try execute("DELETE FROM owner WHERE contact = ? AND avatar_id = ?", [contact, other])
+            _ = try unlink(contact, from: other)
         }
         return others
     }
 
     /// Takes the image of entry `avatarID` from `contact`; true if it was theirs.
     package func unlink(_ contact: String, from avatarID: Int64) throws -> Bool {
+        try noteContent(of: avatarID)
         try execute("DELETE FROM owner WHERE contact = ? AND avatar_id = ?", [contact, avatarID])
-        return database.changesCount > 0
+        guard database.changesCount > 0 else { return false }
+        news.unlink(contact, from: avatarID)
+        return true
     }
 
     /// Whether any contact uses the image of entry `avatarID`.

@@ -171,9 +171,10 @@ extension StoreWriter {
             of: id
         )
         if state == nil { try link(change, to: id, transaction, hasImage: false, &surplus) }
-        guard check.isRemovalConfirmed, let file = state?.fileID else { return }
+        guard check.isRemovalConfirmed else { return }
+        // An image that was evicted is gone for good now, too.
         try transaction.dropFile(of: id)
-        surplus.files.append(file)
+        surplus.files += [state?.fileID].compactMap(\.self)
     }
 
     /// Links the contacts to the entry. Once it has an image, they lose the ones they had before.

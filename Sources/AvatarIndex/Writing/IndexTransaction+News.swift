@@ -22,7 +22,9 @@ extension IndexTransaction {
     /// Appends to the feed what the transaction has changed, and drops what is older than `limit` numbers.
     func tellNews(at time: Timestamp, keeping limit: Int64) throws {
         var told = try news.items.flatMap { try changes(of: $0) }
-        guard !told.isEmpty, let feed = try fetchRow("SELECT sequence, floor FROM change_feed WHERE id = 1") else { return }
+        guard !told.isEmpty, let feed = try fetchRow("SELECT sequence, floor FROM change_feed WHERE id = 1") else {
+            return
+        }
         var (sequence, floor) = (feed[0] as Int64, feed[1] as Int64)
         for place in told.indices {
             sequence += max(1, Int64(told[place].owners.count))

@@ -164,7 +164,7 @@ extension AvatarStore {
         try index.lowWatermark(budget: Int(try index.value(of: .budget) ?? 0))
     }
 
-    private func stage(
+    func stage(
         _ bytes: [UInt8],
         _ storageClass: StorageClass,
         _ limits: Limits,

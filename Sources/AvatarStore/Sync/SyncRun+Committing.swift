@@ -83,7 +83,7 @@ extension SyncRun {
         committing = []
         // With the index or the disk in trouble, nothing that is collected can be committed either.
         for item in collected {
-            if let result = item.result { discard(result) }
+            if let image = item.change.image { fetcher.places.files(of: image.storageClass).discard(image) }
             if let flight = item.flight { store.flights.finish(item.change.key, flight, .failure(error)) }
         }
         collected = []

@@ -86,7 +86,8 @@ struct RemoveCommand: AsyncParsableCommand {
         ])
         let entries = receipt.rows == 1 ? "1 entry" : "\(receipt.rows) entries"
         let gone = "\(entries) and \(Wording.count(receipt.files, "file")) (\(Wording.size(receipt.bytes)))"
-        let sentence = dryRun ? "Would remove \(gone)." : "Removed \(gone)\(receipt.isErased ? ", and erased the traces" : "")."
+        let traces = receipt.isErased ? ", and erased the traces" : ""
+        let sentence = dryRun ? "Would remove \(gone)." : "Removed \(gone)\(traces)."
         try Console.output.write(output.json ? json.line : sentence + "\n")
     }
 }

@@ -18,6 +18,7 @@ let package = Package(
     products: [
         .library(name: "AvatarStore", targets: ["AvatarStore"]),
         .library(name: "AvatarContacts", targets: ["AvatarContacts"]),
+        .library(name: "AvatarPlaceholder", targets: ["AvatarPlaceholder"]),
         .library(name: "AvatarStoreService", targets: ["AvatarStoreService"]),
         .library(name: "AvatarStoreTesting", targets: ["AvatarStoreTesting"]),
         .executable(name: "avatars", targets: ["avatars"]),
@@ -125,6 +126,8 @@ let package = Package(
             dependencies: ["AvatarCore", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swiftSettings
         ),
+        // What is shown of people without a picture. Needs nothing, so that whoever shows avatars can have it alone.
+        .target(name: "AvatarPlaceholder", swiftSettings: swiftSettings),
         .target(
             name: "AvatarStoreTesting",
             dependencies: [
@@ -187,6 +190,11 @@ let package = Package(
             name: "AvatarContactsTests",
             dependencies: ["AvatarContacts"],
             resources: [.copy("Samples")],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "AvatarPlaceholderTests",
+            dependencies: ["AvatarPlaceholder"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

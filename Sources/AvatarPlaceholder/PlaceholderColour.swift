@@ -1,8 +1,10 @@
 /// A background for white letters.
 public struct PlaceholderColour: Hashable, Sendable {
-    /// The parts of the colour in sRGB.
+    /// How much red there is, in sRGB.
     public let red: UInt8
+    /// How much green there is, in sRGB.
     public let green: UInt8
+    /// How much blue there is, in sRGB.
     public let blue: UInt8
 
     /// The colour that belongs to `id`: the same on each machine and in each version.

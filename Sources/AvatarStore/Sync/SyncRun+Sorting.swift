@@ -46,7 +46,17 @@ extension SyncRun {
             let contacts = [contact] + (laterOwners.removeValue(forKey: key) ?? [])
             kept += contacts.map { (key, $0, entry.id) }
         }
-        try link(kept)
+        try link(kept + settledRepeats())
+    }
+
+    /// The further contacts, in this page, of images that were settled before, with their entries.
+    private func settledRepeats() throws -> [(key: AvatarKey, contact: String, id: Int64)] {
+        let repeats = repeatedContacts
+        repeatedContacts = []
+        guard !repeats.isEmpty else { return [] }
+        return zip(repeats, try store.index.entries(for: repeats.map(\.key))).compactMap { item, entry in
+            entry.map { (item.key, item.contact, $0.id) }
+        }
     }
 
     func countUnreadable(_ message: String) {
@@ -83,7 +93,7 @@ extension SyncRun {
         if laterOwners[key] != nil {
             laterOwners[key]?.append(contact)
         } else {
-            collectLink(key, contact)
+            repeatedContacts.append((key, contact))
         }
     }
 

@@ -45,6 +45,8 @@ final class SyncRun {
     var hosts: SyncHosts
     /// Images that are stored in `caches`, and were asked for as documents.
     var toPromote: [AvatarKey] = []
+    /// Contacts of images that were settled before the list named them again.
+    var repeatedContacts: [(key: AvatarKey, contact: String)] = []
     /// The contacts that the list named, if those that it does not name are to be unlinked.
     var namedContacts: Set<KeyFingerprint> = []
     /// Whether the list has a record of which nobody knows whose it is.

@@ -18,6 +18,7 @@ let package = Package(
     products: [
         .library(name: "AvatarStore", targets: ["AvatarStore"]),
         .library(name: "AvatarContacts", targets: ["AvatarContacts"]),
+        .library(name: "AvatarPlaceholder", targets: ["AvatarPlaceholder"]),
         .library(name: "AvatarStoreService", targets: ["AvatarStoreService"]),
         .library(name: "AvatarStoreTesting", targets: ["AvatarStoreTesting"]),
         .executable(name: "avatars", targets: ["avatars"]),
@@ -57,6 +58,7 @@ let package = Package(
             path: "Migrations",
             resources: [
                 .embedInCode("0001_index.sql"), .embedInCode("0002_boot.sql"), .embedInCode("0003_sync.sql"),
+                .embedInCode("0004_changes.sql"),
             ],
             swiftSettings: swiftSettings
         ),
@@ -124,6 +126,8 @@ let package = Package(
             dependencies: ["AvatarCore", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swiftSettings
         ),
+        // What is shown of people without a picture. Needs nothing, so that whoever shows avatars can have it alone.
+        .target(name: "AvatarPlaceholder", swiftSettings: swiftSettings),
         .target(
             name: "AvatarStoreTesting",
             dependencies: [
@@ -186,6 +190,11 @@ let package = Package(
             name: "AvatarContactsTests",
             dependencies: ["AvatarContacts"],
             resources: [.copy("Samples")],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "AvatarPlaceholderTests",
+            dependencies: ["AvatarPlaceholder"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

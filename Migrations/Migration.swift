@@ -15,6 +15,7 @@ package struct Migration: Sendable {
         Migration(version: 1, name: "0001_index", bytes: PackageResources._001_index_sql),
         Migration(version: 2, name: "0002_boot", bytes: PackageResources._002_boot_sql),
         Migration(version: 3, name: "0003_sync", bytes: PackageResources._003_sync_sql),
+        Migration(version: 4, name: "0004_changes", bytes: PackageResources._004_changes_sql),
     ]
 
     /// The schema version of this program.

@@ -20,6 +20,20 @@ extension AvatarIndex {
         synchronizeFolder(of: path)
     }
 
+    /// Removes the indexes that were set aside.
+    ///
+    /// - Returns: the paths of those that could not be removed.
+    package func removeSetAside() -> [String] {
+        let folder = (path as NSString).deletingLastPathComponent
+        let prefix = (path as NSString).lastPathComponent + ".damaged-"
+        // A folder that cannot be read holds nothing that could be removed; the index in it is open.
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        let paths = names.filter { $0.hasPrefix(prefix) }.map { folder + "/" + $0 }
+        let left = paths.filter { unlink($0) != 0 && errno != ENOENT }
+        if left.count < paths.count { Self.synchronizeFolder(of: path) }
+        return left
+    }
+
     /// Puts an empty index of the store `storeID` at `path`, durably.
     ///
     /// It is made under another name first: whoever opens the store meanwhile finds no index, or a whole one.
@@ -28,7 +42,10 @@ extension AvatarIndex {
         let temporary = path + "-new-\(UUID().uuidString)"
         defer { for suffix in ["", "-wal", "-shm"] { unlink(temporary + suffix) } }
         let index = try AvatarIndex.open(path: temporary, fileMode: fileMode)
-        _ = try index.write(.power) { try $0.storeID(orNew: storeID) }
+        try index.write(.power) { transaction in
+            _ = try transaction.storeID(orNew: storeID)
+            try transaction.restartFeed(at: systemTime())
+        }
         try index.truncateWAL()
         try index.close()
         guard link(temporary, path) == 0 else {

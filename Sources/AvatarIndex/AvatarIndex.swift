@@ -1,4 +1,4 @@
-import AvatarCore
+package import AvatarCore
 import AvatarMigrations
 import Foundation
 import GRDB
@@ -11,8 +11,13 @@ package final class AvatarIndex: Sendable {
     /// How long a call waits for another process's lock before it fails as `busy`.
     package static let busyTimeoutSeconds = 10
 
+    /// How many changes are told, counting each owner of a change; older ones are dropped.
+    package static let feedLimit: Int64 = 200_000
+
     let path: String
     let readers: ReadConnections
+    private let now: @Sendable () -> Timestamp
+    private let feedLimit: Int64
     /// `nil` in an index that was opened for reading only.
     private let writer: DatabaseQueue?
 
@@ -21,13 +26,19 @@ package final class AvatarIndex: Sendable {
     /// A foreign database and a newer schema are refused before a byte of the file is changed.
     ///
     /// - Parameter fileMode: the permission bits of a new index; it holds URLs and contact ids.
-    package static func open(path: String, fileMode: UInt32) throws -> AvatarIndex {
+    /// - Parameter now: the time that changes bear.
+    package static func open(
+        path: String,
+        fileMode: UInt32,
+        now: @escaping @Sendable () -> Timestamp = systemTime,
+        feedLimit: Int64 = feedLimit
+    ) throws -> AvatarIndex {
         try refuseForeignFile(at: path)
         try makeFile(at: path, mode: fileMode)
         do {
             let writer = try DatabaseQueue(path: path, configuration: writerConfiguration())
             try SchemaMigrator.migrate(writer)
-            return try AvatarIndex(path: path, writer: writer, isImmutable: false)
+            return try AvatarIndex(path: path, writer: writer, isImmutable: false, now, feedLimit)
         } catch {
             throw SQLiteError.translate(error, doing: "opening it")
         }
@@ -51,9 +62,22 @@ package final class AvatarIndex: Sendable {
         return index
     }
 
-    private init(path: String, writer: DatabaseQueue?, isImmutable: Bool) throws {
+    /// The time of the system's clock.
+    package static let systemTime: @Sendable () -> Timestamp = {
+        Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+    }
+
+    private init(
+        path: String,
+        writer: DatabaseQueue?,
+        isImmutable: Bool,
+        _ now: @escaping @Sendable () -> Timestamp = systemTime,
+        _ feedLimit: Int64 = feedLimit
+    ) throws {
         self.path = path
         self.writer = writer
+        self.now = now
+        self.feedLimit = feedLimit
         readers = try ReadConnections(
             path: path,
             isImmutable: isImmutable,
@@ -100,7 +124,9 @@ package final class AvatarIndex: Sendable {
                 var result: Result?
                 try database.inTransaction(.immediate) {
                     try SchemaMigrator.requireUnchangedVersion(database)
-                    result = try body(IndexTransaction(database: database))
+                    let transaction = IndexTransaction(database: database)
+                    result = try body(transaction)
+                    try transaction.tellNews(at: now(), keeping: feedLimit)
                     return .commit
                 }
                 guard let result else { throw AvatarStoreError(.storage, "A transaction of the index gave no result.") }

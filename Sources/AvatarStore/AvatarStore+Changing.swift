@@ -12,6 +12,10 @@ public struct RemovalReceipt: Hashable, Sendable {
     public var bytes = 0
     /// Keys that were not there.
     public var unknown: [AvatarKey] = []
+    /// Whether nothing of it is left on the disk: no bytes, no URL, no contact's id. Only if that was asked for.
+    public var isErased = false
+    /// Files that an erasure could not remove, and that may hold traces.
+    public var traces: [String] = []
 }
 
 extension AvatarStore {
@@ -40,14 +44,20 @@ extension AvatarStore {
 
     /// Removes the entry for `key`, and its file if no other entry uses it.
     @discardableResult
-    public func remove(_ key: AvatarKey) async throws -> RemovalReceipt {
-        try await remove([key])
+    public func remove(_ key: AvatarKey, erasing: Bool = false) async throws -> RemovalReceipt {
+        try await remove([key], erasing: erasing)
     }
 
     /// Removes the entries for `keys`, and the files that no other entry uses. Keys that are not there are named in the
     /// receipt. On return all of it is gone from index and disk.
-    public func remove(_ keys: [AvatarKey]) async throws -> RemovalReceipt {
-        try await requireWritable().writer.remove(keys)
+    ///
+    /// - Parameter erasing: leaves no trace: deletes what the feed of changes tells of the images, indexes that were set
+    ///   aside, and set-aside copies of the images, and empties the index's log. Rows are overwritten with zeros when they
+    ///   are deleted in any case. The receipt says whether that is done; not if another process reads an older state
+    ///   for longer than the wait limit. What is on the disk's free blocks, in backups, or in another store that shares
+    ///   files with a backup, is not touched. Whoever reads the feed does not learn of it from there.
+    public func remove(_ keys: [AvatarKey], erasing: Bool = false) async throws -> RemovalReceipt {
+        try await requireWritable().writer.remove(keys, erasing: erasing)
     }
 
     /// What `remove(_:)` would take away. Possible in a store that is open for reading only.
@@ -72,8 +82,11 @@ extension AvatarStore {
     }
 
     /// Unlinks `contact` from all of its images, and removes the images that nobody else uses.
-    public func remove(contact: String) async throws -> RemovalReceipt {
-        try await requireWritable().writer.remove(contact: contact)
+    ///
+    /// - Parameter erasing: leaves no trace of the contact and of those images, as `remove(_:erasing:)`. An image that
+    ///   another contact uses stays, and so does its URL.
+    public func remove(contact: String, erasing: Bool = false) async throws -> RemovalReceipt {
+        try await requireWritable().writer.remove(contact: contact, erasing: erasing)
     }
 
     /// Moves the image of `key` to `storageClass` in one step: it is in one of the two classes at every moment.
@@ -151,7 +164,7 @@ extension AvatarStore {
         try index.lowWatermark(budget: Int(try index.value(of: .budget) ?? 0))
     }
 
-    private func stage(
+    func stage(
         _ bytes: [UInt8],
         _ storageClass: StorageClass,
         _ limits: Limits,

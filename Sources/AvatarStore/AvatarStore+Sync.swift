@@ -32,7 +32,7 @@ extension AvatarStore {
         options: SyncOptions = SyncOptions(),
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
     ) async throws -> SyncReport {
-        try await sync(source(options), options, nil, progress)
+        try await sync(try source(options), options, nil, progress)
     }
 
     /// A sync of `records` as a sequence of what happens in it, as `sync(_:options:total:progress:)`.
@@ -51,7 +51,7 @@ extension AvatarStore {
 
     /// A sync of what is due as a sequence of what happens in it.
     public func syncEvents(options: SyncOptions = SyncOptions()) -> SyncEvents {
-        SyncEvents { [self] emit in try await sync(source(options), options, nil, { _ in }, emit) }
+        SyncEvents { [self] emit in try await sync(try source(options), options, nil, { _ in }, emit) }
     }
 
     /// What a sync of the list would do, without a request and without a change. Possible in a store that is open for
@@ -65,10 +65,16 @@ extension AvatarStore {
 
     /// What a sync without a list would do.
     public func syncPreview(options: SyncOptions = SyncOptions()) async throws -> SyncPreview {
-        try await preview(source(options), options)
+        try await preview(try source(options), options)
     }
 
-    private func source(_ options: SyncOptions) -> SyncSource {
+    private func source(_ options: SyncOptions) throws -> SyncSource {
+        guard !options.prunes else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "Without a list nobody has left it: there is nothing to prune."
+            )
+        }
         let asksForAll = options.includesFresh || options.policy == .reload
         return asksForAll ? SyncSource.everything(in: index) : .due(in: index, at: clock.now())
     }

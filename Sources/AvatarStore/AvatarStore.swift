@@ -69,7 +69,11 @@ public final class AvatarStore: Sendable {
         try AvatarIndex.refuseForeignFile(at: layout.indexPath)
         try StorePlaces.refuseForeignFiles(layout)
         let places = try StorePlaces(layout, fileMode: configuration.fileMode, fileSystem: fileSystem)
-        let index = try AvatarIndex.open(path: layout.indexPath, fileMode: configuration.fileMode)
+        let index = try AvatarIndex.open(
+            path: layout.indexPath,
+            fileMode: configuration.fileMode,
+            now: { [clock = configuration.clock] in clock.now() }
+        )
         let storeID = try index.write { try $0.storeID(orNew: Hexadecimal.random64() + Hexadecimal.random64()) }
         hasUnlistedFiles = try places.claim(storeID)
         let accesses = AccessRecorder(clock: configuration.clock)

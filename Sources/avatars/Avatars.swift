@@ -24,8 +24,8 @@ struct Avatars: AsyncParsableCommand {
             CommandGroup(
                 name: "Store",
                 subcommands: [
-                    ListCommand.self, ShowCommand.self, StatsCommand.self, RemoveCommand.self, MoveCommand.self,
-                    TrimCommand.self, VerifyCommand.self, ConfigCommand.self, MigrateCommand.self,
+                    ListCommand.self, ShowCommand.self, StatsCommand.self, ChangesCommand.self, RemoveCommand.self,
+                    MoveCommand.self, TrimCommand.self, VerifyCommand.self, ConfigCommand.self, MigrateCommand.self,
                     BackupCommand.self, RestoreCommand.self,
                 ]
             ),

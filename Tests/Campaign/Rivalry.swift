@@ -77,7 +77,7 @@ actor Rivalry {
         case .end(let number, let time, let outcome):
             calls[number]?.ended = time
             calls[number]?.outcome = outcome
-        case .open, .finished, .closed: break
+        case .open, .finished, .closed, .kept: break
         }
     }
 

@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct SyncCommandTests {
     private static let fields: Set<String> = [
-        "contacts", "withoutImage", "unreadable", "saved", "wanted", "fresh", "fetched", "notModified", "changed",
+        "contacts", "withoutImage", "unreadable", "saved", "unlinked", "wanted", "fresh", "fetched", "notModified",
+        "changed",
         "failed", "skipped", "overBudget", "evicted", "requests", "bytesReceived", "seconds", "failures",
     ]
 

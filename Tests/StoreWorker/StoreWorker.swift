@@ -1,3 +1,4 @@
+import AvatarStore
 import Workload
 
 #if canImport(Glibc)
@@ -17,11 +18,15 @@ import Darwin
 /// when there is no command left. TIME is in nanoseconds, of a clock that all processes of the machine share. Each
 /// line is one `write`: what was said before the process was killed has reached the pipe. With nothing left to do, the
 /// process waits to be killed, or for the command `close`, which closes the store and ends it.
+///
+/// `StoreWorker DIRECTORY mirror FILE` reads the changes of the store instead, and keeps what they add up to in FILE,
+/// until it is killed. It says `open`, and `kept NUMBER` when the changes up to that number are in FILE.
 @main
 struct StoreWorker {
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count >= 3 else { exit(64) }
+        if arguments.count == 4, arguments[2] == "mirror" { return try await mirror(arguments[1], in: arguments[3]) }
         let point = arguments.count > 3 ? KillPoint(arguments[3]) : nil
         let performer = try await Performer(
             directory: arguments[1],
@@ -42,6 +47,20 @@ struct StoreWorker {
         }
         say("finished")
         while true { pause() }
+    }
+
+    private static func mirror(_ directory: String, in file: String) async throws {
+        var configuration = AvatarStore.Configuration(directory: directory)
+        configuration.access = .readOnly
+        let store = try await AvatarStore.open(configuration)
+        say("open")
+        while true {
+            var mirror = try ChangeMirror(file: file)
+            for change in try store.changes(since: mirror.sequence, limit: 20) { mirror.apply(change) }
+            try mirror.keep(in: file)
+            say("kept \(mirror.sequence)")
+            try await Task.sleep(for: .milliseconds(2))
+        }
     }
 
     private static func now() -> UInt64 {

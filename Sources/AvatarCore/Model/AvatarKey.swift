@@ -91,6 +91,9 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
     /// Whether this is an image of the caller's own (`name:…` or `contact:…`): it has no URL and is never fetched.
     public var isOwnImage: Bool { Self.looksOwn(rawValue) }
 
+    /// Whether this is a photo that came inside a contact (`contact:…`).
+    public var isContactPhoto: Bool { rawValue.utf8.starts(with: Self.contactPrefix.utf8) }
+
     /// Whether this is a URL.
     public var isURL: Bool { rawValue.hasPrefix("https://") || rawValue.hasPrefix("http://") }
 

@@ -53,6 +53,8 @@ public struct AvatarStoreError: Error, Sendable, CustomStringConvertible {
         public static let notEmpty = Code(rawValue: "notEmpty")
         /// A file of a backup is missing or has other bytes than the backup's index says.
         public static let damagedBackup = Code(rawValue: "damagedBackup")
+        /// Whoever reads the changes is too far behind, or read another feed: they have to look at everything once.
+        public static let startOver = Code(rawValue: "startOver")
         /// The disk is full.
         public static let diskFull = Code(rawValue: "diskFull")
         /// A file or database call failed for another reason.

@@ -16,6 +16,7 @@ extension IndexTransaction {
         try execute("DELETE FROM pending_file")
         try setSyncHolder(nil)
         try setBootID(nil)
+        try restartFeed(at: AvatarIndex.systemTime())
         for storageClass in StorageClass.allCases { try recountTotal(of: storageClass) }
     }
 
@@ -105,6 +106,7 @@ extension IndexTransaction {
             var avatar = entry.avatar
             avatar["file_id"] = .null
             avatar["absence"] = .text(Absence.missing.rawValue)
+            avatar["absent_sha256"] = .blob(entry.sha256)
             avatar["etag"] = .null
             avatar["last_modified"] = .null
             try insert(avatar, of: entry)

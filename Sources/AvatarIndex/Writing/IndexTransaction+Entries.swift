@@ -58,7 +58,9 @@ extension IndexTransaction {
                 storageClass.code,
             ]
         )
-        return database.lastInsertedRowID
+        let id = database.lastInsertedRowID
+        news.begin(id, key: key.rawValue, sha256: nil)
+        return id
     }
 
     /// Says where the entry's image is fetched from now on.
@@ -71,8 +73,9 @@ extension IndexTransaction {
 
     /// Gives the entry the file, which it may share with others.
     package func setFile(_ fileID: Int64, storageClass: StorageClass, of id: Int64) throws {
+        try noteContent(of: id)
         try execute(
-            "UPDATE avatar SET file_id = ?, storage_class = ?, absence = NULL WHERE id = ?",
+            "UPDATE avatar SET file_id = ?, storage_class = ?, absence = NULL, absent_sha256 = NULL WHERE id = ?",
             [fileID, storageClass.code, id]
         )
     }
@@ -85,9 +88,17 @@ extension IndexTransaction {
         )
     }
 
-    /// Takes the file from the entry alone, with its validators.
+    /// Takes the image from the entry, with its validators: its file, if it has one, and what is remembered of an
+    /// evicted one.
     package func dropFile(of id: Int64) throws {
-        try execute("UPDATE avatar SET file_id = NULL, etag = NULL, last_modified = NULL WHERE id = ?", [id])
+        try noteContent(of: id)
+        try execute(
+            """
+            UPDATE avatar SET file_id = NULL, absent_sha256 = NULL, etag = NULL, last_modified = NULL
+            WHERE id = ? AND (file_id IS NOT NULL OR absent_sha256 IS NOT NULL)
+            """,
+            [id]
+        )
     }
 
     /// Replaces what the index keeps of the origin's answers.
@@ -124,6 +135,7 @@ extension IndexTransaction {
 
     /// Removes the entry and its owners. Its file stays, for whoever else uses it.
     package func removeEntry(id: Int64) throws {
+        try noteRemoval(of: id)
         try execute("DELETE FROM avatar WHERE id = ?", [id])
     }
 }

@@ -125,14 +125,15 @@ extension IndexTransaction {
     ///
     /// Entries that used it stay, without file and validators, for the reason `absence`. `nil`: no entry uses it.
     package func retireFile(id: Int64, absence: Absence?, holder: String) throws -> PendingFile? {
-        let row = try fetchRow("SELECT storage_class, path, size_bytes FROM file WHERE id = ?", [id])
+        let row = try fetchRow("SELECT storage_class, path, size_bytes, sha256 FROM file WHERE id = ?", [id])
         guard let row else { return nil }
         if let absence {
             try execute(
                 """
-                UPDATE avatar SET file_id = NULL, absence = ?, etag = NULL, last_modified = NULL WHERE file_id = ?
+                UPDATE avatar SET file_id = NULL, absence = ?, absent_sha256 = ?, etag = NULL, last_modified = NULL
+                WHERE file_id = ?
                 """,
-                [absence.rawValue, id]
+                [absence.rawValue, row[3] as Data, id]
             )
         }
         try execute("DELETE FROM file WHERE id = ?", [id])

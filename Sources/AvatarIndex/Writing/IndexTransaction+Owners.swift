@@ -1,4 +1,4 @@
-import AvatarCore
+package import AvatarCore
 import GRDB
 
 extension IndexTransaction {
@@ -7,7 +7,9 @@ extension IndexTransaction {
         let isLinked =
             try fetchRow("SELECT 1 FROM owner WHERE contact = ? AND avatar_id = ?", [contact, avatarID]) != nil
         guard !isLinked else { return }
+        try noteContent(of: avatarID)
         try execute("INSERT INTO owner (contact, avatar_id) VALUES (?, ?)", [contact, avatarID])
+        news.link(contact, to: avatarID)
     }
 
     /// Takes from `contact` every image that was fetched from an origin, except that of entry `avatarID`.
@@ -15,24 +17,30 @@ extension IndexTransaction {
     /// Called once the new image is there: until then the contact keeps the old one.
     /// - Returns: the entries that were taken from the contact.
     @discardableResult
-    package func unlinkOtherFetchedImages(of contact: String, keeping avatarID: Int64) throws -> [Int64] {
-        let others: [Int64] = try fetchRows(
+    package func unlinkOtherFetchedImages(
+        of contact: String,
+        keeping avatarID: Int64
+    ) throws -> [(id: Int64, key: AvatarKey)] {
+        let others: [(id: Int64, key: AvatarKey)] = try fetchRows(
             """
-            SELECT owner.avatar_id FROM owner JOIN avatar ON avatar.id = owner.avatar_id
+            SELECT owner.avatar_id, avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id
             WHERE owner.contact = ? AND owner.avatar_id <> ? AND avatar.host_id IS NOT NULL
             """,
             [contact, avatarID]
-        ).map { $0[0] }
-        for other in others {
-            try execute("DELETE FROM owner WHERE contact = ? AND avatar_id = ?", [contact, other])
+        ).map { ($0[0], AvatarKey(stored: $0[1])) }
+        for (other, _) in others {
+            _ = try unlink(contact, from: other)
         }
         return others
     }
 
     /// Takes the image of entry `avatarID` from `contact`; true if it was theirs.
     package func unlink(_ contact: String, from avatarID: Int64) throws -> Bool {
+        try noteContent(of: avatarID)
         try execute("DELETE FROM owner WHERE contact = ? AND avatar_id = ?", [contact, avatarID])
-        return database.changesCount > 0
+        guard database.changesCount > 0 else { return false }
+        news.unlink(contact, from: avatarID)
+        return true
     }
 
     /// Whether any contact uses the image of entry `avatarID`.
@@ -40,15 +48,15 @@ extension IndexTransaction {
         try fetchRow("SELECT 1 FROM owner WHERE avatar_id = ? LIMIT 1", [avatarID]) != nil
     }
 
-    /// The entries, with their files, that `contact` uses.
-    package func images(of contact: String) throws -> [(id: Int64, fileID: Int64?)] {
+    /// The entries that `contact` uses.
+    package func images(of contact: String) throws -> [(id: Int64, key: AvatarKey)] {
         try fetchRows(
             """
-            SELECT avatar.id, avatar.file_id FROM owner JOIN avatar ON avatar.id = owner.avatar_id
+            SELECT avatar.id, avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id
             WHERE owner.contact = ?
             """,
             [contact]
-        ).map { ($0[0], $0[1]) }
+        ).map { ($0[0], AvatarKey(stored: $0[1])) }
     }
 
     /// The file of entry `id`.

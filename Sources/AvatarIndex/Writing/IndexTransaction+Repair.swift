@@ -7,7 +7,11 @@ extension IndexTransaction {
     /// Takes the file out of the index without a word about what lies at its path: the row was wrong, not the file.
     package func forgetFile(id: Int64) throws {
         try execute(
-            "UPDATE avatar SET file_id = NULL, absence = 'missing', etag = NULL, last_modified = NULL WHERE file_id = ?",
+            """
+            UPDATE avatar SET file_id = NULL, absence = 'missing', absent_sha256 = (SELECT sha256 FROM file WHERE id = ?1),
+                etag = NULL, last_modified = NULL
+            WHERE file_id = ?1
+            """,
             [id]
         )
         try execute("DELETE FROM file WHERE id = ?", [id])

@@ -4,6 +4,8 @@ import GRDB
 /// One write transaction: what may be changed together. Lives as long as the closure it is handed to.
 package struct IndexTransaction {
     let database: Database
+    /// What it does to pictures, to be told in the feed of changes when it ends.
+    let news = TransactionNews()
 
     /// Runs `sql`, prepared once for the connection, with `arguments`.
     func execute(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws {

@@ -32,6 +32,9 @@ public struct SyncOptions: Sendable {
     public var isConstrained: Bool?
     /// A lower budget for this sync, in bytes; not kept.
     public var budgetCeiling: Int?
+    /// Whether contacts that the list does not name, or names without a picture, are unlinked from their images. Nothing
+    /// is if a record of the list cannot be read, the list names nobody with a picture, or the sync ends early. Default: no.
+    public var prunes = false
     /// Images committed together. Default: 256.
     public var batchSize = 256
 
@@ -105,6 +108,8 @@ public struct SyncReport: Sendable {
     public var skipped = 0
     /// Images for which there was no room.
     public var overBudget = 0
+    /// Contacts that were unlinked from their images because the list does not name them.
+    public var unlinked = 0
     /// Files evicted to make room.
     public var evicted = 0
     /// HTTP requests, redirects and repeated attempts too.

@@ -17,6 +17,10 @@ public struct SyncPreview: Sendable {
     public var toRevalidate = 0
     /// Images that would be left alone: backing off, host blocked, over the limit.
     public var skipped = 0
+    /// Photos that came inside contacts and would be stored, or are.
+    public var saved = 0
+    /// Contacts that would be unlinked from their images.
+    public var unlinked = 0
     /// Images that cannot be fetched at all.
     public var failed = 0
     /// Why, up to `SyncReport.largestFailureCount`.
@@ -28,18 +32,22 @@ struct SyncPreviewCounter {
     private let store: AvatarStore
     private let options: SyncOptions
     private let policy: SyncPolicy
+    private let limits: Limits
     private let hosts: SyncHosts
     private let now: Timestamp
     private var preview = SyncPreview()
     private var seen: Set<KeyFingerprint> = []
+    private var named: Set<KeyFingerprint> = []
+    private var hasUnreadableRecord = false
 
     init(_ store: AvatarStore, _ options: SyncOptions) throws {
         self.store = store
         self.options = options
         now = store.clock.now()
+        limits = try store.limits(mode: options.mode, ceiling: nil)
         policy = SyncPolicy(
             options,
-            try store.limits(mode: options.mode, ceiling: nil),
+            limits,
             isConstrained: store.isConstrained(options.isConstrained),
             now: now
         )
@@ -50,7 +58,10 @@ struct SyncPreviewCounter {
         let walk = source.makeWalk()
         while true {
             let items = try await walk(256)
-            if items.isEmpty { return preview }
+            if items.isEmpty {
+                try countLeavers()
+                return preview
+            }
             for item in items { try count(item) }
         }
     }
@@ -59,8 +70,11 @@ struct SyncPreviewCounter {
         switch item {
         case .entry(let entry):
             count(entry.key, entry)
-        case .listed(let url, _, _):
+        case .photos(let listed):
+            try count(listed)
+        case .listed(let url, let contact, _):
             preview.contacts += 1
+            named.insert(KeyFingerprint(contact))
             do throws(AvatarStoreError) {
                 let key = try AvatarKey(url: url)
                 guard seen.insert(KeyFingerprint(key.rawValue)).inserted else { return }
@@ -75,9 +89,50 @@ struct SyncPreviewCounter {
             preview.contacts += 1
             preview.withoutImage += 1
         case .unreadable(let line, let reason):
+            hasUnreadableRecord = true
             preview.unreadable += 1
             add(nil, .badRecord, "Line \(line): \(reason).")
         }
+    }
+
+    private mutating func count(_ listed: ListedPhotos) throws {
+        named.insert(KeyFingerprint(listed.contact))
+        if !listed.hasURL { preview.contacts += 1 }
+        let inspector = ImageInspector(
+            maximumPixels: limits.maximumPixels,
+            allowsSVG: store.configuration.allowsSVG
+        )
+        for photo in listed.photos {
+            do {
+                _ = try inspector.inspect(ByteArraySource(photo.bytes))
+                preview.saved += 1
+            } catch let rejection as ImageRejection {
+                preview.unreadable += 1
+                add(
+                    try listed.key(of: photo.number).rawValue,
+                    .notImage,
+                    "Line \(photo.line): \(rejection.message)"
+                )
+            }
+        }
+        for image in listed.unreadable {
+            preview.unreadable += 1
+            let key = try image.number.map { try listed.key(of: $0).rawValue }
+            add(key, key == nil ? .badRecord : .notImage, "Line \(image.line): \(image.reason).")
+        }
+    }
+
+    /// Counts whom a sync would unlink.
+    private mutating func countLeavers() throws {
+        guard options.prunes, !hasUnreadableRecord, !named.isEmpty else { return }
+        var last = ""
+        while let end = try count(leaversAfter: last) { last = end }
+    }
+
+    private mutating func count(leaversAfter last: String) throws -> String? {
+        let page = try store.index.contacts(after: last, limit: 512)
+        preview.unlinked += page.count { !named.contains(KeyFingerprint($0)) }
+        return page.last
     }
 
     private func entry(for key: AvatarKey) throws(AvatarStoreError) -> AvatarEntry? {

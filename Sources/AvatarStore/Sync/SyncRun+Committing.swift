@@ -9,7 +9,18 @@ extension SyncRun {
         guard collected.count >= options.batchSize || isIdle || isLate else { return }
         committing = Array(collected.prefix(options.batchSize))
         collected.removeFirst(committing.count)
+        addKnownOwners()
         addCommit(&group)
+    }
+
+    /// All contacts of an image that were read by now are linked together with it, and told of in one change.
+    private func addKnownOwners() {
+        for place in committing.indices where committing[place].result != nil {
+            let key = committing[place].change.key
+            guard let contacts = laterOwners[key], !contacts.isEmpty else { continue }
+            committing[place].change.owners += contacts
+            laterOwners[key] = []
+        }
     }
 
     func startTicking(_ group: inout TaskGroup<Event>) {
@@ -72,7 +83,7 @@ extension SyncRun {
         committing = []
         // With the index or the disk in trouble, nothing that is collected can be committed either.
         for item in collected {
-            if let result = item.result { discard(result) }
+            if let image = item.change.image { fetcher.places.files(of: image.storageClass).discard(image) }
             if let flight = item.flight { store.flights.finish(item.change.key, flight, .failure(error)) }
         }
         collected = []

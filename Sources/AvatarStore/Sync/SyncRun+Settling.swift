@@ -6,6 +6,7 @@ extension SyncRun {
     /// Counts what a commit made of one change, and tells who waited for it.
     func settle(_ item: Collected, _ committed: ChangeResult) {
         let key = item.change.key
+        if item.change.image != nil, item.result == nil { return settle(photo: key, committed) }
         guard let result = item.result else { return }
         done += 1
         switch (result.content, committed) {
@@ -41,7 +42,7 @@ extension SyncRun {
     }
 
     /// A wanted image's new file inherits its last access, so it is not the time that protects it.
-    private func protect(_ file: Int64) {
+    func protect(_ file: Int64) {
         settledFiles.insert(file)
         if case .files(var files) = rules.protection {
             // Let go first: a set that is held twice would be copied.

@@ -18,7 +18,9 @@ extension SyncRun {
                 // Once settled it is no longer due, and a second walk would not meet it.
                 if let file = entry.file { settledFiles.insert(file.id) }
                 wanted.append((entry.key, entry, nil, nil))
-            case .listed(_, let contact, _) where contact.isEmpty || contact.utf8.contains(0):
+            case .photos(let listed):
+                try await sort(listed)
+            case .listed(_, let contact, _) where !isContact(contact):
                 countUnreadable("A contact's id is empty or holds NUL.")
             case .listed(let url, let contact, let lowDataURL):
                 report.contacts += 1
@@ -31,6 +33,7 @@ extension SyncRun {
                 report.withoutImage += 1
                 done += 1
             case .unreadable(let line, let reason):
+                hasUnreadableRecord = true
                 countUnreadable("Line \(line): \(reason).")
             }
         }
@@ -43,10 +46,20 @@ extension SyncRun {
             let contacts = [contact] + (laterOwners.removeValue(forKey: key) ?? [])
             kept += contacts.map { (key, $0, entry.id) }
         }
-        try link(kept)
+        try link(kept + settledRepeats())
     }
 
-    private func countUnreadable(_ message: String) {
+    /// The further contacts, in this page, of images that were settled before, with their entries.
+    private func settledRepeats() throws -> [(key: AvatarKey, contact: String, id: Int64)] {
+        let repeats = repeatedContacts
+        repeatedContacts = []
+        guard !repeats.isEmpty else { return [] }
+        return zip(repeats, try store.index.entries(for: repeats.map(\.key))).compactMap { item, entry in
+            entry.map { (item.key, item.contact, $0.id) }
+        }
+    }
+
+    func countUnreadable(_ message: String) {
         report.unreadable += 1
         report.add(.init(key: nil, kind: .badRecord, message: message))
         done += 1
@@ -80,7 +93,7 @@ extension SyncRun {
         if laterOwners[key] != nil {
             laterOwners[key]?.append(contact)
         } else {
-            collectLink(key, contact)
+            repeatedContacts.append((key, contact))
         }
     }
 
@@ -202,7 +215,7 @@ extension SyncRun {
                 switch item {
                 case .entry(let entry): if let file = entry.file { files.insert(file.id) }
                 case .listed(let url, _, _): if let key = Self.key(url) { keys.append(key) }
-                case .postponed, .withoutImage, .unreadable: break
+                case .postponed, .withoutImage, .photos, .unreadable: break
                 }
             }
             files.formUnion(try store.index.entries(for: keys).compactMap { $0?.file?.id })

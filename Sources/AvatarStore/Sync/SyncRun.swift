@@ -45,6 +45,12 @@ final class SyncRun {
     var hosts: SyncHosts
     /// Images that are stored in `caches`, and were asked for as documents.
     var toPromote: [AvatarKey] = []
+    /// Contacts of images that were settled before the list named them again.
+    var repeatedContacts: [(key: AvatarKey, contact: String)] = []
+    /// The contacts that the list named, if those that it does not name are to be unlinked.
+    var namedContacts: Set<KeyFingerprint> = []
+    /// Whether the list has a record of which nobody knows whose it is.
+    var hasUnreadableRecord = false
 
     /// The mean size of the stored images, and what counts against the budget, as of the last commit.
     var typicalBytes = 1
@@ -128,6 +134,7 @@ final class SyncRun {
             // A tick may still be sleeping.
             group.cancelAll()
         }
+        try await prune()
         report.wasCancelled = Task.isCancelled
         report.seconds = (ContinuousClock.now - begun) / .seconds(1)
         tellProgress()

@@ -10,6 +10,8 @@ enum SyncItem: Sendable {
     /// So many entries that are not asked for now: their hosts may not be asked, or enough has been asked for.
     case postponed(Int)
     case withoutImage
+    /// The images of a contact that stand in the list itself.
+    case photos(ListedPhotos)
     case unreadable(line: Int, reason: String)
 }
 
@@ -23,6 +25,9 @@ struct SyncSource: Sendable {
     var countsRest = false
     let makeWalk: @Sendable () -> Walk
 
+    /// A walk reads no further once it has so many bytes of photos that came inside contacts.
+    private static let mostPhotoBytes = 4 << 20
+
     /// The images that a contact list names.
     static func list<Records>(_ records: Records) -> SyncSource
     where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
@@ -30,8 +35,13 @@ struct SyncSource: Sendable {
             var iterator = records.makeAsyncIterator()
             return { limit in
                 var items: [SyncItem] = []
-                while items.count < limit, let record = try await iterator.next(isolation: #isolation) {
-                    items.append(SyncItem(record))
+                var bytes = 0
+                while items.count < limit, bytes < Self.mostPhotoBytes,
+                    let record = try await iterator.next(isolation: #isolation)
+                {
+                    let next = SyncItem.items(of: record)
+                    for case .photos(let listed) in next { bytes += listed.byteCount }
+                    items += next
                 }
                 return items
             }
@@ -44,7 +54,7 @@ struct SyncSource: Sendable {
             var rest = contacts[...]
             return { limit in
                 defer { rest = rest.dropFirst(limit) }
-                return rest.prefix(limit).map { SyncItem(.contact($0)) }
+                return rest.prefix(limit).flatMap { SyncItem.items(of: .contact($0)) }
             }
         }
     }
@@ -103,14 +113,15 @@ private func partitioned<Element>(
 }
 
 extension SyncItem {
-    fileprivate init(_ record: ContactRecord) {
+    /// What there is to settle about `record`: the image at a URL, and those that stand in the list.
+    fileprivate static func items(of record: ContactRecord) -> [SyncItem] {
         switch record {
         case .contact(let contact):
-            self =
-                contact.avatarURL.map { .listed(url: $0, contact: contact.id, lowDataURL: contact.lowDataURL) }
-                ?? .withoutImage
+            let photos = ListedPhotos(contact).map { [SyncItem.photos($0)] } ?? []
+            guard let url = contact.avatarURL else { return photos.isEmpty ? [.withoutImage] : photos }
+            return photos + [.listed(url: url, contact: contact.id, lowDataURL: contact.lowDataURL)]
         case .unreadable(let line, let reason):
-            self = .unreadable(line: line, reason: reason)
+            return [.unreadable(line: line, reason: reason)]
         }
     }
 }

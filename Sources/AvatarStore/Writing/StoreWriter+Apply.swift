@@ -171,9 +171,10 @@ extension StoreWriter {
             of: id
         )
         if state == nil { try link(change, to: id, transaction, hasImage: false, &surplus) }
-        guard check.isRemovalConfirmed, let file = state?.fileID else { return }
+        guard check.isRemovalConfirmed else { return }
+        // An image that was evicted is gone for good now, too.
         try transaction.dropFile(of: id)
-        surplus.files.append(file)
+        surplus.files += [state?.fileID].compactMap(\.self)
     }
 
     /// Links the contacts to the entry. Once it has an image, they lose the ones they had before.
@@ -187,17 +188,12 @@ extension StoreWriter {
         for contact in change.owners {
             try transaction.link(contact, to: id)
             guard hasImage else { continue }
-            for other in try transaction.unlinkOtherFetchedImages(of: contact, keeping: id) {
-                try removeIfUnowned(other, transaction, &surplus)
+            // An image of the contact's own does not take the place of the fetched one.
+            guard change.host != nil || !change.key.isOwnImage else { continue }
+            for (other, key) in try transaction.unlinkOtherFetchedImages(of: contact, keeping: id) {
+                try removeIfUnowned(other, key, transaction, &surplus)
             }
         }
-    }
-
-    /// An image that no contact uses any more stays until it is evicted, unless the store is set otherwise.
-    private func removeIfUnowned(_ id: Int64, _ transaction: IndexTransaction, _ surplus: inout Surplus) throws {
-        guard try transaction.setting(Setting.keepUnowned.name) == 0, try !transaction.hasOwner(id) else { return }
-        if let file = try transaction.fileID(of: id) { surplus.files.append(file) }
-        try transaction.removeEntry(id: id)
     }
 }
 

@@ -1,58 +1,108 @@
 import AvatarCore
+import AvatarFiles
 import AvatarIndex
 
 extension StoreWriter {
     /// Removes the entries for `keys` and the files that nothing else uses.
-    func remove(_ keys: [AvatarKey]) throws -> RemovalReceipt {
-        var receipt = RemovalReceipt()
+    func remove(_ keys: [AvatarKey], erasing: Bool) throws -> RemovalReceipt {
+        var removal = Removal()
         for start in stride(from: 0, to: keys.count, by: 512) {
             let batch = keys[start..<min(start + 512, keys.count)]
-            try remove(batch, &receipt)
-        }
-        try settle()
-        return receipt
-    }
-
-    private func remove(_ keys: ArraySlice<AvatarKey>, _ receipt: inout RemovalReceipt) throws {
-        var counted = receipt
-        var retired: [PendingFile] = []
-        var partials: [PartialRecord] = []
-        try write(.power) { transaction in
-            for key in keys {
-                if let rest = try forgetPartial(of: key, transaction) { partials.append(rest) }
-                guard let state = try transaction.state(of: key) else {
-                    counted.unknown.append(key)
-                    continue
+            try remove(&removal) { transaction, removal in
+                for key in batch {
+                    guard let state = try transaction.state(of: key) else {
+                        try take(partialOf: key, transaction, &removal)
+                        removal.receipt.unknown.append(key)
+                        continue
+                    }
+                    try take(key, state, transaction, &removal)
                 }
-                counted.rows += 1
-                try transaction.removeEntry(id: state.id)
-                if let file = try state.fileID.flatMap({ try release($0, transaction) }) { retired.append(file) }
             }
         }
-        try unlink(retired)
-        for rest in partials { try removeFile(of: rest) }
-        counted.files += retired.count
-        counted.bytes += retired.reduce(0) { $0 + $1.sizeBytes }
-        receipt = counted
+        return try finish(&removal, contact: nil, keys: keys, erasing: erasing)
     }
 
     /// Unlinks `contact` and removes what nobody else uses.
-    func remove(contact: String) throws -> RemovalReceipt {
-        var receipt = RemovalReceipt()
-        var retired: [PendingFile] = []
-        try write(.power) { transaction in
-            for (id, fileID) in try transaction.images(of: contact) {
+    func remove(contact: String, erasing: Bool) throws -> RemovalReceipt {
+        var removal = Removal()
+        try remove(&removal) { transaction, removal in
+            for (id, key) in try transaction.images(of: contact) {
                 _ = try transaction.unlink(contact, from: id)
-                guard try !transaction.hasOwner(id) else { continue }
-                receipt.rows += 1
-                try transaction.removeEntry(id: id)
-                if let file = try fileID.flatMap({ try release($0, transaction) }) { retired.append(file) }
+                guard try !transaction.hasOwner(id), let state = try transaction.state(of: key) else { continue }
+                try take(key, state, transaction, &removal)
             }
         }
-        try unlink(retired)
-        try settle()
-        receipt.files = retired.count
-        receipt.bytes = retired.reduce(0) { $0 + $1.sizeBytes }
-        return receipt
+        return try finish(&removal, contact: contact, keys: Array(removal.keys), erasing: erasing)
     }
+
+    /// One transaction of a removal, and then the files that it took from the index.
+    private func remove(
+        _ removal: inout Removal,
+        _ body: (IndexTransaction, inout Removal) throws -> Void
+    ) throws {
+        var next = removal
+        next.retired = []
+        next.partials = []
+        // An error leaves the receipt as it is: the transaction did not happen.
+        try write(.power) { try body($0, &next) }
+        try unlink(next.retired)
+        for rest in next.partials { try removeFile(of: rest) }
+        next.receipt.files += next.retired.count
+        next.receipt.bytes += next.retired.reduce(0) { $0 + $1.sizeBytes }
+        removal = next
+    }
+
+    private func take(
+        _ key: AvatarKey,
+        _ state: EntryState,
+        _ transaction: IndexTransaction,
+        _ removal: inout Removal
+    ) throws {
+        try take(partialOf: key, transaction, &removal)
+        removal.receipt.rows += 1
+        removal.keys.insert(key)
+        if let host = state.sourceURL.flatMap({ AvatarKey(stored: $0).host }) { removal.hosts.insert(host.description) }
+        let digest = try state.fileID.flatMap { try transaction.digest(ofFile: $0) }
+        try transaction.removeEntry(id: state.id)
+        guard let file = try state.fileID.flatMap({ try release($0, transaction) }) else { return }
+        removal.retired.append(file)
+        if let digest { removal.digests.append(digest) }
+    }
+
+    private func take(partialOf key: AvatarKey, _ transaction: IndexTransaction, _ removal: inout Removal) throws {
+        if let rest = try forgetPartial(of: key, transaction) { removal.partials.append(rest) }
+    }
+
+    private func finish(
+        _ removal: inout Removal,
+        contact: String?,
+        keys: [AvatarKey],
+        erasing: Bool
+    ) throws -> RemovalReceipt {
+        try settle()
+        guard erasing else { return removal.receipt }
+        // What dead processes left in staging may be these very images.
+        try finishDeadHolders()
+        try write(.power) { transaction in
+            try transaction.eraseChanges(of: contact, keys: keys)
+            try transaction.eraseUnusedHosts(among: removal.hosts)
+        }
+        let documents = places.files(of: .documents)
+        removal.receipt.traces = try documents.removeSetAside(digests: removal.digests, keys: Set(keys))
+        removal.receipt.traces += index.removeSetAside()
+        removal.receipt.isErased = try index.truncateWAL() && removal.receipt.traces.isEmpty
+        return removal.receipt
+    }
+}
+
+/// What a removal has taken so far.
+private struct Removal {
+    var receipt = RemovalReceipt()
+    /// Of the last transaction.
+    var retired: [PendingFile] = []
+    var partials: [PartialRecord] = []
+    /// Of the whole removal: what an erasure looks for.
+    var keys: Set<AvatarKey> = []
+    var digests: [[UInt8]] = []
+    var hosts: Set<String> = []
 }

@@ -11,8 +11,9 @@ struct RemoveCommand: AsyncParsableCommand {
                    avatars remove --owner <id> | --host <name> | --all [<options>]
             """,
         discussion: """
-            A file that another entry uses stays, and so does an image that another contact uses. --erase also empties \
-            the index's log, so that nothing of what was removed is left on disk.
+            A file that another entry uses stays, and so does an image that another contact uses. --erase also deletes \
+            what changes tells of them, interrupted downloads and indexes that were set aside, and empties the index's \
+            log, so that nothing of what was removed is left in the store.
 
             Example: avatars remove --owner 4711 --erase
             """
@@ -46,20 +47,22 @@ struct RemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let named = KeyArguments(keys)
-        let (receipt, isErased) = try await store.withStore(dryRun ? .readOnly : .readWrite) { store in
-            let receipt = try await dryRun ? preview(named.keys, in: store) : remove(named.keys, from: store)
-            return (receipt, erase && !dryRun ? try await store.emptyLog() : false)
+        let receipt = try await store.withStore(dryRun ? .readOnly : .readWrite) { store in
+            try await dryRun ? preview(named.keys, in: store) : remove(named.keys, from: store)
         }
         for key in receipt.unknown { Message.error(AvatarStoreError.unknown(key).message) }
-        try print(receipt, isErased: isErased)
-        let isIncomplete = erase && !dryRun && !isErased
-        if isIncomplete { Message.error("Another process still reads the state before; traces of it are left.") }
+        try print(receipt)
+        let isIncomplete = erase && !dryRun && !receipt.isErased
+        for path in receipt.traces { Message.error("\(path) may hold traces and could not be removed.") }
+        if isIncomplete && receipt.traces.isEmpty {
+            Message.error("Another process still reads the state before; traces of it are left.")
+        }
         if isIncomplete || named.hasImpossible || !receipt.unknown.isEmpty { throw ExitCode.someFailed }
     }
 
     private func remove(_ named: [AvatarKey], from store: AvatarStore) async throws -> RemovalReceipt {
-        if let owner { return try await store.remove(contact: owner) }
-        return try await store.remove(try keys.isEmpty ? store.keys(query) : named)
+        if let owner { return try await store.remove(contact: owner, erasing: erase) }
+        return try await store.remove(try keys.isEmpty ? store.keys(query) : named, erasing: erase)
     }
 
     private func preview(_ named: [AvatarKey], in store: AvatarStore) throws -> RemovalReceipt {
@@ -74,16 +77,17 @@ struct RemoveCommand: AsyncParsableCommand {
         return query
     }
 
-    private func print(_ receipt: RemovalReceipt, isErased: Bool) throws {
+    private func print(_ receipt: RemovalReceipt) throws {
         let json = JSON.object([
             "rows": JSON(receipt.rows),
             "files": JSON(receipt.files),
             "bytes": JSON(receipt.bytes),
-            "erased": JSON(isErased),
+            "erased": JSON(receipt.isErased),
         ])
         let entries = receipt.rows == 1 ? "1 entry" : "\(receipt.rows) entries"
         let gone = "\(entries) and \(Wording.count(receipt.files, "file")) (\(Wording.size(receipt.bytes)))"
-        let sentence = dryRun ? "Would remove \(gone)." : "Removed \(gone)\(isErased ? ", and erased the traces" : "")."
+        let traces = receipt.isErased ? ", and erased the traces" : ""
+        let sentence = dryRun ? "Would remove \(gone)." : "Removed \(gone)\(traces)."
         try Console.output.write(output.json ? json.line : sentence + "\n")
     }
 }

@@ -10,7 +10,7 @@ struct SyncCommand: AsyncParsableCommand {
         usage: "avatars sync [<contacts> ...] [<options>]",
         discussion: """
             A list is JSON (an array of objects, or an object with \"contacts\"; the image's URL under avatarURL), \
-            NDJSON, or text with one URL a line. Several are read as one. Without a list, what is due is revalidated.
+            NDJSON, vCards, or text with one URL a line. Several are read as one. Without a list, what is due is revalidated.
 
             A sync can be stopped at any time: what has arrived is stored, and the next one goes on from there. Exit \
             code 1 if some images could not be had, 75 if another sync is running.
@@ -49,6 +49,9 @@ struct SyncCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Leave a host alone that keeps the sync busy for longer.", valueName: "seconds"))
     var hostTimeLimit: Double?
 
+    @Flag(help: "Unlink people who are not in the lists, or have no picture there. Not if a record cannot be read.")
+    var prune = false
+
     @Flag(help: "Wait for another sync to end.")
     var wait = false
 
@@ -69,6 +72,7 @@ struct SyncCommand: AsyncParsableCommand {
         guard storage != .transient else {
             throw ValidationError("A sync stores images; --class is caches or documents.")
         }
+        if prune && contacts.isEmpty { throw ValidationError("--prune needs a list: who is not in it is unlinked.") }
         if let limit, limit < 0 { throw ValidationError("--limit is at least 0.") }
         for (name, seconds) in [("--time-limit", timeLimit), ("--host-time-limit", hostTimeLimit)] {
             guard (0...31_536_000).contains(seconds ?? 0) else {
@@ -122,6 +126,7 @@ struct SyncCommand: AsyncParsableCommand {
         options.mode = origin.mode
         options.includesFresh = all
         options.limit = limit
+        options.prunes = prune
         options.maximumBytes = maxBytes
         options.timeLimit = timeLimit.map { .seconds($0) }
         options.hostTimeLimit = hostTimeLimit.map { .seconds($0) }

@@ -17,6 +17,8 @@ struct SyncSummary {
         report.contacts = preview.contacts
         report.withoutImage = preview.withoutImage
         report.unreadable = preview.unreadable
+        report.saved = preview.saved
+        report.unlinked = preview.unlinked
         report.fresh = preview.fresh
         report.failed = preview.failed
         report.failures = preview.failures
@@ -41,6 +43,7 @@ struct SyncSummary {
             "withoutImage": JSON(report.withoutImage),
             "unreadable": JSON(report.unreadable),
             "saved": JSON(report.saved),
+            "unlinked": JSON(report.unlinked),
             "wanted": JSON(report.wanted),
             "fresh": JSON(report.fresh),
             "fetched": JSON(report.fetched),
@@ -101,6 +104,7 @@ struct SyncSummary {
             .filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }
         facts.add("contacts", "\(report.contacts)" + remarks.joined())
         addIfAny(report.saved, "saved", Wording.count(report.saved, "photo"), nil, to: &facts)
+        addIfAny(report.unlinked, "unlinked", Wording.count(report.unlinked, "contact"), nil, to: &facts)
     }
 
     private func addIfAny(_ count: Int, _ name: String, _ value: String, _ colour: Colour?, to facts: inout Facts) {

@@ -15,7 +15,8 @@ extension AvatarStoreError {
     /// The exit code of a command that ends with this error.
     var exitCode: ExitCode {
         switch code {
-        case .noSuchEntry, .fetchFailed, .imageRefused, .overBudget, .unsupportedURL, .invalidKey: .someFailed
+        case .noSuchEntry, .fetchFailed, .imageRefused, .overBudget, .unsupportedURL, .invalidKey, .startOver:
+            .someFailed
         case .syncIsRunning: .syncIsRunning
         default: .couldNotRun
         }

@@ -64,3 +64,13 @@ INSERT INTO partial_download (key, storage_class, name, url, etag, size_bytes, t
     ('https://img.example.com/large.png', 0, '00000000000000c1', 'https://img.example.com/large.png', '"l"', 65536, 200000,
         1767225600000);
 UPDATE store SET clock_ms = 1767225703000;
+
+-- An evicted image whose bytes are remembered, and the last changes; earlier ones are no longer told.
+UPDATE avatar SET absent_sha256 = CAST('0123456789abcdef0123456789abcd07' AS BLOB) WHERE id = 7;
+UPDATE change_feed SET sequence = 9, floor = 4;
+INSERT INTO content_change (sequence, key, kind, sha256, time_ms) VALUES
+    (5, 'https://img.example.com/anna.png', 'added', CAST('0123456789abcdef0123456789abcd01' AS BLOB), 1767225600000),
+    (7, 'https://img.example.com/logo.png?size=96', 'changed', CAST('0123456789abcdef0123456789abcd01' AS BLOB),
+        1767225601000),
+    (8, 'https://img.example.com/gone.png', 'removed', CAST('0123456789abcdef0123456789abcd08' AS BLOB), 1767225602000);
+INSERT INTO content_change_owner (sequence, contact) VALUES (5, 'anna'), (7, 'ben'), (7, 'dora'), (8, 'zoë''s "id"');

@@ -63,6 +63,18 @@ import Testing
             _ = try $0.filesUsedBefore(1)
         },
         Case("keys of a file", "avatar_by_file (file_id=?)", sorts: true) { _ = try $0.keys(usingFile: 1) },
+        Case(
+            "changes",
+            "content_change USING INTEGER PRIMARY KEY (rowid>?)",
+            "content_change_owner USING PRIMARY KEY (sequence=?)"
+        ) { _ = try $0.changes(since: 0, limit: 10) },
+        Case("images of a contact", "owner USING PRIMARY KEY (contact=?)", sorts: true) {
+            _ = try $0.imageKeys(of: "anna")
+        },
+        Case("contacts of an image", "sqlite_autoindex_avatar_1 (key=?)", "owner_by_avatar (avatar_id=?)") {
+            _ = try $0.contacts(using: key)
+        },
+        Case("page of contacts", "owner USING PRIMARY KEY (contact>?)") { _ = try $0.contacts(after: "a", limit: 10) },
         Case("total", "total USING INTEGER PRIMARY KEY") { _ = try $0.total(of: .caches) },
         Case("next page by key", "sqlite_autoindex_avatar_1 (key>?)") { index in
             var query = AvatarListQuery()
@@ -123,7 +135,7 @@ import Testing
     @Test(arguments: reads)
     func aReadFindsItsRowsByAnIndex(_ example: Case) throws {
         try withIndex { index in
-            try index.write { try $0.link("anna", to: $0.add(Self.key.rawValue)) }
+            try index.write { try $0.link("anna", to: $0.add(Self.key.rawValue, file: $0.addFile(1))) }
             try example.run(index)
 
             // One thread reads on the first connection.

@@ -30,7 +30,7 @@ struct BudgetWatch {
             switch line {
             case .begin(let number, _): if let bytes = begun[number] { budgets.append(bytes) }
             case .end(let number, _, _): if begun[number] != nil { ended = budgets.count - 1 }
-            case .open, .finished, .closed: break
+            case .open, .finished, .closed, .kept: break
             }
         }
         if let walk, let limit = budgets.max() {

@@ -104,6 +104,7 @@ struct Round {
         case .end(let number, _, let outcome): outcomes[number] = outcome
         case .finished: isFinished = true
         case .closed: isClosed = true
+        case .kept: break
         }
     }
 }

@@ -10,6 +10,8 @@ final class Worker {
         case end(Int, time: UInt64, Outcome)
         case finished
         case closed
+        /// A reader of the changes has kept them up to this number.
+        case kept(Int64)
     }
 
     private let process = Process()
@@ -24,6 +26,16 @@ final class Worker {
     init(directory: String, origin: String, killPoint: KillPoint? = nil) throws {
         process.executableURL = Self.executable
         process.arguments = [directory, origin] + (killPoint.map { [$0.description] } ?? [])
+        process.standardInput = input
+        process.standardOutput = output
+        process.terminationHandler = { [hasEnded] _ in hasEnded.signal() }
+        try process.run()
+    }
+
+    /// A reader of the changes, which keeps what they add up to in `file`.
+    init(mirroring directory: String, in file: String) throws {
+        process.executableURL = Self.executable
+        process.arguments = [directory, "mirror", file]
         process.standardInput = input
         process.standardOutput = output
         process.terminationHandler = { [hasEnded] _ in hasEnded.signal() }
@@ -105,6 +117,7 @@ extension Worker.Line {
         case ("open", 1): self = .open
         case ("finished", 1): self = .finished
         case ("closed", 1): self = .closed
+        case ("kept", 2): self = .kept(Int64(words[1]) ?? 0)
         case ("begin", 3):
             guard let number = Int(words[1]), let time = UInt64(words[2]) else { return nil }
             self = .begin(number, time: time)

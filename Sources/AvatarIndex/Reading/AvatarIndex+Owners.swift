@@ -1,0 +1,41 @@
+package import AvatarCore
+
+/// Whose picture is it.
+extension AvatarIndex {
+    /// The images of `contact`: photos that came inside the contact first, then the one that is fetched; of those, what
+    /// has a file before what has none.
+    package func imageKeys(of contact: String) throws -> [AvatarKey] {
+        try readers.read { connection in
+            try connection.rows(
+                """
+                SELECT avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id WHERE owner.contact = ?
+                ORDER BY avatar.file_id IS NULL, avatar.host_id IS NOT NULL, avatar.key
+                """,
+                [.text(contact)]
+            ) { AvatarKey(stored: $0.text(0)) }
+        }
+    }
+
+    /// The contacts that use the image of `key`, in the order of their bytes.
+    package func contacts(using key: AvatarKey) throws -> [String] {
+        try readers.read { connection in
+            try connection.rows(
+                """
+                SELECT owner.contact FROM avatar JOIN owner ON owner.avatar_id = avatar.id WHERE avatar.key = ?
+                ORDER BY owner.contact
+                """,
+                [.text(key.rawValue)]
+            ) { $0.text(0) }
+        }
+    }
+
+    /// A page of all contacts that use an image, after `contact`, in the order of their bytes.
+    package func contacts(after contact: String, limit: Int) throws -> [String] {
+        try readers.read { connection in
+            try connection.rows(
+                "SELECT DISTINCT contact FROM owner WHERE contact > ? ORDER BY contact LIMIT ?",
+                [.text(contact), .integer(Int64(limit))]
+            ) { $0.text(0) }
+        }
+    }
+}

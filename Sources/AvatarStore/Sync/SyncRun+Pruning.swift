@@ -1,0 +1,37 @@
+import AvatarCore
+import AvatarIndex
+
+/// People who left the list are unlinked from their images, if the sync is asked to.
+extension SyncRun {
+    /// Whether `id` can be a contact's; notes that the list names it.
+    func isContact(_ id: String) -> Bool {
+        guard !id.isEmpty, !id.utf8.contains(0) else {
+            hasUnreadableRecord = true
+            return false
+        }
+        if options.prunes { namedContacts.insert(KeyFingerprint(id)) }
+        return true
+    }
+
+    /// Only a list that was read to its end, and all of it, says who is not in it; an empty one says nothing.
+    var mayPrune: Bool {
+        options.prunes && !shouldStop && !hasUnreadableRecord && !namedContacts.isEmpty
+    }
+
+    func prune() async throws {
+        guard mayPrune else { return }
+        var last = ""
+        while true {
+            let page = try store.index.contacts(after: last, limit: 512)
+            guard let end = page.last else { return }
+            last = end
+            let gone = page.filter { !namedContacts.contains(KeyFingerprint($0)) }
+            let links = try gone.flatMap { contact in
+                try store.index.imageKeys(of: contact).map { (contact: contact, key: $0) }
+            }
+            try await writer.unlink(links)
+            report.unlinked += gone.count
+            if Task.isCancelled { return }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import AvatarCore
+import AvatarIndex
+
+extension StoreWriter {
+    /// Links each contact to its entry, and gives the keys that are not there.
+    func link(_ links: [(contact: String, key: AvatarKey)]) throws -> [AvatarKey] {
+        try write { transaction in
+            try links.compactMap { contact, key in
+                guard let state = try transaction.state(of: key) else { return key }
+                try transaction.link(contact, to: state.id)
+                return nil
+            }
+        }
+    }
+
+    /// Takes the entries from the contacts; what is left without an owner stays or goes, as the store is set.
+    ///
+    /// - Returns: how many links were there to be taken.
+    @discardableResult
+    func unlink(_ links: [(contact: String, key: AvatarKey)]) throws -> Int {
+        guard !links.isEmpty else { return 0 }
+        let (count, retired) = try write(.power) { transaction in
+            var surplus = Surplus()
+            var count = 0
+            for (contact, key) in links {
+                guard let state = try transaction.state(of: key), try transaction.unlink(contact, from: state.id)
+                else { continue }
+                count += 1
+                try removeIfUnowned(state.id, key, transaction, &surplus)
+            }
+            return (count, try surplus.files.compactMap { try release($0, transaction) })
+        }
+        try unlink(retired)
+        try settle()
+        return count
+    }
+
+    /// An image that no contact uses any more stays until it is evicted, unless the store is set otherwise. A photo that
+    /// came inside a contact goes in any case: nobody would ever ask for it again.
+    func removeIfUnowned(
+        _ id: Int64,
+        _ key: AvatarKey,
+        _ transaction: IndexTransaction,
+        _ surplus: inout Surplus
+    ) throws {
+        guard try key.isContactPhoto || transaction.setting(Setting.keepUnowned.name) == 0,
+            try !transaction.hasOwner(id)
+        else { return }
+        if let file = try transaction.fileID(of: id) { surplus.files.append(file) }
+        try transaction.removeEntry(id: id)
+    }
+}

@@ -1,0 +1,204 @@
+import AvatarStore
+import AvatarStoreTesting
+import Foundation
+import GRDB
+import Testing
+
+/// After an erasure nothing of a person is found anywhere in the store's directory.
+struct ErasureTests {
+    @Test func neitherBytesNorURLNorContactAreLeft() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            let face = SampleImage.png(seed: 1, byteCount: 4000)
+            let logo = SampleImage.png(seed: 2, byteCount: 4000)
+            let url = fixture.serve(face, at: "/secret-face.png", etag: "\"secret-tag\"")
+            let shared = fixture.serve(logo, at: "/shared-logo.png")
+            for number in 0..<300 { fixture.serve(SampleImage.png(seed: 10, byteCount: 300), at: "/\(number).png") }
+            let others = (0..<300).map { Contact(id: "other-\($0)", avatarURL: fixture.origin.url("/\($0).png")) }
+            _ = try await store.sync(contacts: others + [Contact(id: "secret-person", avatarURL: shared)])
+            _ = try await store.sync(contacts: others + [Contact(id: "secret-person", avatarURL: url)])
+            _ = try await store.sync(contacts: [Contact(id: "a friend", avatarURL: shared)])
+            #expect(try fixture.find("secret-person") != [] && fixture.find("secret-face") != [])
+            #expect(try fixture.find(face.suffix(64)) != [])
+
+            let receipt = try await store.remove(contact: "secret-person", erasing: true)
+
+            #expect(receipt.rows == 1 && receipt.files == 1 && receipt.bytes == face.count)
+            #expect(receipt.isErased && receipt.traces == [])
+            for text in ["secret-person", "secret-face", "secret-tag"] {
+                #expect(try fixture.find(text) == [], "\(text)")
+            }
+            #expect(try fixture.find(face.suffix(64)) == [])
+            // What others use stays, with what is told of it.
+            #expect(try store.storedAvatar(for: AvatarKey(url: shared))?.bytes == logo)
+            let told = try store.changes().filter { $0.key.rawValue == shared }
+            #expect(told.map(\.owners) == [["a friend"]])
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test(arguments: [1, 7, 99] as [UInt64])
+    func rowsThatMovedAboutLeaveNoTraceEither(seed: UInt64) async throws {
+        try await StoreFixture.withStore { fixture in
+            let face = SampleImage.png(seed: 1, byteCount: 300)
+            var random = SeededGenerator(seed: seed)
+            let contacts = (0..<600).map { number in
+                Contact(id: "person-\(number)-end", avatarURL: fixture.serve(face, at: "/face-\(number)-end.png"))
+            }.shuffled(using: &random)
+            _ = try await fixture.store.sync(contacts: contacts)
+
+            for number in (0..<600).shuffled(using: &random).prefix(40) {
+                #expect(try await fixture.store.remove(contact: "person-\(number)-end", erasing: true).isErased)
+                #expect(try fixture.find("person-\(number)-end") == [])
+                #expect(try fixture.find("face-\(number)-end") == [])
+            }
+        }
+    }
+
+    @Test func whatWasSetAsideAndInterruptedIsErasedToo() async throws {
+        try await StoreFixture.withStore { fixture in
+            let face = SampleImage.png(seed: 1, byteCount: 4000)
+            let url = fixture.serve(face, at: "/secret-face.png")
+            var options = SyncOptions()
+            options.storage = .documents
+            _ = try await fixture.store.sync(contacts: [Contact(id: "ada", avatarURL: url)], options: options)
+            let path = try #require(try fixture.store.storedAvatar(for: AvatarKey(url: url))?.localFile)
+            let name = path.split(separator: "/").suffix(2).joined(separator: "-")
+            let folder = fixture.directory + "/set-aside"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try FileManager.default.copyItem(atPath: path, toPath: folder + "/documents-" + name)
+            try Data("secret-face".utf8).write(to: URL(filePath: fixture.directory + "/index.sqlite.damaged-2026"))
+            try Data("of somebody else".utf8).write(to: URL(filePath: folder + "/documents-00-000000-0.png"))
+
+            let receipt = try await fixture.store.remove(AvatarKey(url: url), erasing: true)
+
+            #expect(receipt.isErased)
+            #expect(try fixture.find("secret-face") == [] && fixture.find(face.suffix(64)) == [])
+            #expect(try fixture.find("of somebody else") != [])
+        }
+    }
+
+    @Test func anInterruptedDownloadGoesWithItsContact() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 4000), at: "/secret-face.png")
+            _ = try await fixture.store.sync(contacts: [Contact(id: "ada", avatarURL: url)])
+            let partial = fixture.directory + "/staging/partial"
+            try FileManager.default.createDirectory(atPath: partial, withIntermediateDirectories: true)
+            try Data("half a face".utf8).write(to: URL(filePath: partial + "/00000000000000c1"))
+            try fixture.run(
+                """
+                INSERT INTO partial_download (key, storage_class, name, url, etag, size_bytes, total_bytes, updated_ms)
+                VALUES (?1, 1, '00000000000000c1', ?1, '"e"', 11, 4000, 0)
+                """,
+                url
+            )
+
+            let receipt = try await fixture.store.remove(contact: "ada", erasing: true)
+
+            #expect(receipt.isErased)
+            #expect(try fixture.find("half a face") == [] && fixture.find("secret-face") == [])
+        }
+    }
+
+    @Test func withoutErasingARemovalIsTold() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 4000), at: "/ada.png")
+            _ = try await fixture.store.sync(contacts: [Contact(id: "ada", avatarURL: url)])
+
+            let receipt = try await fixture.store.remove(contact: "ada")
+
+            #expect(!receipt.isErased)
+            #expect(try fixture.store.changes().map(\.kind) == [.added, .removed])
+        }
+    }
+
+    @Test func erasingAgainFinishesWhatWasInterrupted() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 4000), at: "/secret-face.png")
+            _ = try await fixture.store.sync(contacts: [Contact(id: "secret-person", avatarURL: url)])
+            _ = try await fixture.store.remove(contact: "secret-person")
+
+            let receipt = try await fixture.store.remove(contact: "secret-person", erasing: true)
+
+            #expect(receipt.isErased && receipt.rows == 0)
+            #expect(try fixture.find("secret-person") == [] && fixture.find("secret-face") == [])
+        }
+    }
+
+    @Test func aReaderOfAnOlderStateKeepsTheTracesAlive() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 4000), at: "/secret-face.png")
+            _ = try await fixture.store.sync(contacts: [Contact(id: "ada", avatarURL: url)])
+            var configuration = GRDB.Configuration()
+            configuration.allowsUnsafeTransactions = true
+            let reader = try DatabaseQueue(path: fixture.directory + "/index.sqlite", configuration: configuration)
+            try await reader.writeWithoutTransaction { try $0.execute(sql: "BEGIN; SELECT count(*) FROM avatar") }
+
+            let receipt = try await fixture.store.remove(contact: "ada", erasing: true)
+
+            #expect(receipt.rows == 1 && !receipt.isErased)
+            try reader.close()
+        }
+    }
+}
+
+extension StoreFixture {
+    /// The files anywhere under the store's directory whose bytes or names hold `text`.
+    fileprivate func find(_ text: String) throws -> [String] {
+        try find(Array(text.utf8)[...])
+    }
+
+    fileprivate func find(_ bytes: ArraySlice<UInt8>) throws -> [String] {
+        let sought = Data(bytes)
+        var found: [String] = []
+        for case let path as String in FileManager.default.enumerator(atPath: directory) ?? .init() {
+            var isFolder: ObjCBool = false
+            let file = directory + "/" + path
+            guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder), !isFolder.boolValue else {
+                continue
+            }
+            // Not with the C library's open and close: closing a database's file drops the locks that SQLite has on it.
+            let content =
+                file.contains("index.sqlite") ? try Self.copied(file) : try Data(contentsOf: URL(filePath: file))
+            if content.range(of: sought) != nil || Data(path.utf8).range(of: sought) != nil { found.append(path) }
+        }
+        return found
+    }
+
+    /// What another process reads of a file.
+    private static func copied(_ file: String) throws -> Data {
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = URL(filePath: "/bin/cat")
+        process.arguments = [file]
+        process.standardOutput = pipe
+        try process.run()
+        let content = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return content
+    }
+
+    /// Runs SQL on the index, past the store.
+    fileprivate func run(_ sql: String, _ text: String) throws {
+        let queue = try DatabaseQueue(path: directory + "/index.sqlite")
+        try queue.writeWithoutTransaction { try $0.execute(sql: sql, arguments: [text]) }
+        try queue.close()
+    }
+}
+
+/// Random numbers that a seed decides (SplitMix64).
+private struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}

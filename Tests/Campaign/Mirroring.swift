@@ -1,0 +1,103 @@
+import AvatarStore
+import Foundation
+import GRDB
+import Testing
+import Workload
+
+/// Two processes change a store, and are killed; a third mirrors it by its changes, and is killed between reading and
+/// acknowledging. In the end the mirror shows what the store holds.
+actor Mirroring {
+    private let directory: String
+    private let origin: String
+    private let file: String
+    private var random: RandomOperations
+    private let thread = BlockingThread()
+    private(set) var kills = 0
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    init(_ directory: String, _ origin: String, seed: UInt64) {
+        self.directory = directory
+        self.origin = origin
+        file = directory + ".mirror"
+        random = RandomOperations(seed: seed)
+    }
+
+    func run(rounds: Int) async throws {
+        try await AvatarStore.open(directory: directory).close()
+        defer { removeFolder(file) }
+        for round in 0..<rounds { try work(round) }
+        // Whoever opens the store finishes what a killed process left.
+        try await AvatarStore.open(directory: directory).close()
+        let mirror = try readToTheEnd()
+        #expect(mirror.faults == [])
+        #expect(mirror.sequence > Int64(rounds))
+        let pictures = try storedPictures()
+        #expect(mirror.pictures == pictures)
+    }
+
+    /// Lets two workers run a script each, and kills one of them, while the reader is killed again and again.
+    private func work(_ round: Int) throws {
+        let workers = try (0..<2).map { number in
+            let worker = try Worker(directory: directory, origin: origin)
+            for step in 0..<25 {
+                let command = Command(number: 2 * step + number, tick: 25 * round + step, random.next())
+                try worker.tell(command.description)
+            }
+            try worker.tell("close")
+            return worker
+        }
+        let killAfter = random.chance(70) ? random.number(below: 60) : .max
+        var lineCount = 0
+        while !workers.allSatisfy(\.isSilent) {
+            let reader = try Worker(mirroring: directory, in: file)
+            let end = ContinuousClock.now + .milliseconds(30 + random.number(below: 120))
+            while ContinuousClock.now < end, !workers.allSatisfy(\.isSilent) {
+                lineCount += workers.reduce(0) { $0 + $1.lines(waiting: 1).count }
+                if lineCount >= killAfter, !workers[1].isSilent {
+                    workers[1].kill()
+                    kills += 1
+                }
+            }
+            reader.kill()
+            reader.waitForEnd()
+            kills += 1
+        }
+        for worker in workers { worker.waitForEnd() }
+        #expect(workers[0].status == 0)
+    }
+
+    private func readToTheEnd() throws -> ChangeMirror {
+        let last = try index { try Int64.fetchOne($0, sql: "SELECT sequence FROM change_feed") ?? 0 }
+        let reader = try Worker(mirroring: directory, in: file)
+        let line = reader.next { if case .kept(last) = $0 { true } else { false } }
+        #expect(line != nil)
+        reader.kill()
+        reader.waitForEnd()
+        return try ChangeMirror(file: file)
+    }
+
+    /// What the index says, past the code under test; an evicted picture is one all the same.
+    private func storedPictures() throws -> [String: [String: String]] {
+        let rows = try index { database in
+            try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT avatar.key, owner.contact, lower(hex(coalesce(file.sha256, avatar.absent_sha256)))
+                    FROM avatar JOIN owner ON owner.avatar_id = avatar.id LEFT JOIN file ON file.id = avatar.file_id
+                    WHERE coalesce(file.sha256, avatar.absent_sha256) IS NOT NULL
+                    """
+            ).map { ($0[0] as String, $0[1] as String, $0[2] as String) }
+        }
+        var pictures: [String: [String: String]] = [:]
+        for (key, contact, digest) in rows { pictures[key, default: [:]][contact] = digest }
+        return pictures
+    }
+
+    private func index<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        let queue = try DatabaseQueue(path: directory + "/index.sqlite")
+        let value = try queue.inDatabase(body)
+        try queue.close()
+        return value
+    }
+}

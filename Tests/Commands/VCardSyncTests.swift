@@ -1,0 +1,59 @@
+import AvatarStoreTesting
+import Foundation
+import ProgramRunning
+import Testing
+
+/// `sync` with vCards, and with `--prune`.
+@Suite struct VCardSyncTests {
+    private func card(_ id: String, _ lines: String...) -> String {
+        (["BEGIN:VCARD", "VERSION:3.0", "UID:\(id)", "FN:\(id)"] + lines + ["END:VCARD", ""]).joined(separator: "\r\n")
+    }
+
+    private var photo: String {
+        "PHOTO;ENCODING=b;TYPE=PNG:" + Data(SampleImage.png(seed: 1, byteCount: 900)).base64EncodedString()
+    }
+
+    @Test func photosAreSavedAndURLsFetched() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let cards =
+                card("ada", photo) + card("ben", "PHOTO;VALUE=URI:" + origin.url("/p/1.png")) + card("carl")
+                + card("dora", "PHOTO;ENCODING=b:AAAA")
+            try workplace.write("people.vcf", cards)
+
+            let preview = try await workplace.run("sync", "people.vcf", "--dry-run", "--json", "--store", "none")
+            let run = try await workplace.run("sync", "people.vcf", "--allow-private-network", "--json")
+            let photo = try await workplace.run("get", "contact:ada")
+            let owners = try await workplace.run("list", "--owner", "ben", "--json")
+
+            #expect(preview.status == 2)
+            #expect(run.status == 1)
+            let report = try run.object
+            #expect(report.number("contacts") == 4 && report.number("withoutImage") == 1)
+            #expect(report.number("saved") == 1 && report.number("fetched") == 1 && report.number("unreadable") == 1)
+            #expect(report.failureKinds == ["notImage"])
+            #expect(photo.status == 0 && photo.bytes == SampleImage.png(seed: 1, byteCount: 900))
+            #expect(try owners.objects.map { $0.text("key") } == [origin.url("/p/1.png")])
+        }
+    }
+
+    @Test func pruningUnlinksWhoLeftTheCards() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("people.vcf", card("ada", photo) + card("ben", photo))
+            _ = try await workplace.run("sync", "people.vcf", "--allow-private-network")
+            try workplace.write("people.vcf", card("ada", photo))
+
+            let preview = try await workplace.run("sync", "people.vcf", "--prune", "--dry-run", "--json")
+            let run = try await workplace.run("sync", "people.vcf", "--prune", "--json")
+            let list = try await workplace.run("list", "--json")
+            let usage = try await workplace.run("sync", "--prune")
+
+            #expect(try preview.object.number("unlinked") == 1)
+            #expect(run.status == 0)
+            #expect(try run.object.number("unlinked") == 1)
+            #expect(try list.objects.map { $0.text("key") } == ["contact:ada"])
+            #expect(usage.status == 64)
+        }
+    }
+}

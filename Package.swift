@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "AvatarStore", targets: ["AvatarStore"]),
         .library(name: "AvatarContacts", targets: ["AvatarContacts"]),
         .library(name: "AvatarStoreService", targets: ["AvatarStoreService"]),
+        .library(name: "AvatarFrontEnds", targets: ["AvatarFrontEnds"]),
         .library(name: "AvatarStoreTesting", targets: ["AvatarStoreTesting"]),
         .executable(name: "avatars", targets: ["avatars"]),
     ],
@@ -119,6 +120,17 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
+        // What application code holds in its hands: observable and decodable things, all on one store.
+        .target(
+            name: "AvatarFrontEnds",
+            dependencies: [
+                "AvatarCore",
+                "AvatarStore",
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: swiftSettings
+        ),
         .target(
             name: "AvatarContacts",
             dependencies: ["AvatarCore", .product(name: "Crypto", package: "swift-crypto")],
@@ -197,6 +209,12 @@ let package = Package(
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "AvatarFrontEndsTests",
+            dependencies: ["AvatarFrontEnds", "AvatarStore", "AvatarStoreTesting"],
+            resources: [.copy("Pictures")],
             swiftSettings: swiftSettings
         ),
         // Runs the built program, and what it talks to, for the tests that look at it from outside.

@@ -10,7 +10,7 @@ struct ImageSource: Sendable {
         guard answersAtOnce(options) else { return nil }
         return try AvatarStoreError.typed {
             if let image = try kept(key, options) { return image }
-            guard let image = try store.storedAvatar(for: key), isPlaced(image.file, options) else { return nil }
+            guard let image = try store.storedAvatar(for: key), answers(image.file, options) else { return nil }
             memory?.insert(image, for: key)
             return image
         }
@@ -45,7 +45,7 @@ struct ImageSource: Sendable {
             memory.remove(key)
             return nil
         }
-        guard isPlaced(file, options) else { return nil }
+        guard answers(file, options) else { return nil }
         image.file = file
         return image
     }
@@ -57,9 +57,12 @@ struct ImageSource: Sendable {
         return options.policy == .cacheFirst || options.policy == .offline
     }
 
-    /// Whether it lies where the caller wants it; an image in `caches` that is asked for as a document has to be moved.
-    private func isPlaced(_ file: AvatarFile, _ options: FetchOptions) -> Bool {
-        options.storage != .documents || file.storageClass == .documents
+    /// Whether it will do as it is. An image in `caches` that is asked for as a document has to be moved, and a smaller one
+    /// gives way to the image itself where the network is not constrained.
+    private func answers(_ file: AvatarFile, _ options: FetchOptions) -> Bool {
+        guard options.storage != .documents || file.storageClass == .documents else { return false }
+        guard file.isLowData, options.policy != .offline else { return true }
+        return options.isConstrained ?? store.configuration.isConstrained()
     }
 }
 

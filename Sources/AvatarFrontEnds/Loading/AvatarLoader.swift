@@ -38,7 +38,7 @@ public final class AvatarLoader {
     @ObservationIgnored private let options: FetchOptions
     @ObservationIgnored private let fallback: AvatarKey?
     @ObservationIgnored private let wantsPreviews: Bool
-    @ObservationIgnored private let isConstrained: @Sendable () -> Bool
+    @ObservationIgnored private let isConstrained: (@Sendable () -> Bool)?
     @ObservationIgnored private var watch: FetchWatch?
     @ObservationIgnored private var isDone = false
     /// The number of the latest attempt; only that one shows what came of it.
@@ -48,15 +48,15 @@ public final class AvatarLoader {
     /// A loader of the image at `regularURL`.
     ///
     /// - Parameters:
-    ///   - lowDataURL: where a smaller image is, which is fetched while `isConstrained` says so and the regular one is
-    ///     not stored.
+    ///   - lowDataURL: where a smaller image is, which is fetched while bytes are dear and the regular one is not stored.
+    ///     The regular one takes its place when it is asked for later on.
     ///   - store: the store it comes from.
     ///   - memory: the images in memory in front of it. Default: the shared ones.
     ///   - options: how it is fetched, and with which priority at first.
     ///   - fallback: an own image of the store for ``image`` if it cannot be had.
     ///   - startsAtOnce: whether it is fetched without being told. Default: no.
     ///   - wantsPreviews: whether previews are made. Default: yes.
-    ///   - isConstrained: whether bytes are dear now, such as `NWPath.isConstrained`. Default: never.
+    ///   - isConstrained: whether bytes are dear now, such as `NWPath.isConstrained`. Default: what the store says.
     public init(
         regularURL: String,
         lowDataURL: String? = nil,
@@ -66,7 +66,7 @@ public final class AvatarLoader {
         fallback: AvatarKey? = nil,
         startsAtOnce: Bool = false,
         wantsPreviews: Bool = true,
-        isConstrained: @escaping @Sendable () -> Bool = { false }
+        isConstrained: (@Sendable () -> Bool)? = nil
     ) {
         self.regularURL = regularURL
         self.lowDataURL = lowDataURL
@@ -92,11 +92,11 @@ public final class AvatarLoader {
         latest += 1
         do throws(AvatarStoreError) {
             let key = try AvatarKey(url: regularURL)
+            var options = options
+            options.lowDataURL = lowDataURL
+            options.isConstrained = isConstrained?()
             if let image = try source.stored(key, options) { return finish(.success(image)) }
-            guard isConstrained(), let lowDataURL else { return begin(key) }
-            let small = try AvatarKey(url: lowDataURL)
-            if let image = try source.stored(small, options) { return finish(.success(image)) }
-            begin(small)
+            begin(key, options)
         } catch {
             finish(.failure(error))
         }
@@ -110,7 +110,7 @@ public final class AvatarLoader {
         watch = nil
     }
 
-    private func begin(_ key: AvatarKey) {
+    private func begin(_ key: AvatarKey, _ options: FetchOptions) {
         isLoading = true
         let number = latest
         let feed = LoadFeed(wantsPreviews: wantsPreviews)

@@ -20,6 +20,8 @@ let package = Package(
         .library(name: "AvatarContacts", targets: ["AvatarContacts"]),
         .library(name: "AvatarPlaceholder", targets: ["AvatarPlaceholder"]),
         .library(name: "AvatarStoreService", targets: ["AvatarStoreService"]),
+        .library(name: "AvatarFrontEnds", targets: ["AvatarFrontEnds"]),
+        .library(name: "AvatarPublisher", targets: ["AvatarPublisher"]),
         .library(name: "AvatarStoreTesting", targets: ["AvatarStoreTesting"]),
         .executable(name: "avatars", targets: ["avatars"]),
     ],
@@ -28,6 +30,10 @@ let package = Package(
             name: "HTTPOrigin",
             description:
                 "The store's own origin client on AsyncHTTPClient. Turn it off to bring your own `OriginClient`."
+        ),
+        .trait(
+            name: "OpenCombine",
+            description: "`AvatarPublisher` where the platform has no Combine. Off, it is not even fetched."
         ),
         .default(enabledTraits: ["HTTPOrigin"]),
     ],
@@ -43,6 +49,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.36.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
         // The next minor version may change the connection state machine the address guard leans on.
         .package(url: "https://github.com/swift-server/async-http-client.git", .upToNextMinor(from: "1.37.0")),
@@ -118,6 +125,26 @@ let package = Package(
             dependencies: [
                 "AvatarStore",
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // What application code holds in its hands: observable and decodable things, all on one store.
+        .target(
+            name: "AvatarFrontEnds",
+            dependencies: [
+                "AvatarCore",
+                "AvatarStore",
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // A product of its own: without Combine it needs a package that nobody else pays for.
+        .target(
+            name: "AvatarPublisher",
+            dependencies: [
+                "AvatarStore",
+                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"])),
             ],
             swiftSettings: swiftSettings
         ),
@@ -205,6 +232,20 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "AvatarFrontEndsTests",
+            dependencies: ["AvatarFrontEnds", "AvatarStore", "AvatarStoreTesting"],
+            resources: [.copy("Pictures")],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "AvatarPublisherTests",
+            dependencies: [
+                "AvatarPublisher", "AvatarFrontEnds", "AvatarStoreTesting",
+                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"])),
             ],
             swiftSettings: swiftSettings
         ),

@@ -134,7 +134,7 @@ extension AvatarStore {
         }
     }
 
-    /// Fetches an image for the caller alone: the store is neither read nor written.
+    /// Fetches an image for the caller, and whoever else asks for it meanwhile: the store is neither read nor written.
     func transientAvatar(
         for key: AvatarKey,
         from source: String?,
@@ -148,6 +148,16 @@ extension AvatarStore {
             )
         }
         let target = try FetchTarget(key: key, source: source, entry: nil, storageClass: .caches)
+        let watching = watch(key, options)
+        defer { withExtendedLifetime(watching) {} }
+        var image = try await transientFlights.join(target.sourceKey) { [self] in
+            try await transientAvatar(target, options)
+        }
+        image.file.key = key
+        return image
+    }
+
+    private func transientAvatar(_ target: FetchTarget, _ options: FetchOptions) async throws -> AvatarImage {
         let health = try index.health(of: target.host)
         if let failure = refusal(target, health) { throw failure.error }
         let fetcher = try fetcher(limits(options), timeout: options.timeout)

@@ -102,6 +102,11 @@ extension AvatarStore {
         }
     }
 
+    /// The file stored for `key`, whose access is recorded; `nil` if there is none. Sends no request.
+    package func usedFile(for key: AvatarKey) throws -> AvatarFile? {
+        try storedFile(for: key)
+    }
+
     func storedFile(for key: AvatarKey) throws -> AvatarFile? {
         try lookTwice(key) { hit in roots.contains(hit.file) ? used(hit, key) : nil }
     }

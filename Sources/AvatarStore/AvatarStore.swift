@@ -19,6 +19,9 @@ public final class AvatarStore: Sendable {
     let roots: StoredRoots
     let accesses: AccessRecorder
     let flights = FlightTable<FetchOutcome>()
+    /// Of images that are not stored, by URL.
+    let transientFlights = FlightTable<AvatarImage>()
+    let progress = FetchProgressTable()
     let slots: FetchSlots
     let metrics = StoreMetrics()
     /// `nil` in a store that was opened for reading only.
@@ -175,7 +178,8 @@ public final class AvatarStore: Sendable {
                 writer: writable.writer,
                 clock: clock,
                 logger: configuration.logger
-            )
+            ),
+            progress: progress
         )
     }
 }

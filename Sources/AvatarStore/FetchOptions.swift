@@ -44,6 +44,8 @@ public struct FetchOptions: Sendable {
     public var isConstrained: Bool?
     /// A lower budget for this read, in bytes; not kept.
     public var budgetCeiling: Int?
+    /// Who is told of the progress, and changes the priority on the way.
+    package var watch: FetchWatch?
 
     /// The defaults.
     public init(policy: Policy = .cacheFirst, storage: Storage = .caches) {

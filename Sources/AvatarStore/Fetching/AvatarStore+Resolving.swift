@@ -71,6 +71,8 @@ extension AvatarStore {
         from source: String?,
         _ options: FetchOptions
     ) async throws -> FetchOutcome {
+        let watching = watch(key, options)
+        defer { withExtendedLifetime(watching) {} }
         while true {
             do {
                 return try await flights.join(key) { [self] in

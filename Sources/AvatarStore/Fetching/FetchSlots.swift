@@ -21,6 +21,8 @@ final class FetchSlots: Sendable {
         /// The most urgent first, and among those whoever came first.
         var waiting: [Waiter] = []
         var lastNumber = 0
+        /// How urgently those who wait for the fetch of a key want it.
+        var wishes: [AvatarKey: [Int: FetchPriority]] = [:]
         /// Waiters that were cancelled before they waited.
         var cancelled: Set<Int> = []
     }
@@ -61,15 +63,27 @@ final class FetchSlots: Sendable {
 
     /// Lets whoever waits for `key` go sooner, or later.
     func setPriority(_ priority: FetchPriority, of key: AvatarKey) {
+        state.withLock { $0.setPriority(priority, of: key) }
+    }
+
+    /// A number for the wish of one who waits for a fetch.
+    func newWish() -> Int {
+        state.withLock { $0.nextNumber() }
+    }
+
+    /// Notes that the one who has the wish `number` wants the image of `key` so urgently; with `nil`, no more. The most
+    /// urgent wish counts, also for a fetch that begins later.
+    func wish(_ number: Int, for key: AvatarKey, _ priority: FetchPriority?) {
         state.withLock { state in
-            let concerned = state.waiting.filter { $0.key == key && $0.priority != priority }
-            guard !concerned.isEmpty else { return }
-            state.waiting.removeAll { $0.key == key && $0.priority != priority }
-            for var waiter in concerned {
-                waiter.priority = priority
-                state.insert(waiter)
-            }
+            state.wishes[key, default: [:]][number] = priority
+            guard let most = state.wish(for: key) else { return state.wishes[key] = nil }
+            state.setPriority(most, of: key)
         }
+    }
+
+    /// The most urgent wish; `nil` if nobody waits.
+    func wish(for key: AvatarKey) -> FetchPriority? {
+        state.withLock { $0.wish(for: key) }
     }
 
     private func take(_ host: String, _ key: AvatarKey, _ priority: FetchPriority, _ limit: Int) async throws {
@@ -113,8 +127,24 @@ extension FetchSlots.State {
         return lastNumber
     }
 
+    fileprivate func wish(for key: AvatarKey) -> FetchPriority? {
+        wishes[key]?.values.max()
+    }
+
+    fileprivate mutating func setPriority(_ priority: FetchPriority, of key: AvatarKey) {
+        let concerned = waiting.filter { $0.key == key && $0.priority != priority }
+        guard !concerned.isEmpty else { return }
+        waiting.removeAll { $0.key == key && $0.priority != priority }
+        for var waiter in concerned {
+            waiter.priority = priority
+            insert(waiter)
+        }
+    }
+
     fileprivate mutating func begin(_ waiter: FetchSlots.Waiter, _ total: Int) -> Beginning {
         if cancelled.contains(waiter.number) { return .cancelled }
+        var waiter = waiter
+        waiter.priority = wish(for: waiter.key) ?? waiter.priority
         guard isFree(for: waiter, total) else {
             insert(waiter)
             return .waiting

@@ -12,11 +12,12 @@ extension Fetcher {
         _ tally: Tally
     ) async throws -> FetchResult.Content {
         try refuseCoding(response, target)
-        if let length = response.fields[.contentLength].flatMap({ Int($0) }) { try requireSize(length, target) }
+        let length = response.fields[.contentLength].flatMap { Int($0) }
+        if let length { try requireSize(length, target) }
         let file = try places.files(of: target.storageClass).stage()
         // The length is set as the bytes come.
         let part = PartialDownload(status: response.status, fields: response.fields, length: 1)
-        try await receive(response.body, into: file, part, nil, target, tally)
+        try await receive(response.body, into: file, of: length, part, nil, target, tally)
         return try image(file, metadata, target)
     }
 
@@ -31,7 +32,8 @@ extension Fetcher {
     ) async throws -> FetchResult.Content {
         try requireSize(Int(clamping: total), target)
         let file = partial.file
-        try await receive(response.body, into: file, partial.plan.partial, partial.record.name, target, tally)
+        let (part, name) = (partial.plan.partial, partial.record.name)
+        try await receive(response.body, into: file, of: Int(clamping: total), part, name, target, tally)
         guard Int64(file.byteCount) == total else {
             try await partials.drop(partial)
             throw FetchFailure(
@@ -58,11 +60,13 @@ extension Fetcher {
         return .image(image, metadata, mayBeStored: limits.freshness.assess(metadata).allowsStore)
     }
 
+    /// - Parameter total: the bytes of the image, if the origin says so.
     /// - Parameter part: what the file is the beginning of; `nil` if it could not be continued.
     /// - Parameter name: what the file is kept as already.
     private func receive(
         _ body: OriginBody,
         into file: StagedFile,
+        of total: Int?,
         _ part: PartialDownload?,
         _ name: String?,
         _ target: FetchTarget,
@@ -76,6 +80,7 @@ extension Fetcher {
                 try requireSize(file.byteCount + chunk.count, target)
                 try requireImage(chunk, file, target)
                 try file.write(chunk)
+                progress.report(file, of: total, target.key)
                 if name == nil, let part, file.byteCount >= PartialDownloads.earlyBytes {
                     name = await partials.keep(file, part, of: target, as: nil)
                 }

@@ -13,6 +13,7 @@ struct Fetcher: Sendable {
     let limits: Limits
     let metrics: StoreMetrics
     let partials: PartialDownloads
+    let progress: FetchProgressTable
 
     /// Fetches or revalidates `target`. A failure is a result; only cancellation is thrown.
     func fetch(_ target: FetchTarget) async throws -> FetchResult {

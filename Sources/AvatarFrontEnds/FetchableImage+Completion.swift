@@ -1,0 +1,78 @@
+import AvatarStore
+public import Foundation
+
+/// The same with completion handlers. A handler is called once, on no particular thread; not at all if the task that is
+/// returned is cancelled first.
+extension FetchableImage {
+    /// Fetches the image at `url`; `nil` if it could not be had and there is no fallback.
+    @discardableResult
+    public func fetchImage(
+        from url: String?,
+        options: FetchableImageOptions = FetchableImageOptions(),
+        completion: @escaping @Sendable (_ imageData: Data?) -> Void
+    ) -> Task<Void, Never> {
+        let source = source
+        return Task {
+            do {
+                completion(try await source.fetched(url, options).data)
+            } catch is CancellationError {
+                return
+            } catch {
+                completion(source.fallback(options)?.data)
+            }
+        }
+    }
+
+    /// Fetches the images of `urls`, several at once.
+    ///
+    /// - Parameter partialFetchHandler: gets each image with its place in the list; `nil` if there is none.
+    /// - Parameter completion: called after the last one.
+    @discardableResult
+    public func fetchBatchImages(
+        using urls: [String?],
+        options: FetchableImageOptions = FetchableImageOptions(),
+        partialFetchHandler: @escaping @Sendable (_ imageData: Data?, _ index: Int) -> Void,
+        completion: @escaping @Sendable () -> Void
+    ) -> Task<Void, Never> {
+        let batch = fetchBatchImages(using: urls, options: options)
+        return Task {
+            for await fetched in batch { partialFetchHandler(fetched.image?.data, fetched.index) }
+            if !Task.isCancelled { completion() }
+        }
+    }
+
+    /// Removes the image of `url`, or an own image; whether there was one.
+    @discardableResult
+    public func deleteImage(
+        using url: String?,
+        options: FetchableImageOptions = FetchableImageOptions(),
+        completion: @escaping @Sendable (_ isDeleted: Bool) -> Void
+    ) -> Task<Void, Never> {
+        let source = source
+        return Task {
+            do {
+                completion(try await source.remove([options.allowLocalStorage ? options.key(for: url) : nil]) > 0)
+            } catch {
+                completion(false)
+            }
+        }
+    }
+
+    /// Keeps an own image under the custom name of `options`; whether it is stored.
+    @discardableResult
+    public func save(
+        image: Data,
+        options: FetchableImageOptions,
+        completion: @escaping @Sendable (_ isSaved: Bool) -> Void
+    ) -> Task<Void, Never> {
+        let source = source
+        return Task {
+            do {
+                _ = try await source.save(Array(image), options)
+                completion(true)
+            } catch {
+                completion(false)
+            }
+        }
+    }
+}

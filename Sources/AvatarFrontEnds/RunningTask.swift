@@ -1,0 +1,12 @@
+/// A task that is cancelled when nobody holds it any more.
+final class RunningTask: Sendable {
+    private let task: Task<Void, Never>
+
+    init(_ task: Task<Void, Never>) {
+        self.task = task
+    }
+
+    deinit {
+        task.cancel()
+    }
+}

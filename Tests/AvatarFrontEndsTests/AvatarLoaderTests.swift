@@ -1,0 +1,220 @@
+import AvatarFrontEnds
+import AvatarStoreTesting
+import Synchronization
+import Testing
+
+@testable import AvatarStore
+
+@MainActor
+@Suite(.timeLimit(.minutes(2)))
+struct AvatarLoaderTests {
+    private let face = SampleImage.png(seed: 1, byteCount: 20_000)
+    private let other = Pictures.face(2)
+    private let slowly = LoopbackOrigin.Behaviour.drip(byteCount: 4000, interval: .milliseconds(100))
+
+    @Test func itStartsOnDemand() async throws {
+        try await StoreFixture.withStore { fixture in
+            let loader = AvatarLoader(url: fixture.serve(face, at: "/a.png"), from: fixture.store)
+            #expect(!loader.isLoading && loader.image == nil && loader.error == nil && loader.progress == nil)
+            loader.fetch()
+            #expect(loader.isLoading)
+            await become { loader.image != nil }
+            #expect(loader.image?.bytes == face && !loader.isLoading)
+            #expect(loader.progress == FetchProgress(completedBytes: 20_000, totalBytes: 20_000))
+        }
+    }
+
+    @Test func itStartsAtOnceIfItIsTold_andFetchesNoMoreWhenItIsDone() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(face, at: "/a.png")
+            let loader = AvatarLoader(url: url, from: fixture.store, startsAtOnce: true)
+            #expect(loader.isLoading)
+            loader.fetch()
+            await become { loader.image != nil }
+            // Not even if the image has gone since.
+            MemoryCache.shared.remove(try AvatarKey(url: url))
+            try await fixture.store.remove(AvatarKey(url: url))
+            loader.fetch()
+            #expect(!loader.isLoading && loader.image?.bytes == face)
+            #expect(fixture.origin.requestCount == 1)
+        }
+    }
+
+    @Test func errorIsClearedOnRestart() async throws {
+        try await StoreFixture.withStore { fixture in
+            let loader = AvatarLoader(url: fixture.origin.url("/a.png"), from: fixture.store, startsAtOnce: true)
+            await become { loader.error != nil }
+            #expect(loader.error?.failure == .gone && !loader.isLoading && loader.image == nil)
+            fixture.serve(face, at: "/a.png")
+
+            loader.fetch()
+
+            #expect(loader.error == nil && loader.isLoading)
+            await become { loader.image != nil }
+            #expect(loader.error == nil)
+        }
+    }
+
+    @Test func fallbackIsShownWithTheError() async throws {
+        try await StoreFixture.withStore { fixture in
+            let nobody = try await fixture.store.save(other, named: "nobody")
+            let url = fixture.origin.url("/missing.png")
+            let loader = AvatarLoader(regularURL: url, from: fixture.store, fallback: nobody, startsAtOnce: true)
+            await become { loader.error != nil }
+            #expect(loader.image?.bytes == other)
+            fixture.serve(face, at: "/missing.png")
+            loader.fetch()
+            await become { loader.image?.bytes == face }
+        }
+    }
+
+    @Test func progressGrows_withOrWithoutATotal() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.image(face).behaving(slowly), for: "/known.png")
+            let chunked = LoopbackOrigin.Response.image(face).behaving(.chunked)
+            fixture.origin.setResponse(chunked, for: "/unknown.png")
+            let known = AvatarLoader(url: fixture.origin.url("/known.png"), from: fixture.store, startsAtOnce: true)
+            var seen: [FetchProgress] = []
+            await become {
+                if let progress = known.progress { seen.append(progress) }
+                return known.image != nil
+            }
+            #expect(seen.count > 2)
+            #expect(seen.map(\.completedBytes) == seen.map(\.completedBytes).sorted())
+            #expect(seen.allSatisfy { $0.totalBytes == 20_000 })
+
+            let unknown = AvatarLoader(url: fixture.origin.url("/unknown.png"), from: fixture.store, startsAtOnce: true)
+            await become { unknown.image != nil }
+            #expect(unknown.progress == FetchProgress(completedBytes: 20_000, totalBytes: nil))
+        }
+    }
+
+    @Test func aCancelledDownloadGoesOnWhereItStopped() async throws {
+        try await StoreFixture.withStore { fixture in
+            // The first time only the beginning comes.
+            let image = LoopbackOrigin.Response.image(face, etag: "\"1\"")
+            let stalling = image.behaving(.drip(byteCount: 4000, interval: .seconds(60)))
+            fixture.origin.setResponse(for: "/a.png") { $0.headers["Range"] == nil ? stalling : image }
+            let loader = AvatarLoader(url: fixture.origin.url("/a.png"), from: fixture.store, startsAtOnce: true)
+            await become { loader.progress != nil }
+            let stopped = loader.progress?.completedBytes ?? 0
+
+            loader.cancel()
+            #expect(!loader.isLoading && loader.error == nil && loader.image == nil)
+            loader.fetch()
+            await become { loader.image != nil }
+
+            #expect(loader.image?.bytes == face)
+            let ranges = fixture.origin.requests.map { $0.headers["Range"] }
+            try #require(ranges.count == 2 && ranges[0] == nil)
+            let begin = ranges[1].flatMap { Int($0.dropFirst("bytes=".count).dropLast()) } ?? 0
+            #expect(begin >= stopped && begin > 0)
+        }
+    }
+
+    @Test func lettingGoCancels_unlessSomebodyElseWaits() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.hang, for: "/a.png")
+            fixture.origin.setResponse(.image(face).behaving(slowly), for: "/shared.png")
+            var alone: AvatarLoader? = AvatarLoader(
+                url: fixture.origin.url("/a.png"),
+                from: fixture.store,
+                startsAtOnce: true
+            )
+            weak let weakLoader = alone
+            try await fixture.requestArrives()
+            alone = nil
+            #expect(weakLoader == nil)
+            try await fixture.connectionsClose()
+
+            let shared = fixture.origin.url("/shared.png")
+            var one: AvatarLoader? = AvatarLoader(url: shared, from: fixture.store, startsAtOnce: true)
+            let two = AvatarLoader(url: shared, from: fixture.store, startsAtOnce: true)
+            await become { two.progress != nil }
+            #expect(one != nil)
+            one = nil
+            await become { two.image != nil }
+            #expect(two.image?.bytes == face)
+            #expect(fixture.origin.requestCount(for: "/shared.png") == 1)
+        }
+    }
+
+    @Test func aSmallerImageIsFetchedWhereBytesAreDear() async throws {
+        try await StoreFixture.withStore { fixture in
+            let isConstrained = Mutex(true)
+            let regular = fixture.serve(face, at: "/regular.png")
+            let low = fixture.serve(other, at: "/low.png")
+            @MainActor func loader() -> AvatarLoader {
+                let loader = AvatarLoader(
+                    regularURL: regular,
+                    lowDataURL: low,
+                    from: fixture.store,
+                    isConstrained: { isConstrained.withLock { $0 } }
+                )
+                loader.fetch()
+                return loader
+            }
+            let first = loader()
+            await become { first.image != nil }
+            #expect(first.image?.bytes == other)
+            #expect(fixture.origin.requestCount(for: "/regular.png") == 0)
+            isConstrained.withLock { $0 = false }
+            let second = loader()
+            await become { second.image != nil }
+            #expect(second.image?.bytes == face)
+            isConstrained.withLock { $0 = true }
+            #expect(loader().image?.bytes == face, "what is stored costs no bytes")
+        }
+    }
+
+    @Test func priorityChangesWhileItWaitsForAConnection() async throws {
+        try await StoreFixture.withStore({ $0.connections = 1 }) { fixture in
+            fixture.origin.setResponse(.hang, for: "/busy.png")
+            let busy = AvatarLoader(url: fixture.origin.url("/busy.png"), from: fixture.store, startsAtOnce: true)
+            try await fixture.requestArrives()
+            let names = ["first", "second", "third"]
+            let loaders = names.enumerated().map { number, name in
+                let url = fixture.serve(Pictures.face(number), at: "/\(name).png")
+                return AvatarLoader(url: url, from: fixture.store, startsAtOnce: true)
+            }
+            while fixture.store.slots.waitingCount < 3 { await Task.yield() }
+            loaders[2].priority = .high
+            loaders[0].priority = .background
+            #expect(busy.isLoading)
+
+            busy.cancel()
+
+            await become { loaders.allSatisfy { $0.image != nil } }
+            #expect(fixture.origin.requests.map(\.path) == ["/busy.png", "/third.png", "/second.png", "/first.png"])
+        }
+    }
+
+    @Test(arguments: ["progressive.jpg", "interlaced.png", "interlaced.gif"])
+    func previewsComeBeforeTheEnd(name: String) async throws {
+        try await StoreFixture.withStore { fixture in
+            let picture = try Pictures.named(name)
+            let drip = LoopbackOrigin.Behaviour.drip(byteCount: picture.count / 12, interval: .milliseconds(80))
+            fixture.origin.setResponse(.image(picture).behaving(drip), for: "/a")
+            let loader = AvatarLoader(url: fixture.origin.url("/a"), from: fixture.store, startsAtOnce: true)
+            var previews: [[UInt8]] = []
+            await become {
+                if let preview = loader.preview, preview != previews.last { previews.append(preview) }
+                return loader.image != nil
+            }
+            #expect(previews.count > 1)
+            #expect(previews.allSatisfy { picture.starts(with: $0) && $0.count < picture.count })
+            #expect(loader.preview == nil && loader.image?.bytes == picture)
+        }
+    }
+
+    @Test func picturesFromTopToBottomHaveNoPreview() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.image(face).behaving(slowly), for: "/a.png")
+            let loader = AvatarLoader(url: fixture.origin.url("/a.png"), from: fixture.store, startsAtOnce: true)
+            await become {
+                #expect(loader.preview == nil)
+                return loader.image != nil
+            }
+        }
+    }
+}

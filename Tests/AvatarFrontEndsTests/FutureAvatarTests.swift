@@ -1,0 +1,319 @@
+import AvatarFrontEnds
+import AvatarStore
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+/// A row of a list: it shows one picture at a time, and remembers everything it was told to show.
+@MainActor
+private final class Row {
+    let target = AvatarTarget()
+    private(set) var shown: [[UInt8]?] = []
+    private(set) var error: AvatarStoreError?
+    private var waiters: [(count: Int, CheckedContinuation<Void, Never>)] = []
+
+    func show(_ avatar: FutureAvatar, in store: AvatarStore? = nil) throws {
+        try avatar.bind(to: target, in: store) { [weak self] in self?.take($0) }
+    }
+
+    /// Waits until it was told something `count` times.
+    func isTold(_ count: Int) async {
+        guard shown.count < count else { return }
+        await withCheckedContinuation { waiters.append((count, $0)) }
+    }
+
+    private func take(_ content: FutureAvatar.Content) {
+        shown.append(content.image?.bytes)
+        if case .failure(let error, _) = content { self.error = error }
+        for waiter in waiters where waiter.count <= shown.count { waiter.1.resume() }
+        waiters.removeAll { $0.count <= shown.count }
+    }
+}
+
+private struct Person: Decodable, Sendable {
+    let name: String
+    let avatar: FutureAvatar
+}
+
+@MainActor
+@Suite(.timeLimit(.minutes(2)))
+struct FutureAvatarTests {
+    private let face = Pictures.face(1)
+    private let other = Pictures.face(2)
+
+    // MARK: Starting
+
+    @Test func nothingIsAskedForBeforeItIsUsed() async throws {
+        try await StoreFixture.withStore { fixture in
+            let avatar = FutureAvatar(url: fixture.serve(face, at: "/a.png"), from: fixture.store)
+            #expect(avatar.content.image == nil)
+            // Whatever the future had begun would come before this.
+            _ = try await fixture.store.avatar(for: fixture.serve(other, at: "/b.png"))
+            #expect(fixture.origin.requestCount(for: "/a.png") == 0)
+
+            #expect(try await avatar.image.bytes == face)
+            #expect(avatar.content.image?.bytes == face)
+            #expect(fixture.origin.requestCount(for: "/a.png") == 1)
+        }
+    }
+
+    @Test func manyFuturesAndCopiesShareOneFetch() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(200)), for: "/a.png")
+            let url = fixture.origin.url("/a.png")
+            let futures = (0..<25).map { _ in FutureAvatar(url: url, from: fixture.store) }
+            try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                for future in futures + futures { group.addTask { try await future.image.bytes } }
+                for try await bytes in group { #expect(bytes == face) }
+            }
+            #expect(fixture.origin.requestCount == 1)
+        }
+    }
+
+    @Test func theLastToLoseInterestCancels() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.hang, for: "/a.png")
+            let avatar = FutureAvatar(url: fixture.origin.url("/a.png"), from: fixture.store)
+            let tasks = (0..<2).map { _ in Task { try await avatar.image } }
+            try await fixture.requestArrives()
+            tasks[0].cancel()
+            await #expect(throws: CancellationError.self) { try await tasks[0].value }
+            #expect(fixture.origin.openConnections == 1)
+
+            tasks[1].cancel()
+
+            _ = await tasks[1].result
+            try await fixture.connectionsClose()
+            #expect(fixture.origin.requestCount == 1)
+        }
+    }
+
+    // MARK: Failing
+
+    @Test func passingFailuresAreRetried() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.serve(face, at: "/a.png")
+            let url = fixture.origin.url("/a.png")
+            fixture.origin.setResponse(for: "/a.png") { _ in
+                fixture.origin.requestCount < 3 ? .status(503) : .image(Pictures.face(1))
+            }
+            let retry = FetchRetry(attempts: 3, delay: .milliseconds(1))
+
+            let image = try await FutureAvatar(url: url, from: fixture.store, retry: retry).image
+            #expect(image.bytes == face)
+            #expect(fixture.origin.requestCount == 3)
+        }
+    }
+
+    @Test func itGivesUpAfterTheLastAttempt_andCanBeUsedAgain() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.status(503), for: "/a.png")
+            let retry = FetchRetry(attempts: 2, delay: .milliseconds(1))
+            let avatar = FutureAvatar(url: fixture.origin.url("/a.png"), from: fixture.store, retry: retry)
+            await #expect { try await avatar.image } throws: { ($0 as? AvatarStoreError)?.failure == .serverError }
+            #expect(fixture.origin.requestCount == 2)
+            guard case .failure(let error, nil) = avatar.content else {
+                Issue.record("it failed")
+                return
+            }
+            #expect(error.failure == .serverError)
+
+            fixture.serve(face, at: "/a.png")
+            let image = try await avatar.image
+            #expect(image.bytes == face)
+        }
+    }
+
+    @Test func whatWillNotGetBetterIsAskedForOnce() async throws {
+        try await StoreFixture.withStore { fixture in
+            let avatar = FutureAvatar(url: fixture.origin.url("/missing.png"), from: fixture.store)
+            await #expect { try await avatar.image } throws: { ($0 as? AvatarStoreError)?.failure == .gone }
+            #expect(fixture.origin.requestCount == 1)
+        }
+    }
+
+    @Test func useWithoutAStoreIsATypedError() async throws {
+        let avatar = FutureAvatar(url: "https://example.org/a.png?token=secret")
+        await #expect { try await avatar.image } throws: { error in
+            let error = error as? AvatarStoreError
+            return error?.code == .noStore && error?.message.contains("secret") == false
+        }
+        let row = Row()
+        #expect { try row.show(avatar) } throws: { ($0 as? AvatarStoreError)?.code == .noStore }
+        #expect(avatar.content.image == nil)
+        #expect(row.shown.isEmpty)
+    }
+
+    // MARK: Caches
+
+    @Test func cachePolicySaysWhereItIsKept() async throws {
+        try await StoreFixture.withStore { fixture in
+            func use(_ name: String, _ cache: FutureAvatar.CachePolicy) async throws -> (twice: Int, stored: Bool) {
+                let url = fixture.serve(face, at: "/\(name).png")
+                #expect(try await FutureAvatar(url: url, from: fixture.store, cache: cache).image.bytes == face)
+                #expect(try await FutureAvatar(url: url, from: fixture.store, cache: cache).image.bytes == face)
+                let isStored = try fixture.store.storedAvatar(for: url) != nil
+                return (fixture.origin.requestCount(for: "/\(name).png"), isStored)
+            }
+            #expect(try await use("disk", .disk) == (1, true))
+            let key = try AvatarKey(url: fixture.origin.url("/disk.png"))
+            #expect(MemoryCache.shared.image(for: key) == nil)
+            let memory = MemoryCache()
+            #expect(try await use("memory", .memory(memory)) == (1, false))
+            #expect(memory.count == 1)
+            #expect(try await use("both", .memoryAndDisk(memory)) == (1, true))
+            #expect(memory.count == 2)
+            #expect(try await use("none", .none) == (2, false))
+        }
+    }
+
+    @Test func withoutACacheTheFutureItselfKeepsIt() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(face, at: "/a.png")
+            let avatar = FutureAvatar(url: url, from: fixture.store, cache: .none)
+            _ = try await avatar.image
+            #expect(try await avatar.image.bytes == face)
+            #expect(fixture.origin.requestCount == 1)
+        }
+    }
+
+    // MARK: Targets
+
+    @Test func targetIsToldOfThePlaceholderAndThenOfTheImage() async throws {
+        try await StoreFixture.withStore { fixture in
+            let nobody = try await fixture.store.save(other, named: "nobody")
+            let url = fixture.serve(face, at: "/a.png")
+            let row = Row()
+
+            try row.show(FutureAvatar(url: url, from: fixture.store, placeholder: nobody))
+            #expect(row.shown == [other])
+
+            await row.isTold(2)
+            #expect(row.shown == [other, face])
+        }
+    }
+
+    @Test func aReboundTargetGetsWhatIsThereAtOnce() async throws {
+        try await StoreFixture.withStore { fixture in
+            let avatar = FutureAvatar(url: fixture.serve(face, at: "/a.png"), from: fixture.store)
+            _ = try await avatar.image
+            let (first, second) = (Row(), Row())
+            try first.show(avatar)
+            try second.show(avatar)
+            try second.show(avatar)
+            #expect(first.shown == [face] && second.shown == [face, face])
+        }
+    }
+
+    @Test func aLateAnswerNeverReachesATargetThatShowsAnother() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(150)), for: "/late.png")
+            let late = FutureAvatar(url: fixture.origin.url("/late.png"), from: fixture.store)
+            let quick = FutureAvatar(url: fixture.serve(other, at: "/quick.png"), from: fixture.store)
+            let row = Row()
+            try row.show(late)
+            try row.show(quick)
+            // Somebody else wants it, so it does come.
+            let (another, waiting) = (Row(), Task { try await late.image })
+            await row.isTold(3)
+            _ = try await waiting.value
+            try another.show(late)
+            #expect(row.shown == [nil, nil, other])
+            #expect(another.shown == [face])
+        }
+    }
+
+    @Test func aFutureTellsTheTargetItWasBoundToLast() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(100)), for: "/a.png")
+            let avatar = FutureAvatar(url: fixture.origin.url("/a.png"), from: fixture.store)
+            let (first, second) = (Row(), Row())
+            try first.show(avatar)
+            try await fixture.requestArrives()
+            try second.show(avatar)
+            await second.isTold(2)
+            #expect(first.shown == [nil])
+            #expect(second.shown == [nil, face])
+            #expect(fixture.origin.requestCount == 1, "the fetch goes on from one to the other")
+        }
+    }
+
+    @Test func aTargetIsToldOfAFailure_withThePlaceholder() async throws {
+        try await StoreFixture.withStore { fixture in
+            let nobody = try await fixture.store.save(other, named: "nobody")
+            let missing = fixture.origin.url("/missing.png")
+            let row = Row()
+            try row.show(FutureAvatar(url: missing, from: fixture.store, placeholder: nobody))
+            await row.isTold(2)
+            #expect(row.shown == [other, other])
+            #expect(row.error?.failure == .gone)
+        }
+    }
+
+    @Test func aReleasedTargetCostsNothing() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.hang, for: "/a.png")
+            let avatar = FutureAvatar(url: fixture.origin.url("/a.png"), from: fixture.store)
+            var row: Row? = Row()
+            weak let weakRow = row
+            try row?.show(avatar)
+            try await fixture.requestArrives()
+
+            row = nil
+
+            #expect(weakRow == nil)
+            try await fixture.connectionsClose()
+            #expect(fixture.origin.requestCount == 1)
+        }
+    }
+
+    @Test func anUnboundTargetIsToldNothing() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(50)), for: "/a.png")
+            let avatar = FutureAvatar(url: fixture.origin.url("/a.png"), from: fixture.store)
+            let row = Row()
+            try row.show(avatar)
+            row.target.unbind()
+            _ = try await avatar.image
+            #expect(row.shown == [nil])
+        }
+    }
+
+    // MARK: In models
+
+    @Test func aDecodedModelHasItsStoreFromTheDecoder() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(face, at: "/a.png")
+            let json = Data(#"[{"name": "Ada", "avatar": "\#(url)"}, {"name": "Eve", "avatar": "\#(url)"}]"#.utf8)
+            let decoder = JSONDecoder()
+            decoder.userInfo[.avatarStore] = fixture.store
+            let people = try decoder.decode([Person].self, from: json)
+            #expect(fixture.origin.requestCount == 0)
+
+            try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                for person in people { group.addTask { try await person.avatar.image.bytes } }
+                for try await bytes in group { #expect(bytes == face) }
+            }
+
+            #expect(fixture.origin.requestCount == 1)
+            let encoded = try JSONEncoder().encode(people.map(\.avatar))
+            #expect(try JSONDecoder().decode([String].self, from: encoded) == [url, url])
+        }
+    }
+
+    @Test func aModelThatIsDecodedAgainGoesOnWithTheSameFetch() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(150)), for: "/a.png")
+            let json = Data(#"{"name": "Ada", "avatar": "\#(fixture.origin.url("/a.png"))"}"#.utf8)
+            let row = Row()
+            for count in 1...20 {
+                // Each model lives no longer than it takes to bind its future; it gets its store when it is bound.
+                try row.show(try JSONDecoder().decode(Person.self, from: json).avatar, in: fixture.store)
+                if count == 1 { try await fixture.requestArrives() }
+            }
+            await row.isTold(21)
+            #expect(row.shown == Array(repeating: nil, count: 20) + [face])
+            #expect(fixture.origin.requestCount == 1)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+#if os(Linux)
+import AvatarFrontEnds
+import AvatarStore
+import AvatarStoreTesting
+import Foundation
+import FoundationNetworking
+import Testing
+
+/// What an image of 13 MB costs in memory on its way through each front end, beside a plain download, each in a process
+/// of its own.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct LargeImageTests {
+    struct Path: Codable, Sendable {
+        let name: String
+        /// How many times the image may be in memory at the peak.
+        let copies: Int
+    }
+
+    static let paths = [
+        Path(name: "prefetch", copies: 0), Path(name: "FetchableImage", copies: 2),
+        Path(name: "FutureAvatar", copies: 2),
+        Path(name: "RemoteAvatar", copies: 2), Path(name: "AvatarLoader", copies: 2),
+        Path(name: "URLSession", copies: 9),
+    ]
+
+    @Test(arguments: paths) func isInMemoryNoMoreOftenThanItHasToBe(path: Path) async {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+            [path = path as Path] in
+            try await Self.measure(path)
+        }
+        print(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self))
+    }
+
+    private static let byteCount = 13_000_000
+
+    private static func measure(_ path: Path) async throws {
+        try await StoreFixture.withStore { fixture in
+            let small = Pictures.face(1)
+            // Made while it is sent, so that the origin, which is in the same process, costs nothing.
+            let large = LoopbackOrigin.Body.generated(byteCount: byteCount, beginning: small)
+            fixture.origin.setResponse(LoopbackOrigin.Response(body: large), for: "/large.png")
+            try await fetch(fixture.serve(small, at: "/small.png"), path, fixture.store)
+            let idle = ProcessMemory.current
+            try ProcessMemory.resetPeak()
+            try await fetch(fixture.origin.url("/large.png"), path, fixture.store)
+            let growth = ProcessMemory.peak - idle
+            print("13 MB by \(path.name): \(idle / 1024) MiB idle, \(growth / 1024) MiB more at the peak")
+            precondition(growth < path.copies * byteCount / 1024 + 8192)
+        }
+    }
+
+    private static func fetch(_ url: String, _ path: Path, _ store: AvatarStore) async throws {
+        struct Wall: FetchableImage { let avatarStore: AvatarStore }
+        switch path.name {
+        case "prefetch":
+            let prefetcher = AvatarPrefetcher(store: store)
+            prefetcher.prefetch([url])
+            await prefetcher.waitUntilDone()
+        case "FetchableImage":
+            _ = try await Wall(avatarStore: store).fetchImage(from: url)
+        case "FutureAvatar":
+            _ = try await FutureAvatar(url: url, from: store).image
+        case "RemoteAvatar":
+            await wait(url, store)
+        case "AvatarLoader":
+            await load(url, store)
+        default:
+            guard let url = URL(string: url) else { return }
+            _ = try await URLSession.shared.data(from: url)
+        }
+    }
+
+    @MainActor private static func wait(_ url: String, _ store: AvatarStore) async {
+        let avatar = RemoteAvatar(url: url, from: store, memory: nil)
+        await become { if case .image = avatar.state { true } else { false } }
+    }
+
+    @MainActor private static func load(_ url: String, _ store: AvatarStore) async {
+        let loader = AvatarLoader(regularURL: url, from: store, memory: nil, startsAtOnce: true)
+        await become { loader.image != nil }
+    }
+}
+
+/// What Linux says of the memory of this process, in kB.
+enum ProcessMemory {
+    static var current: Int { value("VmRSS:") }
+    static var peak: Int { value("VmHWM:") }
+
+    static func resetPeak() throws {
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: "/proc/self/clear_refs"))
+        try file.write(contentsOf: Data("5".utf8))
+    }
+
+    private static func value(_ name: String) -> Int {
+        do {
+            let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+            let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
+            return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0
+        } catch {
+            preconditionFailure("\(error)")
+        }
+    }
+}
+#endif

@@ -1,0 +1,113 @@
+import AvatarFrontEnds
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct PrefetchTests {
+    private func serve(_ fixture: StoreFixture, _ names: [String]) -> [String] {
+        names.enumerated().map { fixture.serve(Pictures.face($0), at: "/\($1).png") }
+    }
+
+    @Test func whatIsPrefetchedIsStored() async throws {
+        try await StoreFixture.withStore { fixture in
+            let urls = serve(fixture, (0..<30).map { "\($0)" })
+            let prefetcher = AvatarPrefetcher(store: fixture.store)
+
+            prefetcher.prefetch(urls + ["no URL", fixture.origin.url("/missing.png")] + urls)
+            await prefetcher.waitUntilDone()
+
+            #expect(prefetcher.pendingCount == 0)
+            for (number, url) in urls.enumerated() {
+                let stored = try fixture.store.storedAvatar(for: url)
+                #expect(stored?.bytes == Pictures.face(number))
+            }
+            #expect(fixture.origin.requestCount == 31)
+            prefetcher.prefetch(urls)
+            await prefetcher.waitUntilDone()
+            #expect(fixture.origin.requestCount == 31, "what is stored is not asked for")
+        }
+    }
+
+    /// A prefetch of `hang` and then `more`, on one connection that `hang` holds.
+    private func withBusyPrefetch(
+        limit: Int = 1,
+        _ more: [String],
+        _ body: (StoreFixture, AvatarPrefetcher, _ hang: String, _ urls: [String]) async throws -> Void
+    ) async throws {
+        try await StoreFixture.withStore({ $0.connections = 1 }) { fixture in
+            fixture.origin.setResponse(.hang, for: "/hang.png")
+            let hang = fixture.origin.url("/hang.png")
+            let urls = serve(fixture, more)
+            let prefetcher = AvatarPrefetcher(store: fixture.store, limit: limit)
+            prefetcher.prefetch([hang] + urls)
+            try await fixture.requestArrives()
+            try await body(fixture, prefetcher, hang, urls)
+        }
+    }
+
+    @Test func aRealRequestOvertakes() async throws {
+        try await withBusyPrefetch(["a", "b", "c"]) { fixture, prefetcher, hang, urls in
+            async let wanted = fixture.store.avatar(for: urls[2])
+            while fixture.store.holdFetch(of: try AvatarKey(url: urls[2])) == nil { await Task.yield() }
+
+            prefetcher.cancel([hang])
+
+            _ = try await wanted
+            await prefetcher.waitUntilDone()
+            let paths = fixture.origin.requests.map(\.path)
+            #expect(paths.count == 4, "what was asked for meanwhile is not fetched again")
+            #expect((paths.firstIndex(of: "/c.png") ?? 9) < (paths.firstIndex(of: "/b.png") ?? 0))
+        }
+    }
+
+    @Test func whatScrolledAwayIsNotFetched() async throws {
+        try await withBusyPrefetch(["a", "b", "c"]) { fixture, prefetcher, hang, urls in
+            prefetcher.cancel([urls[0], urls[1]])
+            #expect(prefetcher.pendingCount == 2)
+            prefetcher.cancel([hang])
+            await prefetcher.waitUntilDone()
+            #expect(fixture.origin.requests.map(\.path) == ["/hang.png", "/c.png"])
+        }
+    }
+
+    @Test func cancellingAllEndsAll_andItCanBeginAgain() async throws {
+        try await withBusyPrefetch(["a", "b"]) { fixture, prefetcher, _, urls in
+            prefetcher.cancelAll()
+            await prefetcher.waitUntilDone()
+            try await fixture.connectionsClose()
+            #expect(fixture.origin.requestCount == 1)
+            prefetcher.prefetch(urls)
+            await prefetcher.waitUntilDone()
+            #expect(fixture.origin.requestCount == 3)
+        }
+    }
+
+    @Test func aFetchThatSomebodyElseWaitsForGoesOn() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.image(Pictures.face(1)).delayed(by: .milliseconds(200)), for: "/a.png")
+            let url = fixture.origin.url("/a.png")
+            let prefetcher = AvatarPrefetcher(store: fixture.store)
+            prefetcher.prefetch([url])
+            try await fixture.requestArrives()
+            let wanted = Task { try await fixture.store.avatar(for: url).bytes }
+            while try fixture.store.waiterCount(of: AvatarKey(url: url)) < 2 { await Task.yield() }
+
+            prefetcher.cancelAll()
+
+            #expect(try await wanted.value == Pictures.face(1))
+            #expect(fixture.origin.requestCount == 1)
+        }
+    }
+
+    @Test func lettingGoEndsIt() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.hang, for: "/hang.png")
+            var prefetcher: AvatarPrefetcher? = AvatarPrefetcher(store: fixture.store)
+            prefetcher?.prefetch([fixture.origin.url("/hang.png")])
+            try await fixture.requestArrives()
+            prefetcher = nil
+            try await fixture.connectionsClose()
+        }
+    }
+}

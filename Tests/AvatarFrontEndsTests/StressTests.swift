@@ -1,0 +1,170 @@
+import AvatarFrontEnds
+import AvatarStore
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+/// One contact's image never reaches another's target, whatever is bound, cancelled and bound again meanwhile.
+@MainActor
+@Suite(.timeLimit(.minutes(5)))
+struct StressTests {
+    /// The people: each has a picture by which it is known; every seventh has none, every eleventh's server is down.
+    private nonisolated static let people = 120
+
+    private nonisolated static func face(_ person: Int) -> [UInt8] {
+        SampleImage.png(seed: UInt64(person), byteCount: 300 + person)
+    }
+
+    private nonisolated static func isMissing(_ person: Int) -> Bool { person % 7 == 3 }
+
+    private nonisolated static func isBroken(_ person: Int) -> Bool { person % 11 == 5 }
+
+    /// Answers late, at random.
+    private func serve(_ fixture: StoreFixture, seed: Int) -> [String] {
+        (0..<Self.people).map { person in
+            let path = "/\(person).png"
+            fixture.origin.setResponse(for: path) { _ in
+                let delay = Duration.milliseconds(Int.random(in: 0...25))
+                if Self.isMissing(person) { return .status(404).delayed(by: delay) }
+                if Self.isBroken(person) { return LoopbackOrigin.Response.closed.delayed(by: delay) }
+                let image = LoopbackOrigin.Response.image(Self.face(person), cacheControl: "max-age=60")
+                return image.delayed(by: delay)
+            }
+            return fixture.origin.url(path)
+        }
+    }
+
+    private struct NumberedFuture {
+        let number: Int
+        let avatar: FutureAvatar
+    }
+
+    /// A row that is used for one person after the other.
+    @MainActor
+    private final class Row {
+        let target = AvatarTarget()
+        /// Whose picture belongs here.
+        var person: Int?
+        /// The number of the future that is bound.
+        var future: Int?
+        var wrong = 0
+        var told = 0
+        var settled = true
+
+        func show(_ person: Int, _ future: NumberedFuture) throws {
+            self.person = person
+            self.future = future.number
+            settled = false
+            try future.avatar.bind(to: target) { [weak self] in self?.take($0, of: person) }
+        }
+
+        func unbind() {
+            lose()
+            target.unbind()
+        }
+
+        /// Its future was bound to another row: nothing more is to come.
+        func lose() {
+            person = nil
+            future = nil
+            settled = true
+        }
+
+        private func take(_ content: FutureAvatar.Content, of bound: Int) {
+            told += 1
+            // What comes has to be for whom the row shows now, and has to look like it.
+            if bound != person { wrong += 1 }
+            if case .placeholder = content { return }
+            settled = true
+            if case .image(let image) = content, image.bytes != StressTests.face(bound) { wrong += 1 }
+            if case .image = content, StressTests.isMissing(bound) || StressTests.isBroken(bound) { wrong += 1 }
+        }
+    }
+
+    private struct WeakRow {
+        weak var row: Row?
+    }
+
+    private var seed: Int {
+        ProcessInfo.processInfo.environment["AVATARS_SEED"].flatMap { Int($0) } ?? Int.random(in: 0..<1_000_000)
+    }
+
+    @Test func everyTargetOfThousandsShowsItsOwnPicture() async throws {
+        let seed = seed
+        var random = SplitMix(seed: UInt64(seed))
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            let urls = serve(fixture, seed: seed)
+            let memory = MemoryCache(limits: MemoryCache.Limits(bytes: 20_000, count: 40))
+            let retry = FetchRetry(attempts: 2, delay: .milliseconds(1))
+            var count = 0
+            func future(_ person: Int) -> NumberedFuture {
+                count += 1
+                let caches: [FutureAvatar.CachePolicy] = [.disk, .memoryAndDisk(memory), .none]
+                let cache = caches[Int.random(in: 0..<3, using: &random)]
+                let avatar = FutureAvatar(url: urls[person], from: store, cache: cache, retry: retry)
+                return NumberedFuture(number: count, avatar: avatar)
+            }
+            /// By the number of a future.
+            var holders: [Int: WeakRow] = [:]
+            @MainActor func show(_ person: Int, _ future: NumberedFuture, at row: Row) throws {
+                if let holder = holders[future.number]?.row, holder !== row, holder.future == future.number {
+                    holder.lose()
+                }
+                holders[future.number] = WeakRow(row: row)
+                try row.show(person, future)
+            }
+            var rows = (0..<2000).map { _ in Row() }
+            let remotes = (0..<200).map { _ in RemoteAvatar(url: nil, from: store, memory: memory) }
+            var remotePerson = [Int?](repeating: nil, count: remotes.count)
+            var futures = (0..<Self.people).map { future($0) }
+            let prefetcher = AvatarPrefetcher(store: store)
+            var (wrong, told) = (0, 0)
+            for step in 0..<12_000 {
+                let row = Int.random(in: 0..<rows.count, using: &random)
+                let person = Int.random(in: 0..<Self.people, using: &random)
+                switch Int.random(in: 0..<20, using: &random) {
+                case 0..<9: try show(person, futures[person], at: rows[row])
+                case 9..<11: try show(person, future(person), at: rows[row])
+                case 11: futures[person] = future(person)
+                case 12: rows[row].unbind()
+                case 13:
+                    (wrong, told) = (wrong + rows[row].wrong, told + rows[row].told)
+                    rows[row].lose()
+                    rows[row] = Row()
+                case 14: try await store.remove(AvatarKey(url: urls[person]))
+                case 15: memory.removeAll()
+                case 16: prefetcher.prefetch([urls[person]])
+                case 17: prefetcher.cancel([urls[person]])
+                default:
+                    let place = Int.random(in: 0..<remotes.count, using: &random)
+                    remotes[place].url = urls[person]
+                    remotePerson[place] = person
+                }
+                // Now and then what has come is shown.
+                if step % 16 == 0 { await Task.yield() }
+                if step % 500 == 0 { wrong += misplaced(remotes, remotePerson) }
+            }
+            while !rows.allSatisfy(\.settled) { await Task.yield() }
+            await become { remotes.allSatisfy { $0.url == nil || $0.isSettled } }
+            await prefetcher.waitUntilDone()
+            wrong += misplaced(remotes, remotePerson)
+            for row in rows { (wrong, told) = (wrong + row.wrong, told + row.told) }
+            #expect(wrong == 0, "AVATARS_SEED=\(seed)")
+            #expect(told > 5000, "AVATARS_SEED=\(seed)")
+        }
+    }
+
+    private func misplaced(_ remotes: [RemoteAvatar], _ people: [Int?]) -> Int {
+        zip(remotes, people).count { remote, person in
+            guard case .image(let image) = remote.state else { return false }
+            return person.map { image.bytes != Self.face($0) } ?? true
+        }
+    }
+}
+
+extension RemoteAvatar {
+    fileprivate var isSettled: Bool {
+        if case .loading = state { false } else { true }
+    }
+}

@@ -1,0 +1,274 @@
+#if canImport(Combine) || OpenCombine
+import AvatarFrontEnds
+import AvatarPublisher
+import AvatarStore
+import AvatarStoreTesting
+import Foundation
+import Synchronization
+import Testing
+
+#if canImport(Combine)
+import Combine
+#else
+import OpenCombine
+#endif
+
+/// Takes what a test tells it to ask for, and notes what comes.
+private final class Listener: Subscriber, Sendable {
+    typealias Input = AvatarPublisher.Output
+    typealias Failure = AvatarStoreError
+
+    private let box = Mutex(Notes())
+    private let (over, continuation) = AsyncStream.makeStream(of: Void.self)
+
+    struct Notes {
+        nonisolated(unsafe) var subscription: (any Subscription)?
+        var files: [URL] = []
+        var completions = 0
+        var error: AvatarStoreError?
+    }
+
+    var notes: Notes { box.withLock { $0 } }
+
+    func receive(subscription: any Subscription) {
+        nonisolated(unsafe) let subscription = subscription
+        box.withLock { $0.subscription = subscription }
+    }
+
+    func receive(_ input: AvatarPublisher.Output) -> Subscribers.Demand {
+        box.withLock { $0.files.append(input.fileURL) }
+        return .none
+    }
+
+    func receive(completion: Subscribers.Completion<AvatarStoreError>) {
+        box.withLock { notes in
+            notes.completions += 1
+            if case .failure(let error) = completion { notes.error = error }
+        }
+        continuation.finish()
+    }
+
+    func ask(_ demand: Subscribers.Demand) { notes.subscription?.request(demand) }
+
+    func isOver() async { for await _ in over {} }
+}
+
+private final class Picture {
+    var file: URL?
+}
+
+@Suite(.timeLimit(.minutes(2)))
+struct AvatarPublisherTests {
+    private let face = SampleImage.png(seed: 1, byteCount: 1000)
+
+    @Test func nothingStartsBeforeThereIsDemand() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(face, at: "/a.png", etag: "\"1\"")
+            let listener = Listener()
+            AvatarPublisher(url: url, from: fixture.store).receive(subscriber: listener)
+            listener.ask(.none)
+            // Whatever it had begun would come before this.
+            _ = try await fixture.store.avatar(for: fixture.serve(face, at: "/b.png"))
+            #expect(fixture.origin.requestCount(for: "/a.png") == 0)
+
+            listener.ask(.max(1))
+            listener.ask(.unlimited)
+            await listener.isOver()
+
+            #expect(listener.notes.files.count == 1 && listener.notes.completions == 1)
+            let file = try #require(listener.notes.files.first)
+            #expect(try Data(contentsOf: file) == Data(face))
+            #expect(fixture.origin.requestCount(for: "/a.png") == 1)
+        }
+    }
+
+    @Test func sinkGetsOneFileWithItsMetadataAndTheEnd() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(face, at: "/a.png", etag: "\"1\"")
+            var subscriptions: [AnyCancellable] = []
+            let events = AsyncStream<String> { stream in
+                AvatarPublisher(url: url, from: fixture.store).sink {
+                    stream.yield("\($0)")
+                    stream.finish()
+                } receiveValue: { output in
+                    stream.yield("\(output.file.mediaType) \(output.responseFields?.contains("max-age") == true)")
+                }
+                .store(in: &subscriptions)
+            }
+            var seen: [String] = []
+            for await event in events { seen.append(event) }
+            #expect(seen == ["image/png true", "finished"])
+            subscriptions = []
+        }
+    }
+
+    @Test func failureIsTyped_andCanBeReplaced() async throws {
+        try await StoreFixture.withStore { fixture in
+            let missing = fixture.origin.url("/missing.png")
+            let listener = Listener()
+            AvatarPublisher(url: missing, from: fixture.store).receive(subscriber: listener)
+            listener.ask(.unlimited)
+            await listener.isOver()
+            #expect(listener.notes.error?.failure == .gone && listener.notes.files.isEmpty)
+
+            let fallback = try await fixture.store.file(for: AvatarKey(url: fixture.serve(face, at: "/nobody.png")))
+            let path = try #require(fallback.localFile)
+            let output = AvatarPublisher.Output(
+                fileURL: URL(fileURLWithPath: path),
+                file: fallback,
+                responseFields: nil
+            )
+            var subscriptions: [AnyCancellable] = []
+            let files = AsyncStream<URL> { stream in
+                AvatarPublisher(url: missing, from: fixture.store).replaceError(with: output).sink {
+                    _ in
+                    stream.finish()
+                } receiveValue: {
+                    stream.yield($0.fileURL)
+                }
+                .store(in: &subscriptions)
+            }
+            var seen: [URL] = []
+            for await file in files { seen.append(file) }
+            #expect(seen.map(\.path) == [path])
+            subscriptions = []
+        }
+    }
+
+    @Test func assignAndASubjectWork() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(face, at: "/a.png")
+            let subject = PassthroughSubject<AvatarPublisher.Output, AvatarStoreError>()
+            let picture = Picture()
+            var subscriptions: [AnyCancellable] = []
+            let ends = AsyncStream<Bool> { stream in
+                subject.map { Optional($0.fileURL) }.replaceError(with: nil)
+                    .handleEvents(receiveCompletion: { _ in stream.finish() })
+                    .assign(to: \.file, on: picture).store(in: &subscriptions)
+            }
+            AvatarPublisher(url: url, from: fixture.store).subscribe(subject).store(in: &subscriptions)
+            for await _ in ends {}
+            let file = try #require(picture.file)
+            #expect(try Data(contentsOf: file) == Data(face))
+            subscriptions = []
+        }
+    }
+
+    @Test func cancellingCancelsTheDownload_unlessAnotherWaits() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.hang, for: "/a.png")
+            let url = fixture.origin.url("/a.png")
+            let listeners = [Listener(), Listener()]
+            for listener in listeners {
+                AvatarPublisher(url: url, from: fixture.store).receive(subscriber: listener)
+                listener.ask(.max(1))
+            }
+            while try fixture.store.waiterCount(of: AvatarKey(url: url)) < 2 { await Task.yield() }
+            while fixture.origin.requestCount < 1 { await Task.yield() }
+            listeners[0].notes.subscription?.cancel()
+            while try fixture.store.waiterCount(of: AvatarKey(url: url)) > 1 { await Task.yield() }
+            #expect(fixture.origin.openConnections == 1)
+
+            listeners[1].notes.subscription?.cancel()
+
+            while fixture.origin.openConnections > 0 { await Task.yield() }
+            listeners[1].ask(.max(1))
+            #expect(listeners.allSatisfy { $0.notes.completions == 0 && $0.notes.files.isEmpty })
+            #expect(fixture.origin.requestCount == 1)
+        }
+    }
+
+    @Test func aHundredFromAllFiveFacesAreOneDownload() async throws {
+        struct Wall: FetchableImage { let avatarStore: AvatarStore }
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(300)), for: "/a.png")
+            let url = fixture.origin.url("/a.png")
+            let store = fixture.store
+            let listeners = (0..<20).map { _ in Listener() }
+            for listener in listeners {
+                AvatarPublisher(url: url, from: store).receive(subscriber: listener)
+                listener.ask(.max(1))
+            }
+            let (remotes, loaders) = await MainActor.run {
+                (
+                    (0..<20).map { _ in RemoteAvatar(url: url, from: store) },
+                    (0..<20).map { _ in AvatarLoader(url: url, from: store, startsAtOnce: true) }
+                )
+            }
+            let wall = Wall(avatarStore: store)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        let image = try await wall.fetchImage(from: url)
+                        #expect(image.bytes == face)
+                    }
+                    group.addTask {
+                        let image = try await FutureAvatar(url: url, from: store).image
+                        #expect(image.bytes == face)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            for listener in listeners {
+                await listener.isOver()
+                #expect(listener.notes.files.count == 1)
+            }
+            while await MainActor.run(body: { !loaders.allSatisfy { $0.image != nil } }) { await Task.yield() }
+            withExtendedLifetime(remotes) {}
+            #expect(fixture.origin.requestCount == 1)
+        }
+    }
+
+    #if os(Linux)
+    /// Measured in a process of its own: what a download of 13 MB adds to the memory that is in use.
+    @Test func memoryStaysFlatForALargeImage() async {
+        await #expect(processExitsWith: .success) {
+            try await StoreFixture.withStore { fixture in
+                let large = LoopbackOrigin.Body.generated(byteCount: 13_000_000, beginning: Self.small)
+                fixture.origin.setResponse(LoopbackOrigin.Response(body: large), for: "/large.png")
+                fixture.serve(Self.small, at: "/small.png")
+                func fetch(_ url: String) async {
+                    let listener = Listener()
+                    AvatarPublisher(url: url, from: fixture.store).receive(subscriber: listener)
+                    listener.ask(.max(1))
+                    await listener.isOver()
+                    precondition(listener.notes.files.count == 1)
+                }
+                await fetch(fixture.origin.url("/small.png"))
+                let before = ProcessMemory.current
+                try ProcessMemory.resetPeak()
+                await fetch(fixture.origin.url("/large.png"))
+                let growth = ProcessMemory.peak - before
+                print("13 MB through the publisher: \(before) kB before, \(growth) kB more at the peak")
+                precondition(growth < 6_000)
+            }
+        }
+    }
+    #endif
+
+    private static let small = SampleImage.png(seed: 1, byteCount: 1000)
+}
+
+#if os(Linux)
+/// What Linux says of the memory of this process, in kB.
+enum ProcessMemory {
+    static var current: Int { value("VmRSS:") }
+    static var peak: Int { value("VmHWM:") }
+
+    static func resetPeak() throws {
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: "/proc/self/clear_refs"))
+        try file.write(contentsOf: Data("5".utf8))
+    }
+
+    private static func value(_ name: String) -> Int {
+        do {
+            let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+            let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
+            return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0
+        } catch {
+            preconditionFailure("\(error)")
+        }
+    }
+}
+#endif
+#endif

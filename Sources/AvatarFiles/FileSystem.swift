@@ -11,7 +11,8 @@ import Darwin
 package protocol FileSystem: Sendable {
     /// `openat` with `O_CLOEXEC`.
     func open(_ path: String, in directory: Int32, flags: Int32, mode: UInt32) throws(SystemCallError) -> Int32
-    /// Writes all of `bytes` from `offset` on: `pwrite`.
+    /// Writes all of `bytes` from `offset` on: `pwritev`, which tells the store's files from SQLite's, and from the pipes
+    /// by which threads wake each other, in a trace of system calls.
     func write(
         _ bytes: UnsafeRawBufferPointer,
         to file: Int32,
@@ -64,7 +65,8 @@ package struct LocalFileSystem: FileSystem {
         var rest = bytes[...]
         while !rest.isEmpty {
             let slice = UnsafeRawBufferPointer(rebasing: rest)
-            let count = pwrite(file, slice.baseAddress, slice.count, off_t(offset + rest.startIndex))
+            var part = iovec(iov_base: UnsafeMutableRawPointer(mutating: slice.baseAddress), iov_len: slice.count)
+            let count = pwritev(file, &part, 1, off_t(offset + rest.startIndex))
             if count < 0 {
                 if errno == EINTR { continue }
                 throw SystemCallError("write", path)

@@ -95,7 +95,7 @@ extension FailingWork {
         var steps = ["renameat image", "unlinkat image"]
         if self != .evict { steps.append("fsync staging") }
         guard TestMode.isThorough else { return steps }
-        steps += ["pwrite64 staging", "pwrite64 log", "openat index", "openat staging"]
+        steps += ["pwritev staging", "pwrite64 log", "openat index", "openat staging"]
         return self == .evict ? steps : steps + ["fdatasync log"]
     }
 }

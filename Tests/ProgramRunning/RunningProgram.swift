@@ -10,14 +10,17 @@ package struct RunningProgram: Sendable {
     init(_ process: Process, output: String) throws {
         let files = [output + ".out", output + ".err"]
         for file in files { try Data().write(to: URL(filePath: file)) }
-        process.standardOutput = try FileHandle(forWritingTo: URL(filePath: files[0]))
-        process.standardError = try FileHandle(forWritingTo: URL(filePath: files[1]))
+        let handles = try files.map { try FileHandle(forWritingTo: URL(filePath: $0)) }
+        process.standardOutput = handles[0]
+        process.standardError = handles[1]
         let (statuses, ended) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { process in
             ended.yield(process.terminationStatus * (process.terminationReason == .exit ? 1 : -1))
             ended.finish()
         }
         try Self.withAllSignals { try process.run() }
+        // The program has its own by now; what a process holds is closed much later, and there may be only so many.
+        for handle in handles { try handle.close() }
         self.output = output
         self.statuses = statuses
         identifier = process.processIdentifier

@@ -37,7 +37,7 @@ struct UnchangedImagesTests {
     @Test("each of more hosts than fit into a page has its turn before one has a second")
     func hostsTakeTurnsOverPages() async throws {
         try await StoreFixture.withStore { fixture in
-            let hosts = 100
+            let hosts = 40
             // As many as are asked for at once.
             let turn = 8
             let origins = try await startOrigins(hosts)

@@ -25,7 +25,7 @@ struct BudgetReplay {
         for moment in trace.moments {
             let call = trace.calls[moment.call]
             switch call.effect {
-            case .wrote(let path) where moment.isEnd && call.name == "pwrite64":
+            case .wrote(let path) where moment.isEnd && call.name == "pwritev":
                 // Files are written once, from the beginning to the end.
                 lengths[path, default: 0] += max(0, call.result ?? 0)
             case .renamed(let source, let target) where isInside(target):

@@ -3,7 +3,7 @@ import ProgramRunning
 /// A system call of which one is made to fail.
 enum FaultyCall: String, CaseIterable {
     case openat
-    /// All writes to files; `write` itself wakes threads and prints.
+    case pwritev
     case pwrite64
     case ftruncate
     case mkdirat
@@ -20,7 +20,7 @@ enum FaultyCall: String, CaseIterable {
     func faults(_ number: Int) -> [Fault] {
         let all = Fault.Failure.allCases.map { Fault(call: self, error: $0, number: number) }
         switch self {
-        case .openat, .pwrite64, .ftruncate: return [all[number % all.count]]
+        case .openat, .pwritev, .pwrite64, .ftruncate: return [all[number % all.count]]
         default: return TestMode.isThorough ? all : [all[number % all.count]]
         }
     }

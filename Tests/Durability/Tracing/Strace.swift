@@ -23,7 +23,8 @@ enum Strace {
 
     /// The calls that change names or bytes on disk, or make them durable.
     static let changes = [
-        "openat", "write", "pwrite64", "ftruncate", "mkdir", "mkdirat", "link", "linkat", "rename", "renameat",
+        "openat", "write", "pwritev", "pwrite64", "ftruncate", "mkdir", "mkdirat", "link", "linkat", "rename",
+        "renameat",
         "renameat2", "unlink", "unlinkat", "fsync", "fdatasync", "syncfs", "sync",
     ]
 }

@@ -29,7 +29,7 @@ struct TracedCall {
     /// What the call does to names and bytes on disk, if it succeeds.
     var effect: Effect? {
         switch name {
-        case "write", "pwrite64", "ftruncate": path(0).map(Effect.wrote)
+        case "write", "pwritev", "pwrite64", "ftruncate": path(0).map(Effect.wrote)
         case "openat": makesFile ? resultPath.map(Effect.named) : nil
         case "mkdir": path(0).map(Effect.named)
         case "mkdirat": path(in: 0, 1).map(Effect.named)

@@ -42,6 +42,13 @@ final class Worker {
         try process.run()
     }
 
+    deinit {
+        // The process object lets go of its pipes much later, and there may be only so many. What is closed already
+        // cannot be closed again, which is no fault.
+        try? input.fileHandleForWriting.close()
+        try? output.fileHandleForReading.close()
+    }
+
     /// Beside the tests.
     private static var executable: URL {
         #if os(macOS)

@@ -55,7 +55,8 @@ struct BrokenOriginTests {
         expected: FailureKind
     ) async throws {
         try await StoreFixture.withStore({
-            $0.timeout = .seconds(1)
+            // Only who never ends is to meet the limit, also on a machine that is busy.
+            $0.timeout = expected == .timeout ? .seconds(1) : .seconds(20)
             $0.clock = ManualClock()
         }) { fixture in
             let url = fixture.serve(Self.face, at: "/a.png", etag: "\"1\"", cacheControl: "max-age=0")

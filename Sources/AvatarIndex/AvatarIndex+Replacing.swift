@@ -22,12 +22,17 @@ extension AvatarIndex {
 
     /// Removes the indexes that were set aside.
     ///
-    /// - Returns: the paths of those that could not be removed.
+    /// - Returns: the paths of those that could not be removed; the folder itself if it cannot be read, for nobody knows
+    ///   what lies there then.
     package func removeSetAside() -> [String] {
         let folder = (path as NSString).deletingLastPathComponent
         let prefix = (path as NSString).lastPathComponent + ".damaged-"
-        // A folder that cannot be read holds nothing that could be removed; the index in it is open.
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        } catch {
+            return [folder]
+        }
         let paths = names.filter { $0.hasPrefix(prefix) }.map { folder + "/" + $0 }
         let left = paths.filter { unlink($0) != 0 && errno != ENOENT }
         if left.count < paths.count { Self.synchronizeFolder(of: path) }

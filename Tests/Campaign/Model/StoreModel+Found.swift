@@ -27,17 +27,34 @@ extension StoreModel {
     }
 
     /// The same, with the uses that the processes of `expected` have not written yet.
+    ///
+    /// A file that replaced another has its time. Where that tells when within its tick an unwritten use was, it counts
+    /// for the use too: of equal times the older row goes first.
     func adopting(touches expected: StoreModel) -> StoreModel {
         var model = self
+        let known = times(learntOver: expected)
         model.touches = expected.touches.mapValues { touches in
             Dictionary(
                 touches.compactMap { id, time in
-                    expected.files[id].flatMap { file(with: $0.picture, in: $0.storageClass) }.map { ($0, time) }
+                    expected.files[id].flatMap { file(with: $0.picture, in: $0.storageClass) }
+                        .map { ($0, known[time] ?? time) }
                 },
                 uniquingKeysWith: max
             )
         }
         return model
+    }
+
+    /// The times of files as found, by the times that `expected` gave them.
+    private func times(learntOver expected: StoreModel) -> [Int64: Int64] {
+        Dictionary(
+            expected.files.values.compactMap { file in
+                self.file(with: file.picture, in: file.storageClass)
+                    .flatMap { files[$0] }
+                    .map { (file.lastAccess, $0.lastAccess) }
+            },
+            uniquingKeysWith: max
+        )
     }
 
     /// Where `found` is not what this model says. Times are compared by their tick.

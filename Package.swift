@@ -63,6 +63,7 @@ let package = Package(
         .target(
             name: "AvatarMigrations",
             path: "Migrations",
+            exclude: ["SHA256SUMS"],
             resources: [
                 .embedInCode("0001_index.sql"), .embedInCode("0002_boot.sql"), .embedInCode("0003_sync.sql"),
                 .embedInCode("0004_changes.sql"),
@@ -194,6 +195,7 @@ let package = Package(
             dependencies: [
                 "AvatarIndex",
                 "AvatarMigrations",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],

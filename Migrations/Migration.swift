@@ -21,9 +21,14 @@ package struct Migration: Sendable {
     /// The schema version of this program.
     package static let latestVersion = all.count
 
-    private init(version: Int, name: String, bytes: [UInt8]) {
+    /// A step with the text `sql`.
+    package init(version: Int, name: String, sql: String) {
         self.version = version
         self.name = name
-        self.sql = String(decoding: bytes, as: UTF8.self)
+        self.sql = sql
+    }
+
+    private init(version: Int, name: String, bytes: [UInt8]) {
+        self.init(version: version, name: name, sql: String(decoding: bytes, as: UTF8.self))
     }
 }

@@ -20,7 +20,7 @@ extension AvatarIndex {
         synchronizeFolder(of: path)
     }
 
-    /// Removes the indexes that were set aside.
+    /// Removes the indexes that were set aside, and automatic copies.
     ///
     /// - Returns: the paths of those that could not be removed; the folder itself if it cannot be read, for nobody knows
     ///   what lies there then.
@@ -34,8 +34,8 @@ extension AvatarIndex {
             return [folder]
         }
         let paths = names.filter { $0.hasPrefix(prefix) }.map { folder + "/" + $0 }
-        let left = paths.filter { unlink($0) != 0 && errno != ENOENT }
-        if left.count < paths.count { Self.synchronizeFolder(of: path) }
+        let left = paths.filter { unlink($0) != 0 && errno != ENOENT } + UpgradeCopy(path: path, fileMode: 0o600).removeAll()
+        Self.synchronizeFolder(of: path)
         return left
     }
 

@@ -23,21 +23,25 @@ package final class AvatarIndex: Sendable {
 
     /// Opens the index at `path` for reading and writing; makes it, or brings its schema up to date.
     ///
-    /// A foreign database and a newer schema are refused before a byte of the file is changed.
+    /// A foreign database and a newer schema are refused before a byte of the file is changed. A copy of an older one
+    /// lies beside it while it is upgraded.
     ///
     /// - Parameter fileMode: the permission bits of a new index; it holds URLs and contact ids.
     /// - Parameter now: the time that changes bear.
+    /// - Parameter progress: is told how an upgrade goes.
     package static func open(
         path: String,
         fileMode: UInt32,
         now: @escaping @Sendable () -> Timestamp = systemTime,
-        feedLimit: Int64 = feedLimit
+        feedLimit: Int64 = feedLimit,
+        progress: @escaping @Sendable (SchemaProgress) -> Void = { _ in }
     ) throws -> AvatarIndex {
         try refuseForeignFile(at: path)
         try makeFile(at: path, mode: fileMode)
         do {
             let writer = try DatabaseQueue(path: path, configuration: writerConfiguration())
-            try SchemaMigrator.migrate(writer)
+            let copy = UpgradeCopy(path: path, fileMode: fileMode)
+            try SchemaUpgrade(copy: copy, progress: progress).run(on: writer)
             return try AvatarIndex(path: path, writer: writer, isImmutable: false, now, feedLimit)
         } catch {
             throw SQLiteError.translate(error, doing: "opening it")
@@ -189,7 +193,9 @@ package final class AvatarIndex: Sendable {
     package static func refuseForeignFile(at path: String) throws {
         guard try hasContent(path) else { return }
         let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
-        try SchemaStatus(of: connection).requireOurs()
+        let status = try SchemaStatus(of: connection)
+        try status.requireOurs()
+        try SchemaMigrator.requireSoundSchema(of: connection, version: status.version)
     }
 
     /// Whether there is a database at `path` that somebody has written to.

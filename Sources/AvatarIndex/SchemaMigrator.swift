@@ -8,19 +8,61 @@ import GRDB
 /// lock, so two processes that open a new store at once would both run the first step; here the version is read again
 /// under the lock.
 enum SchemaMigrator {
-    static func migrate(_ writer: DatabaseQueue) throws {
+    static func migrate(
+        _ writer: DatabaseQueue,
+        by steps: [Migration] = Migration.all,
+        _ progress: (SchemaProgress) -> Void = { _ in }
+    ) throws {
         let applied = try writer.writeWithoutTransaction { try version($0) }
-        for migration in Migration.all where migration.version > applied {
-            try writer.writeWithoutTransaction { database in
-                try database.inTransaction(.immediate) {
-                    guard try version(database) < migration.version else { return .commit }
-                    try database.execute(sql: migration.sql)
-                    try database.execute(sql: "PRAGMA application_id = \(SchemaStatus.applicationID)")
-                    try database.execute(sql: "PRAGMA user_version = \(migration.version)")
-                    return .commit
-                }
+        let pending = steps.filter { $0.version > applied }
+        for (number, step) in pending.enumerated() {
+            progress(.applying(name: step.name, number: number + 1, of: pending.count))
+            do {
+                try writer.writeWithoutTransaction { try apply(step, to: $0) }
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+                // The SQL is right for an index of the version before, so this is none.
+                throw AvatarStoreError(
+                    .damagedIndex,
+                    "The index says that it has schema version \(step.version - 1), but step \(step.name) does not fit "
+                        + "it (\(error.message ?? "no reason given")). Nothing of that step was applied.",
+                    underlying: error
+                )
             }
         }
+    }
+
+    private static func apply(_ step: Migration, to database: Database) throws {
+        try database.inTransaction(.immediate) {
+            guard try version(database) < step.version else { return .commit }
+            try database.execute(sql: step.sql)
+            try database.execute(sql: "PRAGMA application_id = \(SchemaStatus.applicationID)")
+            try database.execute(sql: "PRAGMA user_version = \(step.version)")
+            return .commit
+        }
+    }
+
+    /// Reads whether an index of an older version has the tables of that version; the steps would not fit another.
+    ///
+    /// - Throws: `damagedIndex`, with nothing changed.
+    static func requireSoundSchema(of connection: ReadConnection, version: Int) throws {
+        guard 0 < version, version < Migration.latestVersion else { return }
+        let found = try Set(connection.rows(schemaSQL) { $0.text(0) })
+        let missing = try schema(ofVersion: version).filter { !found.contains($0.definition) }.map(\.name)
+        guard !missing.isEmpty else { return }
+        throw AvatarStoreError(
+            .damagedIndex,
+            "The index says that it has schema version \(version), but not all is as that version has it: "
+                + "\(missing.sorted().joined(separator: ", ")). It was left as it is."
+        )
+    }
+
+    private static let schemaSQL = "SELECT coalesce(sql, name), name FROM sqlite_schema"
+
+    /// What `version` was when it was the newest.
+    private static func schema(ofVersion version: Int) throws -> [(definition: String, name: String)] {
+        let database = try DatabaseQueue()
+        try migrate(database, by: Array(Migration.all.prefix(version)))
+        return try database.read { try Row.fetchAll($0, sql: schemaSQL).map { ($0[0], $0[1]) } }
     }
 
     /// Every write transaction begins with this: another program may have upgraded the schema since the index was
@@ -36,7 +78,7 @@ enum SchemaMigrator {
         }
     }
 
-    private static func version(_ database: Database) throws -> Int {
+    static func version(_ database: Database) throws -> Int {
         try Int.fetchOne(database.cachedStatement(sql: "PRAGMA user_version")) ?? 0
     }
 }

@@ -8,8 +8,14 @@ struct SchemaStatus: Sendable {
 
     let applicationID: Int64
     let version: Int
+    /// Tables, views, triggers and indexes.
+    let objectCount: Int
+
+    /// How many of them this program's schema has. People may have added some of their own.
+    static let expectedObjectCount = 33
+
     /// Whether the file has any table; one without is new and nobody's.
-    let isEmpty: Bool
+    var isEmpty: Bool { objectCount == 0 }
 
     init(of connection: ReadConnection) throws {
         // In one statement: another process may be at its first migration, and commit it between two.
@@ -20,13 +26,13 @@ struct SchemaStatus: Sendable {
                 (SELECT user_version FROM pragma_user_version),
                 (SELECT count(*) FROM sqlite_schema)
             """
-        ) { (applicationID: $0.integer(0), version: Int($0.integer(1)), tables: $0.integer(2)) }
+        ) { (applicationID: $0.integer(0), version: Int($0.integer(1)), objects: Int($0.integer(2))) }
         applicationID = row?.applicationID ?? 0
         version = row?.version ?? 0
-        isEmpty = row?.tables ?? 0 == 0
+        objectCount = row?.objects ?? 0
     }
 
-    /// - Throws: `foreignIndex` or `newerIndex`.
+    /// - Throws: `foreignIndex` or `newerIndex`; `damagedIndex` if it has not what its version says.
     func requireOurs() throws {
         if isEmpty && applicationID == 0 && version == 0 { return }
         guard applicationID == Self.applicationID else {
@@ -41,6 +47,12 @@ struct SchemaStatus: Sendable {
                 .newerIndex,
                 "The index has schema version \(version), this program knows versions up to "
                     + "\(Migration.latestVersion). It was left as it is; use a newer version of the program."
+            )
+        }
+        guard version < Migration.latestVersion || objectCount >= Self.expectedObjectCount else {
+            throw AvatarStoreError(
+                .damagedIndex,
+                "The index says that it has schema version \(version), but lacks tables of it. It was left as it is."
             )
         }
     }

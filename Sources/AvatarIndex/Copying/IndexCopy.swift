@@ -22,8 +22,7 @@ package final class IndexCopy: Sendable {
         fileMode: UInt32
     ) throws -> IndexCopy {
         do {
-            try makeFile(at: path, mode: fileMode)
-            try copy(source, isImmutable: isImmutable, to: path)
+            try snapshot(of: source, isImmutable: isImmutable, at: path, fileMode: fileMode)
             let database = try DatabaseQueue(path: path, configuration: configuration())
             try SchemaMigrator.migrate(database)
             // Somebody may have upgraded the source a moment before.
@@ -65,8 +64,20 @@ package final class IndexCopy: Sendable {
         }
     }
 
+    /// Copies the index at `source`, with whatever schema it has, to the new file `path`.
+    ///
     /// One read transaction, so one state; deleted rows are not copied. Application id, version and vacuum mode are.
-    private static func copy(_ source: String, isImmutable: Bool, to path: String) throws {
+    /// Nothing is made durable.
+    ///
+    /// - Parameter tick: called now and then while it goes on.
+    static func snapshot(
+        of source: String,
+        isImmutable: Bool,
+        at path: String,
+        fileMode: UInt32,
+        tick: @escaping () -> Void = {}
+    ) throws {
+        try makeFile(at: path, mode: fileMode)
         // A connection of its own: those that serve reads are not to wait for it.
         let connection = try ReadConnection(
             path: source,
@@ -76,8 +87,33 @@ package final class IndexCopy: Sendable {
         let status = try SchemaStatus(of: connection)
         guard !status.isEmpty else { throw AvatarStoreError(.damagedIndex, "\(source) holds no index.") }
         try status.requireOurs()
-        sqlite3_progress_handler(connection.handle, 10_000, { _ in Task.isCancelled ? 1 : 0 }, nil)
-        _ = try connection.rows("VACUUM INTO ?", [.text(path)]) { _ in }
+        let watch = Watch(tick)
+        try withExtendedLifetime(watch) {
+            // SQLite calls it while the statement below runs, which the watch outlives.
+            let context = Unmanaged.passUnretained(watch).toOpaque()
+            sqlite3_progress_handler(connection.handle, 10_000, Watch.handler, context)
+            _ = try connection.rows("VACUUM INTO ?", [.text(path)]) { _ in }
+        }
+    }
+
+    /// What SQLite calls every so many steps of its machine: it ends what a cancelled task does.
+    private final class Watch {
+        private let tick: () -> Void
+        private var calls = 0
+
+        init(_ tick: @escaping () -> Void) {
+            self.tick = tick
+        }
+
+        static let handler: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { context in
+            if let context { Unmanaged<Watch>.fromOpaque(context).takeUnretainedValue().call() }
+            return Task.isCancelled ? 1 : 0
+        }
+
+        private func call() {
+            calls += 1
+            if calls % 100 == 0 { tick() }
+        }
     }
 
     /// SQLite would make the file with wider permissions; it takes an empty one that is there.

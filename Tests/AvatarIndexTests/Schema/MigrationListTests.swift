@@ -1,11 +1,13 @@
 import AvatarMigrations
+import Crypto
 import Foundation
 import Testing
 
 @Suite struct MigrationListTests {
+    private static let folder = URL(filePath: #filePath).appending(path: "../../../../Migrations").standardized
+
     @Test func listAndFolderAgree() throws {
-        let folder = URL(filePath: #filePath).appending(path: "../../../../Migrations").standardized
-        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
             .filter { $0.pathExtension == "sql" }
             .sorted { $0.lastPathComponent < $1.lastPathComponent }
 
@@ -24,6 +26,19 @@ import Testing
             let prefix = String(repeating: "0", count: 4 - number.count) + number + "_"
             #expect(migration.name.hasPrefix(prefix))
         }
+    }
+
+    @Test func theChecksumsAreThoseThatWereRecorded() throws {
+        let recorded = try String(contentsOf: Self.folder.appending(path: "SHA256SUMS"), encoding: .utf8)
+
+        let lines = Migration.all.map { migration in
+            let digest = SHA256.hash(data: Array(migration.sql.utf8)).map { byte in
+                String(repeating: "0", count: byte < 16 ? 1 : 0) + String(byte, radix: 16)
+            }
+            return "\(digest.joined())  \(migration.name).sql\n"
+        }
+
+        #expect(recorded == lines.joined())
     }
 
     /// Each golden file holds the text of its migrations as they landed.

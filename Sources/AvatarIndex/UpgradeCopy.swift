@@ -1,0 +1,103 @@
+import AvatarCore
+import Foundation
+
+/// The copy of an index that lies beside it while its schema is upgraded: `index.sqlite.version-N`, where N is the
+/// version that the upgrade began with.
+///
+/// There is at most one, of the size of the index at most, and it goes when the last step is in. An upgrade that broke
+/// off midway keeps the copy of where it began.
+struct UpgradeCopy {
+    /// The index.
+    let path: String
+    let fileMode: UInt32
+
+    /// Makes sure of a copy of the index, which has schema version `version`; durable on return.
+    ///
+    /// - Parameter progress: is told the bytes that are written, now and then, and those that there will be at most.
+    /// - Throws: `diskFull`, with nothing changed, if there is less room than the index takes.
+    func make(of version: Int, progress: @escaping (Int, Int) -> Void) throws {
+        if all.contains(where: { ($0.version ?? version) < version }) { return }
+        let size = try indexBytes()
+        try requireRoom(for: size)
+        let temporary = name(of: version) + "-new-\(UUID().uuidString)"
+        defer { unlink(temporary) }
+        try IndexCopy.snapshot(of: path, isImmutable: false, at: temporary, fileMode: fileMode) {
+            progress(min(Self.bytes(of: temporary), size), size)
+        }
+        try synchronize(temporary)
+        guard rename(temporary, name(of: version)) == 0 else {
+            // Another process finished the upgrade meanwhile, and with it all copies.
+            if errno == ENOENT { return }
+            throw failure("The copy of the index could not be put at \(name(of: version))")
+        }
+        AvatarIndex.synchronizeFolder(of: path)
+        progress(size, size)
+    }
+
+    /// Removes the copies, also those that a killed process left unfinished.
+    ///
+    /// - Returns: the paths of those that could not be removed.
+    @discardableResult
+    func removeAll() -> [String] {
+        all.map(\.path).filter { unlink($0) != 0 && errno != ENOENT }
+    }
+
+    /// Removes the copies of versions before `version` without reading the folder, as each opening can afford it: the
+    /// process that put in the last step may have been killed before it did.
+    func removeLeftovers(before version: Int) {
+        for older in 1..<max(1, version) { unlink(name(of: older)) }
+    }
+
+    // MARK: Files
+
+    private func name(of version: Int) -> String { "\(path).version-\(version)" }
+
+    /// The copies that are there; an unfinished one has no version.
+    private var all: [(path: String, version: Int?)] {
+        let folder = (path as NSString).deletingLastPathComponent
+        let prefix = (path as NSString).lastPathComponent + ".version-"
+        // A folder that cannot be listed is one in which nothing can be upgraded either, and SQLite says so better.
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.filter { $0.hasPrefix(prefix) }.map { ("\(folder)/\($0)", Int($0.dropFirst(prefix.count))) }
+    }
+
+    private static func bytes(of path: String) -> Int {
+        var information = stat()
+        return stat(path, &information) == 0 ? Int(information.st_size) : 0
+    }
+
+    /// The bytes of the index, with what its log holds.
+    private func indexBytes() throws -> Int {
+        let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
+        let bytes = try connection.firstRow(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        ) { Int($0.integer(0)) }
+        return bytes ?? 0
+    }
+
+    private func requireRoom(for bytes: Int) throws {
+        var information = statvfs()
+        // Where the room cannot be asked for, a full disk is found when it is full.
+        guard statvfs((path as NSString).deletingLastPathComponent, &information) == 0 else { return }
+        let free = Int(clamping: UInt64(information.f_bavail)) * Int(information.f_frsize)
+        guard free < bytes else { return }
+        throw AvatarStoreError(
+            .diskFull,
+            "The index is copied before its schema is upgraded, which needs up to \(bytes) bytes; its disk has \(free) "
+                + "bytes left. Nothing was changed: make room, and run `avatars migrate`.",
+            failure: .storage
+        )
+    }
+
+    private func synchronize(_ copy: String) throws {
+        let file = open(copy, O_RDONLY | O_CLOEXEC)
+        // Removed by the process that finished the upgrade; the rename finds that out.
+        guard file >= 0 else { return }
+        defer { close(file) }
+        guard fsync(file) == 0 else { throw failure("The copy of the index could not be made durable") }
+    }
+
+    private func failure(_ what: String) -> AvatarStoreError {
+        AvatarStoreError(.storage, "\(what) (\(String(cString: strerror(errno)))).", failure: .storage)
+    }
+}

@@ -1,0 +1,189 @@
+import AvatarCore
+import AvatarMigrations
+import Foundation
+import GRDB
+import Synchronization
+import Testing
+
+@testable import AvatarIndex
+
+/// What lies beside an index while it is upgraded, and what a step that fails leaves behind.
+@Suite struct SchemaUpgradeTests {
+    /// One step more than there is.
+    private static func next(_ sql: String) -> Migration {
+        Migration(version: Migration.latestVersion + 1, name: "next", sql: sql)
+    }
+
+    @Test(arguments: 1..<Migration.latestVersion)
+    func aCopyOfTheStartLiesThereUntilTheLastStepIsIn(version: Int) throws {
+        try withGolden(version) { path in
+            let seen = try PlainSQL.rows(GoldenIndex.overview, in: path)
+            let told = Mutex<[SchemaProgress]>([])
+            let copies = Mutex<[[String]]>([])
+
+            let copy = path + ".version-\(version)"
+            let note: @Sendable (SchemaProgress) -> Void = { progress in
+                told.withLock { $0.append(progress) }
+                guard case .applying = progress else { return }
+                let rows = Result {
+                    try PlainSQL.rows(GoldenIndex.overview, in: copy) + PlainSQL.rows("PRAGMA user_version", in: copy)
+                        + ["\(FileState.permissions(of: copy) ?? 0)"]
+                }
+                copies.withLock { $0.append((try? rows.get()) ?? ["no copy"]) }
+            }
+            let index = try AvatarIndex.open(path: path, fileMode: 0o600, progress: note)
+            try index.close()
+
+            let steps = Migration.all.dropFirst(version)
+            let expected = seen + ["\(version)", "\(0o600)"]
+            #expect(copies.withLock { $0 } == Array(repeating: expected, count: steps.count))
+            let applied = told.withLock { $0.filter { if case .applying = $0 { true } else { false } } }
+            #expect(
+                applied
+                    == steps.enumerated().map { number, step in
+                        .applying(name: step.name, number: number + 1, of: steps.count)
+                    }
+            )
+            guard case .copying(let bytes, let total)? = told.withLock({ $0.last(where: Self.isCopying) }) else {
+                return #expect(Bool(false), "Nothing was said of the copy.")
+            }
+            #expect(bytes == total && total > 0)
+            #expect(try files(beside: path) == [])
+        }
+    }
+
+    @Test func anUpgradeThatBreaksOffGoesOnLater_andKeepsTheCopyOfWhereItBegan() throws {
+        try withGolden(1) { path in
+            let fresh = path + ".fresh"
+            try AvatarIndex.open(path: fresh, fileMode: 0o600).close()
+            let broken = Self.next("CREATE TABLE half (id INTEGER) STRICT; SELECT nothing FROM nowhere;")
+
+            let code = thrownCode { try upgrade(path, Migration.all + [broken]) }
+
+            #expect(code == .damagedIndex)
+            #expect(try PlainSQL.rows(PlainSQL.schema, in: path) == PlainSQL.rows(PlainSQL.schema, in: fresh))
+            #expect(try PlainSQL.rows("PRAGMA user_version", in: path) == ["\(Migration.latestVersion)"])
+            try expectSound(path)
+            #expect(try files(beside: path) == ["index.sqlite.version-1"])
+
+            try upgrade(path, Migration.all + [Self.next("CREATE TABLE whole (id INTEGER) STRICT")])
+            #expect(try PlainSQL.rows("PRAGMA user_version", in: path) == ["\(Migration.latestVersion + 1)"])
+            #expect(try files(beside: path) == [])
+        }
+    }
+
+    @Test func aFullDiskInsideAStepLeavesTheVersionBefore() throws {
+        try withGolden(Migration.latestVersion) { path in
+            let before = try PlainSQL.rows(GoldenIndex.overview, in: path)
+            let step = Self.next("CREATE TABLE large AS SELECT zeroblob(1000000) AS bytes")
+            let copy = UpgradeCopy(path: path, fileMode: 0o600)
+
+            try PlainSQL.open(path) { _ in }
+            let writer = try DatabaseQueue(path: path)
+            try writer.writeWithoutTransaction { database in
+                let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+                try database.execute(sql: "PRAGMA max_page_count = \(pages + 2)")
+            }
+            let error = #expect(throws: DatabaseError.self) {
+                try SchemaUpgrade(copy: copy, steps: Migration.all + [step]).run(on: writer)
+            }
+            try writer.close()
+
+            #expect(error?.resultCode == .SQLITE_FULL)
+            #expect(try PlainSQL.rows("PRAGMA user_version", in: path) == ["\(Migration.latestVersion)"])
+            #expect(try PlainSQL.rows(GoldenIndex.overview, in: path) == before)
+            try expectSound(path)
+            #expect(try files(beside: path) == ["index.sqlite.version-\(Migration.latestVersion)"])
+        }
+    }
+
+    /// The process that put in the last step was killed before it removed the copy, and one before it while it copied.
+    @Test func leftoversGo() throws {
+        try withGolden(1) { path in
+            try Data([1]).write(to: URL(filePath: path + ".version-1-new-killed"))
+            try AvatarIndex.open(path: path, fileMode: 0o600).close()
+            #expect(try files(beside: path) == [])
+
+            try Data([1]).write(to: URL(filePath: path + ".version-1"))
+            try AvatarIndex.open(path: path, fileMode: 0o600).close()
+            #expect(try files(beside: path) == [])
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("a column of the next version", "ALTER TABLE store ADD COLUMN boot_id TEXT", "store"),
+            ("a table that is gone", "DROP TABLE owner", "owner"),
+            ("a trigger that is gone", "DROP TRIGGER file_inserted", "file_inserted"),
+        ]
+    )
+    func aHalfMigratedIndexIsLeftAsItIs(name: String, sql: String, object: String) throws {
+        try withGolden(1) { path in
+            let trigger = try PlainSQL.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger'", in: path)[0]
+            let (sql, object) = object == "file_inserted" ? ("DROP TRIGGER \(trigger)", trigger) : (sql, object)
+            try PlainSQL.run(sql, in: path)
+            let before = try FileState(path)
+
+            let error = #expect(throws: AvatarStoreError.self) { try AvatarIndex.open(path: path, fileMode: 0o600) }
+
+            #expect(error?.code == .damagedIndex)
+            #expect(error?.message.contains(object) == true, "\(error?.message ?? "")")
+            #expect(try FileState(path) == before)
+            #expect(try files(beside: path) == [])
+        }
+    }
+
+    @Test func anIndexThatLacksATableOfThisVersionIsLeftAsItIs() throws {
+        try withGolden(Migration.latestVersion) { path in
+            try PlainSQL.run("DROP TABLE content_change_owner", in: path)
+            let before = try FileState(path)
+
+            #expect(thrownCode { _ = try AvatarIndex.open(path: path, fileMode: 0o600) } == .damagedIndex)
+            #expect(thrownCode { _ = try AvatarIndex.openReadOnly(path: path, isImmutable: false) } == .damagedIndex)
+            #expect(try FileState(path) == before)
+        }
+    }
+
+    @Test func whatPeopleAddedThemselvesIsNoFault() throws {
+        try withGolden(1) { path in
+            try PlainSQL.run("CREATE INDEX mine ON avatar (etag); CREATE TABLE note (text)", in: path)
+
+            try AvatarIndex.open(path: path, fileMode: 0o600).close()
+
+            #expect(try PlainSQL.rows("PRAGMA user_version", in: path) == ["\(Migration.latestVersion)"])
+        }
+    }
+
+    @Test func theNumberOfObjectsIsThatOfAFreshIndex() throws {
+        try withIndex { index in
+            let count = try PlainSQL.rows("SELECT count(*) FROM sqlite_schema", in: index.path)
+            #expect(count == ["\(SchemaStatus.expectedObjectCount)"])
+        }
+    }
+
+    // MARK: Support
+
+    private static func isCopying(_ progress: SchemaProgress) -> Bool {
+        if case .copying = progress { true } else { false }
+    }
+
+    private func withGolden(_ version: Int, _ body: (String) throws -> Void) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/index.sqlite"
+            try GoldenIndex(version: version).load(into: path)
+            try body(path)
+        }
+    }
+
+    private func upgrade(_ path: String, _ steps: [Migration]) throws {
+        let writer = try DatabaseQueue(path: path)
+        defer { try? writer.close() }
+        try SchemaUpgrade(copy: UpgradeCopy(path: path, fileMode: 0o600), steps: steps).run(on: writer)
+    }
+
+    /// The automatic copies.
+    private func files(beside path: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: (path as NSString).deletingLastPathComponent)
+            .filter { $0.contains(".version-") }.sorted()
+    }
+}

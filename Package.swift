@@ -283,7 +283,9 @@ let package = Package(
         .testTarget(
             name: "DurabilityTests",
             dependencies: [
-                "avatars", "AvatarStoreTesting", "ProgramRunning", .product(name: "GRDB", package: "GRDB.swift"),
+                "avatars", "AvatarStoreTesting", "ProgramRunning",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Tests/Durability",
             swiftSettings: swiftSettings

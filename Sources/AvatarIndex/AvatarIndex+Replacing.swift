@@ -34,7 +34,8 @@ extension AvatarIndex {
             return [folder]
         }
         let paths = names.filter { $0.hasPrefix(prefix) }.map { folder + "/" + $0 }
-        let left = paths.filter { unlink($0) != 0 && errno != ENOENT } + UpgradeCopy(path: path, fileMode: 0o600).removeAll()
+        var left = paths.filter { unlink($0) != 0 && errno != ENOENT }
+        left += UpgradeCopy(path: path, fileMode: 0o600).removeAll()
         Self.synchronizeFolder(of: path)
         return left
     }

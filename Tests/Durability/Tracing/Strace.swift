@@ -44,6 +44,13 @@ extension Workplace {
         return try await traced(options: options, ["/usr/bin/timeout", "-s", "KILL", "20", program] + arguments)
     }
 
+    /// Runs `avatars`, and does to one of its calls what `injection` says in the words of `strace`.
+    func traced(_ arguments: [String], injection: String) async throws -> (run: Run, trace: Trace) {
+        // With its filter in the kernel it sends no signal.
+        let filter = injection.contains("signal=") ? [] : ["--seccomp-bpf"]
+        return try await traced(options: ["-e", "inject=\(injection)"], [program] + arguments, filter: filter)
+    }
+
     /// Runs a shell script under `strace`, all processes in one trace. The script finds the program as `$AVATARS`.
     func traced(script: String) async throws -> (run: Run, trace: Trace) {
         try await traced(options: [], ["/bin/sh", "-c", script])
@@ -51,10 +58,14 @@ extension Workplace {
 
     private var program: String { Program.executable.path(percentEncoded: false) }
 
-    private func traced(options: [String], _ command: [String]) async throws -> (Run, Trace) {
+    private func traced(
+        options: [String],
+        _ command: [String],
+        filter: [String] = ["--seccomp-bpf"]
+    ) async throws -> (Run, Trace) {
         let file = path("trace-\(UUID().uuidString)")
         // -y: the paths of descriptors; -x: other than printable bytes as hexadecimal digits.
-        let always = ["-f", "--seccomp-bpf", "-y", "-x", "-o", file]
+        let always = ["-f", "-y", "-x", "-o", file] + filter
         let calls = ["-e", "trace=" + Strace.changes.joined(separator: ",")]
         let run = try await start(tool: Strace.path, always + calls + options + command).end()
         let trace = try Trace(file: file)

@@ -281,6 +281,16 @@ let package = Package(
         ),
         // Looks at the built program from outside: its system calls, a disk that is full, a power loss.
         .testTarget(
+            name: "InterfaceTests",
+            dependencies: [
+                "AvatarStore", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder", "AvatarFrontEnds",
+                "AvatarStoreTesting", .target(name: "AvatarOrigin", condition: .when(traits: ["HTTPOrigin"])),
+            ],
+            path: "Tests/Interface",
+            exclude: ["Recorded"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
             name: "DurabilityTests",
             dependencies: [
                 "avatars", "AvatarStoreTesting", "ProgramRunning",

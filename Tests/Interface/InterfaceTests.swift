@@ -1,0 +1,34 @@
+import Foundation
+import Testing
+
+/// What others build on: a change of it is seen, and nothing of it goes without a word.
+///
+/// `AVATARS_RECORD_INTERFACE=1 swift test --filter InterfaceTests` records the interface as it is.
+@Suite(.enabled(if: SymbolGraph.isAvailable, "needs swift-symbolgraph-extract, which comes with the toolchain"))
+struct InterfaceTests {
+    static let modules = [
+        "AvatarCore", "AvatarOrigin", "AvatarStore", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder",
+        "AvatarFrontEnds", "AvatarStoreTesting",
+    ]
+
+    @Test(arguments: modules)
+    func publicInterfaceIsTheRecordedOne(module: String) throws {
+        let lines = try SymbolGraph(module: module).symbols.map(\.line).sorted()
+        let file = URL(filePath: #filePath).appending(path: "../Recorded/\(module).txt").standardized
+        if ProcessInfo.processInfo.environment["AVATARS_RECORD_INTERFACE"] != nil {
+            try (lines.joined(separator: "\n") + "\n").write(to: file, atomically: true, encoding: .utf8)
+        }
+
+        let recorded = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
+
+        #expect(Set(lines).subtracting(recorded).sorted() == [], "not recorded in \(file.lastPathComponent)")
+        #expect(Set(recorded).subtracting(lines).sorted() == [], "recorded, and there no more")
+    }
+
+    @Test(arguments: modules)
+    func everyPublicDeclarationIsDocumented(module: String) throws {
+        let silent = try SymbolGraph(module: module).symbols.filter { $0.location != nil && !$0.isDocumented }
+
+        #expect(silent.map(\.line).sorted() == [])
+    }
+}

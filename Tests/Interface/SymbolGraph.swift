@@ -1,0 +1,115 @@
+import Foundation
+
+/// The public declarations of a module, as the compiler sees them.
+struct SymbolGraph {
+    let symbols: [Symbol]
+
+    struct Symbol: Decodable {
+        struct Fragment: Decodable {
+            let spelling: String
+        }
+
+        struct Comment: Decodable {
+            struct Line: Decodable {
+                let text: String
+            }
+
+            let lines: [Line]
+        }
+
+        struct Location: Decodable {
+            let uri: String
+        }
+
+        let pathComponents: [String]
+        let declarationFragments: [Fragment]?
+        let docComment: Comment?
+        /// `nil` if the compiler made it.
+        let location: Location?
+
+        /// In one line: where it belongs, and what it says.
+        var line: String {
+            let text = (declarationFragments ?? []).map(\.spelling).joined()
+            let words = text.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
+            return "\(pathComponents.joined(separator: ".")): \(words)"
+        }
+
+        var isDocumented: Bool {
+            docComment?.lines.contains { !$0.text.allSatisfy(\.isWhitespace) } ?? false
+        }
+    }
+
+    private struct Contents: Decodable {
+        let symbols: [Symbol]
+    }
+
+    /// Asks the toolchain for the declarations of `module`, which was built beside these tests.
+    init(module: String) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "avatars-interface-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        // What is left lies in the system's folder for temporary files, which empties itself.
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let build = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments =
+            [
+                "swift-symbolgraph-extract", "-module-name", module, "-I", build.appending(path: "Modules").path,
+                "-target", Self.target, "-minimum-access-level", "public", "-skip-synthesized-members",
+                "-output-dir", folder.path,
+            ] + Self.moduleMaps(build).flatMap { ["-Xcc", "-fmodule-map-file=\($0.path)"] }
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw ExtractionFailed(module: module) }
+        // What a module adds to the types of another stands in a file of its own.
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        symbols = try files.flatMap { file in
+            try JSONDecoder().decode(Contents.self, from: Data(contentsOf: file)).symbols
+        }
+    }
+
+    struct ExtractionFailed: Error {
+        let module: String
+    }
+
+    /// Whether the toolchain can be asked.
+    static let isAvailable: Bool = {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["sh", "-c", "command -v swift-symbolgraph-extract"]
+        process.standardOutput = FileHandle.nullDevice
+        do {
+            try process.run()
+        } catch {
+            return false
+        }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
+    private static var target: String {
+        #if arch(arm64)
+        "aarch64-unknown-linux-gnu"
+        #else
+        "x86_64-unknown-linux-gnu"
+        #endif
+    }
+
+    /// The C modules that ours are built on: those of the sources, and those that the build made.
+    private static func moduleMaps(_ build: URL) -> [URL] {
+        let scratch = build.deletingLastPathComponent().deletingLastPathComponent()
+        let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+        let places = [scratch.appending(path: "checkouts"), root.appending(path: "Sources")]
+        let written = places.flatMap { place -> [URL] in
+            let all = FileManager.default.enumerator(at: place, includingPropertiesForKeys: nil)?.allObjects ?? []
+            return all.compactMap { $0 as? URL }.filter { url in
+                url.lastPathComponent == "module.modulemap" && url.path.contains("/Sources/")
+                    && !url.path.contains("SQLCipher")
+            }
+        }
+        let made = (try? FileManager.default.contentsOfDirectory(at: build, includingPropertiesForKeys: nil)) ?? []
+        return written
+            + made.filter { $0.pathExtension == "build" }.map { $0.appending(path: "module.modulemap") }
+            .filter { FileManager.default.fileExists(atPath: $0.path) }
+    }
+}

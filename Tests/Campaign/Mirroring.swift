@@ -41,7 +41,7 @@ actor Mirroring {
         let workers = try (0..<2).map { number in
             let worker = try Worker(directory: directory, origin: origin)
             for step in 0..<25 {
-                let command = Command(number: 2 * step + number, tick: 25 * round + step, random.next())
+                let command = Command(number: 2 * step + number, tick: 25 * round + step, random.nextAboutContacts())
                 try worker.tell(command.description)
             }
             try worker.tell("close")

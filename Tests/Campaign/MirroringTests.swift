@@ -18,4 +18,16 @@ struct MirroringTests {
         }
         try await origin.stop()
     }
+
+    @Test("two processes that take turns: whose an image is, and what the changes say of it, is what a model says")
+    func contactsInTurns() async throws {
+        let origin = try await VersionedOrigin.start()
+        for number in 0..<(TestMode.isThorough ? 10 : 1) {
+            let directory = FileManager.default.temporaryDirectory.path + "/avatars-contacts-\(UUID().uuidString)"
+            defer { removeFolder(directory) }
+            let turns = ContactTurns(directory, origin.url(""), seed: TestMode.seed + UInt64(number))
+            try await turns.run(operations: TestMode.isThorough ? 1000 : 150)
+        }
+        try await origin.stop()
+    }
 }

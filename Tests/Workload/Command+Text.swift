@@ -26,6 +26,11 @@ extension StoreOperation: LosslessStringConvertible {
         case .setBudget(let bytes): "budget \(bytes)"
         case .sync(let list, let storage, let batchSize):
             "sync \(storage.rawValue) \(batchSize) " + list.map(\.description).joined(separator: ",")
+        case .link(let contact, let key): "link \(contact) \(key)"
+        case .unlink(let contact, let key): "unlink \(contact) \(key)"
+        case .reconcile(let list, let photos):
+            "reconcile " + list.map(\.description).joined(separator: ",") + " "
+                + photos.map { "\($0.key):\($0.value)" }.sorted().joined(separator: ",")
         }
     }
 
@@ -43,6 +48,9 @@ extension StoreOperation: LosslessStringConvertible {
         case ("trim", 2): self = .trim(to: Int(words[1]))
         case ("budget", 2): self.init(Int(words[1])) { .setBudget($0) }
         case ("sync", 4): self.init(syncing: words)
+        case ("link", 3): self.init(Int(words[1]), ImageKey(words[2])) { .link($0, $1) }
+        case ("unlink", 3): self.init(Int(words[1]), ImageKey(words[2])) { .unlink($0, $1) }
+        case ("reconcile", 2...3): self.init(reconciling: words)
         default: return nil
         }
     }
@@ -65,6 +73,15 @@ extension StoreOperation: LosslessStringConvertible {
         guard let storage = FetchOptions.Storage(rawValue: words[1]), let batchSize = Int(words[2]) else { return nil }
         let list = words[3].split(separator: ",").compactMap { Listed(String($0)) }
         self = .sync(list, storage, batchSize: batchSize)
+    }
+
+    private init?(reconciling words: [String]) {
+        let list = words[1].split(separator: ",").compactMap { Listed(String($0)) }
+        let photos = (words.count > 2 ? words[2] : "").split(separator: ",").map { photo in
+            photo.split(separator: ":").compactMap { Int($0) }
+        }
+        guard !list.isEmpty, photos.allSatisfy({ $0.count == 2 }) else { return nil }
+        self = .reconcile(list, photos: Dictionary(photos.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 }))
     }
 
     private init?<Value>(_ value: Value?, _ make: (Value) -> StoreOperation) {

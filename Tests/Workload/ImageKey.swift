@@ -6,12 +6,15 @@ package enum ImageKey: Hashable, Sendable {
     case own(Int)
     /// An image at the origin.
     case remote(Int)
+    /// The photo that came inside the contact.
+    case photo(Int)
 
     /// The image's key in a store that fetches from `origin`, such as `http://127.0.0.1:8080`.
     package func key(at origin: String) throws -> AvatarKey {
         switch self {
         case .own: try AvatarKey(name: description)
         case .remote: try AvatarKey(url: url(at: origin))
+        case .photo(let contact): try AvatarKey(contact: "\(contact)")
         }
     }
 
@@ -23,7 +26,9 @@ package enum ImageKey: Hashable, Sendable {
     /// The image that the index has under `key`.
     package init?(key: String) {
         let name = key.split(separator: "/").last.map(String.init) ?? key
-        self.init(name.replacing("name:", with: "").replacing(".png", with: ""))
+        self.init(
+            name.replacing("name:", with: "").replacing("contact:", with: "p").replacing(".png", with: "")
+        )
     }
 }
 
@@ -33,6 +38,7 @@ extension ImageKey: LosslessStringConvertible {
         switch description.first {
         case "n": self = .own(number)
         case "u": self = .remote(number)
+        case "p": self = .photo(number)
         default: return nil
         }
     }
@@ -41,6 +47,7 @@ extension ImageKey: LosslessStringConvertible {
         switch self {
         case .own(let number): "n\(number)"
         case .remote(let number): "u\(number)"
+        case .photo(let number): "p\(number)"
         }
     }
 }

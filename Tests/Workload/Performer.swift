@@ -60,23 +60,35 @@ package struct Performer: Sendable {
         case .setBudget(let bytes):
             try await store.set(.budget, to: Int64(bytes))
         case .sync(let list, let storage, let batchSize):
-            return try await sync(list, storage, batchSize)
+            var options = SyncOptions()
+            options.storage = storage
+            options.batchSize = batchSize
+            return try await sync(list, [:], options)
+        case .link(let contact, let key):
+            try await store.link([("\(contact)", key.key(at: origin))])
+        case .unlink(let contact, let key):
+            try await store.unlink([("\(contact)", key.key(at: origin))])
+        case .reconcile(let list, let photos):
+            var options = SyncOptions()
+            options.prunes = true
+            return try await sync(list, photos, options)
         }
         return .done
     }
 
     private func sync(
         _ list: [StoreOperation.Listed],
-        _ storage: FetchOptions.Storage,
-        _ batchSize: Int
+        _ photos: [Int: Int],
+        _ options: SyncOptions
     ) async throws -> Outcome {
         wanted.want(Dictionary(list.map { ($0.slot, $0.version) }, uniquingKeysWith: { first, _ in first }))
         let contacts = list.map { listed in
-            Contact(id: "\(listed.contact)", avatarURL: ImageKey.remote(listed.slot).url(at: origin))
+            let photo = photos[listed.contact].map { version in
+                ContactImage.photo(ContactPhoto(bytes: Picture(of: .photo(listed.contact), version: version).bytes))
+            }
+            let url = ContactImage.url(ImageKey.remote(listed.slot).url(at: origin))
+            return Contact(id: "\(listed.contact)", images: [photo, url].compactMap(\.self))
         }
-        var options = SyncOptions()
-        options.storage = storage
-        options.batchSize = batchSize
         let report = try await store.sync(contacts: contacts, options: options)
         return .synced(wanted: report.wanted, leftOut: report.overBudget + report.failed + report.skipped)
     }

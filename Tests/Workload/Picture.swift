@@ -16,6 +16,7 @@ package struct Picture: Hashable, Sendable {
         case _ where isLogo: number = version / 5 % 3
         case .own(let name): number = 1000 + 2000 * name + version
         case .remote(let slot): number = 1_000_000 + 2000 * slot + version
+        case .photo(let contact): number = 2_000_000 + 2000 * contact + version
         }
         seed = UInt64(number)
         byteCount = key == .own(Self.hugeName) && !isLogo ? 30_000 : 300 + number &* 7919 % 5700

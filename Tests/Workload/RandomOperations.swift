@@ -36,6 +36,22 @@ package struct RandomOperations {
         }
     }
 
+    /// An operation that is about contacts as often as about images.
+    package mutating func nextAboutContacts() -> StoreOperation {
+        switch number(below: 100) {
+        case ..<45: return next()
+        case ..<65: return .link(number(below: contacts), key())
+        case ..<80: return .unlink(number(below: contacts), key())
+        default: return reconcile()
+        }
+    }
+
+    private mutating func reconcile() -> StoreOperation {
+        guard case .sync(let list, _, _) = sync(), !list.isEmpty else { return .forget(number(below: contacts)) }
+        let photos = list.filter { _ in chance(30) }.map { ($0.contact, version()) }
+        return .reconcile(list, photos: Dictionary(uniqueKeysWithValues: photos))
+    }
+
     package mutating func budget() -> Int { 12_000 + number(below: 32_000) }
 
     package mutating func sync() -> StoreOperation {

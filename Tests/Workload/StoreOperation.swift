@@ -14,6 +14,12 @@ package enum StoreOperation: Hashable, Sendable {
     case trim(to: Int?)
     case setBudget(Int)
     case sync([Listed], FetchOptions.Storage, batchSize: Int)
+    /// Says that the contact uses the image.
+    case link(Int, ImageKey)
+    /// Takes the image from the contact.
+    case unlink(Int, ImageKey)
+    /// A sync that unlinks who is not in the list; some in it bring a photo of their own, of that version.
+    case reconcile([Listed], photos: [Int: Int])
 
     /// A line of a contact list.
     package struct Listed: Hashable, Sendable {
@@ -36,7 +42,10 @@ package enum StoreOperation: Hashable, Sendable {
         case .save(let name, let version, _): [Picture(of: .own(name), version: version)]
         case .fetch(let slot, let version, _, _): [Picture(of: .remote(slot), version: version)]
         case .sync(let list, _, _): list.map { Picture(of: .remote($0.slot), version: $0.version) }
-        case .read, .move, .remove, .forget, .trim, .setBudget: []
+        case .reconcile(let list, let photos):
+            list.map { Picture(of: .remote($0.slot), version: $0.version) }
+                + photos.map { Picture(of: .photo($0.key), version: $0.value) }
+        case .read, .move, .remove, .forget, .trim, .setBudget, .link, .unlink: []
         }
     }
 }

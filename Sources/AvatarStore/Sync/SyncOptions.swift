@@ -32,8 +32,9 @@ public struct SyncOptions: Sendable {
     public var isConstrained: Bool?
     /// A lower budget for this sync, in bytes; not kept.
     public var budgetCeiling: Int?
-    /// Whether contacts that the list does not name, or names without a picture, are unlinked from their images. Nothing
-    /// is if a record of the list cannot be read, the list names nobody with a picture, or the sync ends early. Default: no.
+    /// Whether contacts that the list does not name, or names without a picture, are unlinked from their images, and
+    /// contacts that it names without a photo of their own from the photos that an earlier list brought. Nothing is if a
+    /// record of the list cannot be read, the list names nobody with a picture, or the sync ends early. Default: no.
     public var prunes = false
     /// Images committed together. Default: 256.
     public var batchSize = 256

@@ -35,6 +35,7 @@ extension SyncRun {
             if !listed.hasURL { countUnreadable("A contact's id is empty, too long or holds NUL.") }
             return
         }
+        if options.prunes { contactsWithPhotos.insert(KeyFingerprint(listed.contact)) }
         if !listed.hasURL {
             report.contacts += 1
             done += 1

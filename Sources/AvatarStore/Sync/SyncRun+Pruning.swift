@@ -29,9 +29,20 @@ extension SyncRun {
             let links = try gone.flatMap { contact in
                 try store.index.imageKeys(of: contact).map { (contact: contact, key: $0) }
             }
-            try await writer.unlink(links)
+            try await writer.unlink(links + formerPhotos(of: page))
             report.unlinked += gone.count
             if Task.isCancelled { return }
+        }
+    }
+
+    /// The photos of contacts that the list still names, and with which it brings none any more.
+    private func formerPhotos(of contacts: [String]) throws -> [(contact: String, key: AvatarKey)] {
+        let bare = contacts.filter { contact in
+            let fingerprint = KeyFingerprint(contact)
+            return namedContacts.contains(fingerprint) && !contactsWithPhotos.contains(fingerprint)
+        }
+        return try bare.flatMap { contact in
+            try store.index.imageKeys(of: contact).filter(\.isContactPhoto).map { (contact: contact, key: $0) }
         }
     }
 }

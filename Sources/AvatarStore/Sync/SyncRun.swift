@@ -49,6 +49,8 @@ final class SyncRun {
     var repeatedContacts: [(key: AvatarKey, contact: String)] = []
     /// The contacts that the list named, if those that it does not name are to be unlinked.
     var namedContacts: Set<KeyFingerprint> = []
+    /// Those of them that brought photos of their own, readable or not.
+    var contactsWithPhotos: Set<KeyFingerprint> = []
     /// Whether the list has a record of which nobody knows whose it is.
     var hasUnreadableRecord = false
 

@@ -112,7 +112,8 @@ extension StoreOperation {
         case .fetch(let slot, _, _, _): [.remote(slot)]
         case .read(let key), .move(let key, _): [key]
         case .remove(let keys): keys
-        case .sync(let list, _, _): list.map { .remote($0.slot) }
+        case .sync(let list, _, _), .reconcile(let list, _): list.map { .remote($0.slot) }
+        case .link(_, let key), .unlink(_, let key): [key]
         case .forget, .trim, .setBudget: []
         }
     }

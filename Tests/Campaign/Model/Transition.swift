@@ -53,6 +53,8 @@ struct Transition {
             evict(victims(downTo: target ?? model.lowWatermark))
         case .setBudget(let bytes): setBudget(bytes)
         case .sync: return .refused(Outcome.Refusal(.invalidConfiguration, "a sync is judged by SyncJudgement"))
+        case .link, .unlink, .reconcile:
+            return .refused(Outcome.Refusal(.invalidConfiguration, "whose image it is, ContactModel knows"))
         }
         return .done
     }

@@ -43,6 +43,8 @@ final class Worker {
     }
 
     deinit {
+        // A test that failed has not told it to end.
+        if process.isRunning { kill() }
         // The process object lets go of its pipes much later, and there may be only so many. What is closed already
         // cannot be closed again, which is no fault.
         try? input.fileHandleForWriting.close()

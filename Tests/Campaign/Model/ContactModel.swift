@@ -1,0 +1,78 @@
+import Workload
+
+/// Which contact uses which image, and what each image shows, in a store that has room for all of them.
+struct ContactModel {
+    /// By image.
+    private(set) var owners: [ImageKey: Set<Int>] = [:]
+    private(set) var pictures: [ImageKey: Picture] = [:]
+
+    mutating func run(_ operation: StoreOperation, came outcome: Outcome) {
+        if case .refused = outcome { return }
+        switch operation {
+        case .save(let name, let version, _): show(.own(name), version)
+        case .fetch(let slot, let version, _, let policy):
+            // What is stored is enough to the one, and perhaps fresh enough to the other: what came tells.
+            let picture = Picture(of: .remote(slot), version: version)
+            let isNew = pictures[.remote(slot)] == nil || outcome == .image(Picture.digest(of: picture.bytes))
+            if policy == .reload || isNew { show(.remote(slot), version) }
+        case .remove(let keys):
+            for key in keys { remove(key) }
+        case .forget(let contact):
+            for key in owners.filter({ $0.value.contains(contact) }).keys {
+                unlink(contact, key)
+                if owners[key] == nil { remove(key) }
+            }
+        case .link(let contact, let key): link(contact, key)
+        case .unlink(let contact, let key): unlink(contact, key)
+        case .sync(let list, _, _): reconcile(list, [:], prunes: false)
+        case .reconcile(let list, let photos):
+            reconcile(list, photos, prunes: true)
+            let named = Set(list.map(\.contact))
+            for (key, contacts) in owners {
+                for contact in contacts.subtracting(named) { unlink(contact, key) }
+            }
+        case .read, .move, .trim, .setBudget: break
+        }
+    }
+
+    private mutating func show(_ key: ImageKey, _ version: Int) {
+        pictures[key] = Picture(of: key, version: version)
+    }
+
+    private mutating func link(_ contact: Int, _ key: ImageKey) {
+        if pictures[key] != nil { owners[key, default: []].insert(contact) }
+    }
+
+    private mutating func unlink(_ contact: Int, _ key: ImageKey) {
+        owners[key]?.remove(contact)
+        if owners[key]?.isEmpty == true { owners[key] = nil }
+    }
+
+    private mutating func remove(_ key: ImageKey) {
+        owners[key] = nil
+        pictures[key] = nil
+    }
+
+    /// The list is the truth for the contacts that it names: for their image at a URL always, for their own photos if it
+    /// brings any, or prunes. What the host linked itself is not the list's business.
+    private mutating func reconcile(_ list: [StoreOperation.Listed], _ photos: [Int: Int], prunes: Bool) {
+        for listed in list {
+            var keys: Set<ImageKey> = [.remote(listed.slot)]
+            show(.remote(listed.slot), listed.version)
+            if let version = photos[listed.contact] {
+                show(.photo(listed.contact), version)
+                keys.insert(.photo(listed.contact))
+            }
+            for key in owners.keys where !keys.contains(key) {
+                let isReplaced =
+                    switch key {
+                    case .own: false
+                    case .remote: true
+                    case .photo: prunes || photos[listed.contact] != nil
+                    }
+                if isReplaced { unlink(listed.contact, key) }
+            }
+            for key in keys { link(listed.contact, key) }
+        }
+    }
+}

@@ -96,8 +96,10 @@ final class FetchProgressTable: Sendable {
 extension AvatarStore {
     /// Keeps the fetch of `key` that is under way from being cancelled until the value goes away; `nil` if there is
     /// none.
-    package func holdFetch(of key: AvatarKey) -> FlightHold? {
-        flights.hold(key)
+    ///
+    /// - Parameter isTransient: whether it is the fetch whose image is not stored.
+    package func holdFetch(of key: AvatarKey, isTransient: Bool = false) -> FlightHold? {
+        isTransient ? transientFlights.hold(key) : flights.hold(key)
     }
 
     /// How many wait for the fetch of `key`.

@@ -83,6 +83,20 @@ struct PrefetchTests {
         }
     }
 
+    @Test func whatScrolledAwayAndCameBackIsFetched() async throws {
+        try await withBusyPrefetch(["a"]) { fixture, prefetcher, hang, urls in
+            fixture.serve(Pictures.face(7), at: "/hang.png")
+            for _ in 0..<200 {
+                prefetcher.cancel([hang, urls[0]])
+                prefetcher.prefetch([hang, urls[0]])
+            }
+            #expect(prefetcher.pendingCount == 2)
+            await prefetcher.waitUntilDone()
+            let stored = try [hang, urls[0]].map { try fixture.store.storedAvatar(for: $0)?.bytes }
+            #expect(stored == [Pictures.face(7), Pictures.face(0)])
+        }
+    }
+
     @Test func aFetchThatSomebodyElseWaitsForGoesOn() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.image(Pictures.face(1)).delayed(by: .milliseconds(200)), for: "/a.png")

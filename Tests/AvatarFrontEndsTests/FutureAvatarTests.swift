@@ -57,11 +57,13 @@ struct FutureAvatarTests {
         }
     }
 
-    @Test func manyFuturesAndCopiesShareOneFetch() async throws {
+    @Test(arguments: [true, false]) func manyFuturesAndCopiesShareOneFetch(isStored: Bool) async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(200)), for: "/a.png")
             let url = fixture.origin.url("/a.png")
-            let futures = (0..<25).map { _ in FutureAvatar(url: url, from: fixture.store) }
+            let futures = (0..<25).map { _ in
+                FutureAvatar(url: url, from: fixture.store, cache: isStored ? .disk : .none)
+            }
             try await withThrowingTaskGroup(of: [UInt8].self) { group in
                 for future in futures + futures { group.addTask { try await future.image.bytes } }
                 for try await bytes in group { #expect(bytes == face) }
@@ -223,10 +225,11 @@ struct FutureAvatarTests {
         }
     }
 
-    @Test func aFutureTellsTheTargetItWasBoundToLast() async throws {
+    @Test(arguments: [true, false]) func aFutureTellsTheTargetItWasBoundToLast(isStored: Bool) async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(100)), for: "/a.png")
-            let avatar = FutureAvatar(url: fixture.origin.url("/a.png"), from: fixture.store)
+            let url = fixture.origin.url("/a.png")
+            let avatar = FutureAvatar(url: url, from: fixture.store, cache: isStored ? .disk : .none)
             let (first, second) = (Row(), Row())
             try first.show(avatar)
             try await fixture.requestArrives()
@@ -279,7 +282,83 @@ struct FutureAvatarTests {
         }
     }
 
+    @Test func aTargetOfAnotherActorIsToldThere() async throws {
+        actor Shelf {
+            private let targets = (0..<20).map { _ in AvatarTarget() }
+            private var shown: [Int: [UInt8]] = [:]
+            private var waiter: CheckedContinuation<Void, Never>?
+
+            func show(_ avatars: [FutureAvatar]) throws {
+                for (number, avatar) in avatars.enumerated() {
+                    try avatar.bind(to: targets[number]) { self.take($0, number) }
+                }
+            }
+
+            /// What each target shows, once all show something.
+            func pictures() async -> [Int: [UInt8]] {
+                if shown.count < targets.count { await withCheckedContinuation { waiter = $0 } }
+                return shown
+            }
+
+            private func take(_ content: FutureAvatar.Content, _ number: Int) {
+                preconditionIsolated()
+                shown[number] = content.image?.bytes
+                if shown.count == targets.count { waiter?.resume() }
+                if shown.count == targets.count { waiter = nil }
+            }
+        }
+        try await StoreFixture.withStore { fixture in
+            let avatars = (0..<20).map { number in
+                FutureAvatar(url: fixture.serve(Pictures.face(number), at: "/\(number).png"), from: fixture.store)
+            }
+            // The futures come from the main actor, are shown on another one, and waited for on none.
+            let shelf = Shelf()
+            try await shelf.show(avatars)
+            let used = await Task.detached { try? await avatars[0].image.bytes }.value
+            let pictures = await shelf.pictures()
+            #expect(used == Pictures.face(0))
+            for number in 0..<20 { #expect(pictures[number] == Pictures.face(number)) }
+        }
+    }
+
     // MARK: In models
+
+    @Test func theDecoderSaysHowItIsFetchedToo() async throws {
+        try await StoreFixture.withStore { fixture in
+            let memory = MemoryCache()
+            fixture.origin.setResponse(.status(503), for: "/a.png")
+            let decoder = JSONDecoder()
+            decoder.userInfo = [
+                .avatarStore: fixture.store, .avatarCache: FutureAvatar.CachePolicy.memory(memory),
+                .avatarRetry: FetchRetry(attempts: 2, delay: .milliseconds(1)),
+                .avatarPlaceholder: try await fixture.store.save(other, named: "nobody"),
+            ]
+            let json = Data(#"{"name": "Ada", "avatar": "\#(fixture.origin.url("/a.png"))"}"#.utf8)
+            let avatar = try decoder.decode(Person.self, from: json).avatar
+
+            #expect(avatar.content.image?.bytes == other)
+            await #expect(throws: AvatarStoreError.self) { try await avatar.image }
+            #expect(fixture.origin.requestCount == 2)
+            fixture.serve(face, at: "/a.png")
+            let image = try await avatar.image
+            #expect(image.bytes == face && image.localFile == nil && memory.count == 1)
+        }
+    }
+
+    @Test func aFutureCanBeALazyPropertyOfAModel() async throws {
+        @MainActor final class Model {
+            let (url, store): (String, AvatarStore)
+            private(set) lazy var avatar = FutureAvatar(url: url, from: store)
+
+            init(url: String, store: AvatarStore) { (self.url, self.store) = (url, store) }
+        }
+        try await StoreFixture.withStore { fixture in
+            let model = Model(url: fixture.serve(face, at: "/a.png"), store: fixture.store)
+            #expect(model.avatar.content.image == nil && fixture.origin.requestCount == 0)
+            let image = try await model.avatar.image
+            #expect(image.bytes == face)
+        }
+    }
 
     @Test func aDecodedModelHasItsStoreFromTheDecoder() async throws {
         try await StoreFixture.withStore { fixture in

@@ -101,7 +101,7 @@ extension FutureAvatar {
 
     private func heldFetch(_ store: AvatarStore) -> FlightHold? {
         do {
-            return store.holdFetch(of: try AvatarKey(url: url))
+            return store.holdFetch(of: try AvatarKey(url: url), isTransient: !shared.cache.isInStore)
         } catch {
             // What is no URL is not being fetched.
             return nil

@@ -17,6 +17,13 @@ public struct FutureAvatar: Sendable {
         case memoryAndDisk(MemoryCache)
         /// Nowhere but in the future itself.
         case none
+
+        var isInStore: Bool {
+            switch self {
+            case .disk, .memoryAndDisk: true
+            case .memory, .none: false
+            }
+        }
     }
 
     /// What there is to show.
@@ -75,7 +82,7 @@ public struct FutureAvatar: Sendable {
 /// What all copies of a future have in common.
 final class SharedFuture: Sendable {
     let url: String
-    private let cache: FutureAvatar.CachePolicy
+    let cache: FutureAvatar.CachePolicy
     private let retry: FetchRetry
     private let placeholder: AvatarKey?
     private let flights = FlightTable<AvatarImage>()

@@ -10,7 +10,8 @@ public struct FetchableImageOptions: Hashable, Sendable {
     /// The two never meet. A name stands for one picture. It leads nowhere on disk: any text of up to 1,000 bytes will
     /// do, slashes and dots too. Default: none, an image is kept under its URL.
     public var customFileName: String?
-    /// An own image to use where there is none, such as `AvatarKey(name: "nobody")`, saved before. Default: none.
+    /// An own image to use where there is none, such as `AvatarKey(name: "nobody")`, saved before. It lies in the store,
+    /// so it is not used where that may not be read. Default: none.
     public var fallbackImage: AvatarKey?
 
     /// These options.

@@ -25,8 +25,11 @@ extension FetchableImage {
 
     /// Fetches the images of `urls`, several at once.
     ///
-    /// - Parameter partialFetchHandler: gets each image with its place in the list; `nil` if there is none.
-    /// - Parameter completion: called after the last one.
+    /// - Parameters:
+    ///   - urls: the list; a place without a URL has no image.
+    ///   - options: where they are kept.
+    ///   - partialFetchHandler: gets each image with its place in the list; `nil` if there is none.
+    ///   - completion: called after the last one.
     @discardableResult
     public func fetchBatchImages(
         using urls: [String?],

@@ -131,7 +131,7 @@ extension ImageSource {
 
     func remove(_ urls: [String?], _ options: FetchableImageOptions) async throws -> Int {
         guard options.allowLocalStorage else { return 0 }
-        return try await remove(urls.map { $0 == nil ? nil : options.keyIfAny(for: $0) })
+        return try await remove(urls.map { options.forList.keyIfAny(for: $0) })
     }
 
     func remove(_ options: [FetchableImageOptions]) async throws -> Int {

@@ -147,6 +147,7 @@ struct DocumentationTests {
     }
     #endif
 
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     @Test func avatarLoaders() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store

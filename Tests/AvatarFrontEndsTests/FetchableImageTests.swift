@@ -215,6 +215,20 @@ struct FetchableImageTests {
         }
     }
 
+    @Test func aNameIsNotSharedByTheImagesOfABatch() async throws {
+        try await withWall { fixture, wall in
+            let urls = (0..<3).map { fixture.serve(Pictures.face($0), at: "/\($0).png") }
+            let options = FetchableImageOptions(customFileName: "me")
+            try await wall.save(image: other, options: options)
+
+            for await fetched in wall.fetchBatchImages(using: urls, options: options) {
+                #expect(fetched.image?.bytes == Pictures.face(fetched.index))
+            }
+            #expect(try await wall.deleteBatchImages(using: urls + [nil], options: options) == 3)
+            #expect(try await wall.fetchImage(from: nil, options: options).bytes == other)
+        }
+    }
+
     @Test func batchIsFetchedAtTheSameTimeAndArrivesAsItComes() async throws {
         try await withWall { fixture, wall in
             fixture.origin.setResponse(.hang, for: "/slow.png")

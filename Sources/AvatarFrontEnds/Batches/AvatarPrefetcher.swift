@@ -10,9 +10,11 @@ import Synchronization
 public final class AvatarPrefetcher: Sendable {
     private let work: PrefetchWork
 
-    /// A prefetcher for `store`.
+    /// A prefetcher.
     ///
-    /// - Parameter limit: how many are fetched at once. Default: 4.
+    /// - Parameters:
+    ///   - store: the store that gets the images.
+    ///   - limit: how many are fetched at once. Default: 4.
     public init(store: AvatarStore, limit: Int = 4) {
         work = PrefetchWork(store: store, limit: max(1, limit))
     }

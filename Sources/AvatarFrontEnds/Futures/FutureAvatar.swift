@@ -52,6 +52,7 @@ public struct FutureAvatar: Sendable {
     /// The image at `url`. Nothing happens before it is used.
     ///
     /// - Parameters:
+    ///   - url: where the image is.
     ///   - store: the store it comes from; without one, it needs to be bound with one.
     ///   - cache: where it is kept. Default: in the store.
     ///   - retry: how often it is asked for.
@@ -85,7 +86,7 @@ final class SharedFuture: Sendable {
     let cache: FutureAvatar.CachePolicy
     private let retry: FetchRetry
     private let placeholder: AvatarKey?
-    private let flights = FlightTable<AvatarImage>()
+    let flights = FlightTable<AvatarImage>()
     private let state: Mutex<State>
 
     private struct State {

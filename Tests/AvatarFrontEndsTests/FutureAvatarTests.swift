@@ -59,13 +59,17 @@ struct FutureAvatarTests {
 
     @Test(arguments: [true, false]) func manyFuturesAndCopiesShareOneFetch(isStored: Bool) async throws {
         try await StoreFixture.withStore { fixture in
-            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(200)), for: "/a.png")
+            let gate = LoopbackOrigin.Gate()
+            fixture.origin.setResponse(.image(face).held(by: gate), for: "/a.png")
             let url = fixture.origin.url("/a.png")
+            let key = try AvatarKey(url: url)
             let futures = (0..<25).map { _ in
                 FutureAvatar(url: url, from: fixture.store, cache: isStored ? .disk : .none)
             }
             try await withThrowingTaskGroup(of: [UInt8].self) { group in
                 for future in futures + futures { group.addTask { try await future.image.bytes } }
+                while fixture.store.waiterCount(of: key, isTransient: !isStored) < futures.count { await Task.yield() }
+                gate.open()
                 for try await bytes in group { #expect(bytes == face) }
             }
             #expect(fixture.origin.requestCount == 1)
@@ -227,13 +231,15 @@ struct FutureAvatarTests {
 
     @Test(arguments: [true, false]) func aFutureTellsTheTargetItWasBoundToLast(isStored: Bool) async throws {
         try await StoreFixture.withStore { fixture in
-            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(100)), for: "/a.png")
+            let gate = LoopbackOrigin.Gate()
+            fixture.origin.setResponse(.image(face).held(by: gate), for: "/a.png")
             let url = fixture.origin.url("/a.png")
             let avatar = FutureAvatar(url: url, from: fixture.store, cache: isStored ? .disk : .none)
             let (first, second) = (Row(), Row())
             try first.show(avatar)
             try await fixture.requestArrives()
             try second.show(avatar)
+            gate.open()
             await second.isTold(2)
             #expect(first.shown == [nil])
             #expect(second.shown == [nil, face])
@@ -382,7 +388,8 @@ struct FutureAvatarTests {
 
     @Test func aModelThatIsDecodedAgainGoesOnWithTheSameFetch() async throws {
         try await StoreFixture.withStore { fixture in
-            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(150)), for: "/a.png")
+            let gate = LoopbackOrigin.Gate()
+            fixture.origin.setResponse(.image(face).held(by: gate), for: "/a.png")
             let json = Data(#"{"name": "Ada", "avatar": "\#(fixture.origin.url("/a.png"))"}"#.utf8)
             let row = Row()
             for count in 1...20 {
@@ -390,6 +397,7 @@ struct FutureAvatarTests {
                 try row.show(try JSONDecoder().decode(Person.self, from: json).avatar, in: fixture.store)
                 if count == 1 { try await fixture.requestArrives() }
             }
+            gate.open()
             await row.isTold(21)
             #expect(row.shown == Array(repeating: nil, count: 20) + [face])
             #expect(fixture.origin.requestCount == 1)

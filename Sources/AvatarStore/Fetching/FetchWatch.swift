@@ -102,9 +102,9 @@ extension AvatarStore {
         isTransient ? transientFlights.hold(key) : flights.hold(key)
     }
 
-    /// How many wait for the fetch of `key`.
-    package func waiterCount(of key: AvatarKey) -> Int {
-        flights.waiterCount(of: key)
+    /// How many wait for the fetch of `key`, or for the one whose image is not stored.
+    package func waiterCount(of key: AvatarKey, isTransient: Bool = false) -> Int {
+        isTransient ? transientFlights.waiterCount(of: key) : flights.waiterCount(of: key)
     }
 
     /// Makes the reader's wishes known to the fetch of `key`, until the value goes away.

@@ -196,7 +196,7 @@ struct AvatarLoaderTests {
                 let url = fixture.serve(Pictures.face(number), at: "/\(name).png")
                 return AvatarLoader(url: url, from: fixture.store, startsAtOnce: true)
             }
-            while fixture.store.slots.waitingCount < 3 { await Task.yield() }
+            while fixture.store.slots.waitingCount < 3 { try await turn() }
             loaders[2].priority = .high
             loaders[0].priority = .background
             #expect(busy.isLoading)

@@ -243,7 +243,7 @@ struct FetchableImageTests {
 
             #expect(arrived == [1, 2, 3, 4, 5], "the first one never answers and holds up nobody")
             // Whoever stops iterating ends what is under way.
-            while try fixture.store.waiterCount(of: AvatarKey(url: slow)) > 0 { await Task.yield() }
+            while try fixture.store.waiterCount(of: AvatarKey(url: slow)) > 0 { try await turn() }
         }
     }
 

@@ -10,23 +10,19 @@ private final class Row {
     let target = AvatarTarget()
     private(set) var shown: [[UInt8]?] = []
     private(set) var error: AvatarStoreError?
-    private var waiters: [(count: Int, CheckedContinuation<Void, Never>)] = []
 
     func show(_ avatar: FutureAvatar, in store: AvatarStore? = nil) throws {
         try avatar.bind(to: target, in: store) { [weak self] in self?.take($0) }
     }
 
     /// Waits until it was told something `count` times.
-    func isTold(_ count: Int) async {
-        guard shown.count < count else { return }
-        await withCheckedContinuation { waiters.append((count, $0)) }
+    func isTold(_ count: Int) async throws {
+        while shown.count < count { try await turn() }
     }
 
     private func take(_ content: FutureAvatar.Content) {
         shown.append(content.image?.bytes)
         if case .failure(let error, _) = content { self.error = error }
-        for waiter in waiters where waiter.count <= shown.count { waiter.1.resume() }
-        waiters.removeAll { $0.count <= shown.count }
     }
 }
 
@@ -68,7 +64,7 @@ struct FutureAvatarTests {
             }
             try await withThrowingTaskGroup(of: [UInt8].self) { group in
                 for future in futures + futures { group.addTask { try await future.image.bytes } }
-                while fixture.store.waiterCount(of: key, isTransient: !isStored) < futures.count { await Task.yield() }
+                while fixture.store.waiterCount(of: key, isTransient: !isStored) < futures.count { try await turn() }
                 gate.open()
                 for try await bytes in group { #expect(bytes == face) }
             }
@@ -194,7 +190,7 @@ struct FutureAvatarTests {
             try row.show(FutureAvatar(url: url, from: fixture.store, placeholder: nobody))
             #expect(row.shown == [other])
 
-            await row.isTold(2)
+            try await row.isTold(2)
             #expect(row.shown == [other, face])
         }
     }
@@ -221,7 +217,7 @@ struct FutureAvatarTests {
             try row.show(quick)
             // Somebody else wants it, so it does come.
             let (another, waiting) = (Row(), Task { try await late.image })
-            await row.isTold(3)
+            try await row.isTold(3)
             _ = try await waiting.value
             try another.show(late)
             #expect(row.shown == [nil, nil, other])
@@ -240,7 +236,7 @@ struct FutureAvatarTests {
             try await fixture.requestArrives()
             try second.show(avatar)
             gate.open()
-            await second.isTold(2)
+            try await second.isTold(2)
             #expect(first.shown == [nil])
             #expect(second.shown == [nil, face])
             #expect(fixture.origin.requestCount == 1, "the fetch goes on from one to the other")
@@ -253,7 +249,7 @@ struct FutureAvatarTests {
             let missing = fixture.origin.url("/missing.png")
             let row = Row()
             try row.show(FutureAvatar(url: missing, from: fixture.store, placeholder: nobody))
-            await row.isTold(2)
+            try await row.isTold(2)
             #expect(row.shown == [other, other])
             #expect(row.error?.failure == .gone)
         }
@@ -292,7 +288,6 @@ struct FutureAvatarTests {
         actor Shelf {
             private let targets = (0..<20).map { _ in AvatarTarget() }
             private var shown: [Int: [UInt8]] = [:]
-            private var waiter: CheckedContinuation<Void, Never>?
 
             func show(_ avatars: [FutureAvatar]) throws {
                 for (number, avatar) in avatars.enumerated() {
@@ -301,16 +296,14 @@ struct FutureAvatarTests {
             }
 
             /// What each target shows, once all show something.
-            func pictures() async -> [Int: [UInt8]] {
-                if shown.count < targets.count { await withCheckedContinuation { waiter = $0 } }
+            func pictures() async throws -> [Int: [UInt8]] {
+                while shown.count < targets.count { try await turn() }
                 return shown
             }
 
             private func take(_ content: FutureAvatar.Content, _ number: Int) {
                 preconditionIsolated()
                 shown[number] = content.image?.bytes
-                if shown.count == targets.count { waiter?.resume() }
-                if shown.count == targets.count { waiter = nil }
             }
         }
         try await StoreFixture.withStore { fixture in
@@ -321,7 +314,7 @@ struct FutureAvatarTests {
             let shelf = Shelf()
             try await shelf.show(avatars)
             let used = await Task.detached { try? await avatars[0].image.bytes }.value
-            let pictures = await shelf.pictures()
+            let pictures = try await shelf.pictures()
             #expect(used == Pictures.face(0))
             for number in 0..<20 { #expect(pictures[number] == Pictures.face(number)) }
         }
@@ -398,7 +391,7 @@ struct FutureAvatarTests {
                 if count == 1 { try await fixture.requestArrives() }
             }
             gate.open()
-            await row.isTold(21)
+            try await row.isTold(21)
             #expect(row.shown == Array(repeating: nil, count: 20) + [face])
             #expect(fixture.origin.requestCount == 1)
         }

@@ -49,13 +49,13 @@ struct PrefetchTests {
 
     @Test func aRealRequestOvertakes() async throws {
         try await withBusyPrefetch(limit: 4, ["a", "b", "c"]) { fixture, prefetcher, hang, urls in
-            while fixture.store.slots.waitingCount < 3 { await Task.yield() }
+            while fixture.store.slots.waitingCount < 3 { try await turn() }
             let other = fixture.serve(Pictures.face(9), at: "/other.png")
             // One that is being prefetched too, and one that nobody thought of.
             async let wanted = fixture.store.avatar(for: urls[2])
-            while fixture.store.waiterCount(of: try AvatarKey(url: urls[2])) < 2 { await Task.yield() }
+            while fixture.store.waiterCount(of: try AvatarKey(url: urls[2])) < 2 { try await turn() }
             async let unexpected = fixture.store.avatar(for: other)
-            while fixture.store.slots.waitingCount < 4 { await Task.yield() }
+            while fixture.store.slots.waitingCount < 4 { try await turn() }
 
             prefetcher.cancel([hang])
 
@@ -105,15 +105,17 @@ struct PrefetchTests {
 
     @Test func aFetchThatSomebodyElseWaitsForGoesOn() async throws {
         try await StoreFixture.withStore { fixture in
-            fixture.origin.setResponse(.image(Pictures.face(1)).delayed(by: .milliseconds(200)), for: "/a.png")
+            let gate = LoopbackOrigin.Gate()
+            fixture.origin.setResponse(.image(Pictures.face(1)).held(by: gate), for: "/a.png")
             let url = fixture.origin.url("/a.png")
             let prefetcher = AvatarPrefetcher(store: fixture.store)
             prefetcher.prefetch([url])
             try await fixture.requestArrives()
             let wanted = Task { try await fixture.store.avatar(for: url).bytes }
-            while try fixture.store.waiterCount(of: AvatarKey(url: url)) < 2 { await Task.yield() }
+            while try fixture.store.waiterCount(of: AvatarKey(url: url)) < 2 { try await turn() }
 
             prefetcher.cancelAll()
+            gate.open()
 
             #expect(try await wanted.value == Pictures.face(1))
             #expect(fixture.origin.requestCount == 1)

@@ -53,6 +53,12 @@ private final class Listener: Subscriber, Sendable {
     func isOver() async { for await _ in over {} }
 }
 
+/// Lets others go on. Ends when the time of the test is over.
+private func turn() async throws {
+    try Task.checkCancellation()
+    await Task.yield()
+}
+
 private final class Picture {
     var file: URL?
 }
@@ -195,15 +201,15 @@ struct AvatarPublisherTests {
                 AvatarPublisher(url: url, from: fixture.store).receive(subscriber: listener)
                 listener.ask(.max(1))
             }
-            while try fixture.store.waiterCount(of: AvatarKey(url: url)) < 2 { await Task.yield() }
-            while fixture.origin.requestCount < 1 { await Task.yield() }
+            while try fixture.store.waiterCount(of: AvatarKey(url: url)) < 2 { try await turn() }
+            while fixture.origin.requestCount < 1 { try await turn() }
             listeners[0].notes.subscription?.cancel()
-            while try fixture.store.waiterCount(of: AvatarKey(url: url)) > 1 { await Task.yield() }
+            while try fixture.store.waiterCount(of: AvatarKey(url: url)) > 1 { try await turn() }
             #expect(fixture.origin.openConnections == 1)
 
             listeners[1].notes.subscription?.cancel()
 
-            while fixture.origin.openConnections > 0 { await Task.yield() }
+            while fixture.origin.openConnections > 0 { try await turn() }
             listeners[1].ask(.max(1))
             #expect(listeners.allSatisfy { $0.notes.completions == 0 && $0.notes.files.isEmpty })
             #expect(fixture.origin.requestCount == 1)
@@ -276,7 +282,7 @@ struct AvatarPublisherTests {
                 if step % 5 == 0 { targets[Int.random(in: targets.indices)] = nil }
                 if step % 16 == 0 { await Task.yield() }
             }
-            while right.withLock({ $0 }) < 500 { await Task.yield() }
+            while right.withLock({ $0 }) < 500 { try await turn() }
             targets = []
             #expect(wrong.withLock { $0 } == 0)
         }
@@ -317,7 +323,7 @@ struct AvatarPublisherTests {
                 await listener.isOver()
                 #expect(listener.notes.files.count == 1)
             }
-            while await MainActor.run(body: { !loaders.allSatisfy { $0.image != nil } }) { await Task.yield() }
+            while await MainActor.run(body: { !loaders.allSatisfy { $0.image != nil } }) { try await turn() }
             withExtendedLifetime(remotes) {}
             #expect(fixture.origin.requestCount == 1)
         }

@@ -6,7 +6,7 @@ import Testing
 
 /// One contact's image never reaches another's target, whatever is bound, cancelled and bound again meanwhile.
 @MainActor
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(15)))
 struct StressTests {
     /// The people: each has a picture by which it is known; every seventh has none, every eleventh's server is down.
     private nonisolated static let people = 120

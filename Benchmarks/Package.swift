@@ -6,7 +6,8 @@ let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "AvatarStore", path: ".."),
+        .package(name: "AvatarStore", path: "..", traits: [.defaults, "OpenCombine"]),
+        .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/swift-server/async-http-client.git", .upToNextMinor(from: "1.37.0")),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
@@ -16,10 +17,13 @@ let package = Package(
             name: "SyncBenchmark",
             dependencies: [
                 .product(name: "AvatarStore", package: "AvatarStore"),
+                .product(name: "AvatarFrontEnds", package: "AvatarStore"),
+                .product(name: "AvatarPublisher", package: "AvatarStore"),
                 .product(name: "AvatarStoreTesting", package: "AvatarStore"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux])),
             ],
             swiftSettings: [
                 .swiftLanguageMode(.v6),

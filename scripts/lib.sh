@@ -35,6 +35,10 @@ need_sqlite() {
     [ -e /usr/include/sqlite3.h ] || install_packages libsqlite3-dev
 }
 
+# What the tests build: everything, so that the publisher is there on platforms without Combine too. One build serves all,
+# since another choice of traits builds the package anew.
+traits="--traits HTTPOrigin,OpenCombine"
+
 # want_tool NAME: a program, from the Debian package of the same name. Without it the tests that need it are skipped.
 want_tool() {
     [ "$(uname -s)" = Linux ] || return 0

@@ -25,8 +25,11 @@ extension FetchableImage {
 
     /// Fetches the images of `urls`, several at once.
     ///
-    /// - Parameter partialFetchHandler: gets each image with its place in the list; `nil` if there is none.
-    /// - Parameter completion: called after the last one.
+    /// - Parameters:
+    ///   - urls: the list; a place without a URL has no image.
+    ///   - options: where they are kept.
+    ///   - partialFetchHandler: gets each image with its place in the list; `nil` if there is none.
+    ///   - completion: called after the last one.
     @discardableResult
     public func fetchBatchImages(
         using urls: [String?],
@@ -51,9 +54,43 @@ extension FetchableImage {
         let source = source
         return Task {
             do {
-                completion(try await source.remove([options.allowLocalStorage ? options.key(for: url) : nil]) > 0)
+                completion(try await source.removes(url, options))
             } catch {
                 completion(false)
+            }
+        }
+    }
+
+    /// Removes the images of `urls`; how many there were, 0 if they could not be removed.
+    @discardableResult
+    public func deleteBatchImages(
+        using urls: [String?],
+        options: FetchableImageOptions = FetchableImageOptions(),
+        completion: @escaping @Sendable (_ deletedCount: Int) -> Void
+    ) -> Task<Void, Never> {
+        let source = source
+        return Task {
+            do {
+                completion(try await source.remove(urls, options))
+            } catch {
+                completion(0)
+            }
+        }
+    }
+
+    /// Removes the own images that have the custom names of `options`; how many there were, 0 if they could not be
+    /// removed.
+    @discardableResult
+    public func deleteBatchImages(
+        using options: [FetchableImageOptions],
+        completion: @escaping @Sendable (_ deletedCount: Int) -> Void
+    ) -> Task<Void, Never> {
+        let source = source
+        return Task {
+            do {
+                completion(try await source.remove(options))
+            } catch {
+                completion(0)
             }
         }
     }

@@ -7,6 +7,7 @@ public import Foundation
 /// struct ContactCell: FetchableImage {
 ///     let avatarStore: AvatarStore
 /// }
+/// let cell = ContactCell(avatarStore: store)
 /// let image = try await cell.fetchImage(from: "https://example.org/ada.png")
 /// ```
 public protocol FetchableImage {
@@ -55,7 +56,7 @@ extension FetchableImage {
         using url: String?,
         options: FetchableImageOptions = FetchableImageOptions()
     ) async throws -> Bool {
-        try await source.remove([options.allowLocalStorage ? options.key(for: url) : nil]) > 0
+        try await source.removes(url, options)
     }
 
     /// Removes the images of `urls` from the store. What is no URL is passed over.
@@ -66,9 +67,7 @@ extension FetchableImage {
         using urls: [String?],
         options: FetchableImageOptions = FetchableImageOptions()
     ) async throws -> Int {
-        try await source.remove(
-            urls.map { url in url == nil || !options.allowLocalStorage ? nil : options.keyIfAny(for: url) }
-        )
+        try await source.remove(urls, options)
     }
 
     /// Removes the own images that have the custom names of `options`.
@@ -76,7 +75,7 @@ extension FetchableImage {
     /// - Returns: how many there were.
     @discardableResult
     public func deleteBatchImages(using options: [FetchableImageOptions]) async throws -> Int {
-        try await source.remove(options.map { $0.allowLocalStorage ? $0.keyIfAny(for: nil) : nil })
+        try await source.remove(options)
     }
 
     /// Keeps an own image under the custom name of `options`; the same name replaces. In `caches` it may be evicted; in
@@ -111,7 +110,7 @@ extension ImageSource {
 
     /// The image that takes the place of a missing one.
     func fallback(_ options: FetchableImageOptions) -> AvatarImage? {
-        fallback(options.fallbackImage)
+        options.allowLocalStorage ? fallback(options.fallbackImage) : nil
     }
 
     func save(_ bytes: [UInt8], _ options: FetchableImageOptions) async throws -> AvatarKey {
@@ -124,8 +123,23 @@ extension ImageSource {
         return try await store.save(bytes, named: name, in: options.storageClass)
     }
 
+    /// Whether there was one.
+    func removes(_ url: String?, _ options: FetchableImageOptions) async throws -> Bool {
+        guard options.allowLocalStorage else { return false }
+        return try await remove([options.key(for: url)]) > 0
+    }
+
+    func remove(_ urls: [String?], _ options: FetchableImageOptions) async throws -> Int {
+        guard options.allowLocalStorage else { return 0 }
+        return try await remove(urls.map { options.forList.keyIfAny(for: $0) })
+    }
+
+    func remove(_ options: [FetchableImageOptions]) async throws -> Int {
+        try await remove(options.map { $0.allowLocalStorage ? $0.keyIfAny(for: nil) : nil })
+    }
+
     /// - Returns: how many of `keys` there were.
-    func remove(_ keys: [AvatarKey?]) async throws -> Int {
+    private func remove(_ keys: [AvatarKey?]) async throws -> Int {
         let keys = Array(Set(keys.compactMap(\.self)))
         guard !keys.isEmpty else { return 0 }
         let receipt = try await store.remove(keys)

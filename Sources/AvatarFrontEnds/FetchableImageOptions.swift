@@ -8,9 +8,11 @@ public struct FetchableImageOptions: Hashable, Sendable {
     public var allowLocalStorage = true
     /// The name of an own image or, with a URL, the one to keep the fetched image under whatever its URL is next time.
     /// The two never meet. A name stands for one picture. It leads nowhere on disk: any text of up to 1,000 bytes will
-    /// do, slashes and dots too. Default: none, an image is kept under its URL.
+    /// do, slashes and dots too. A list of URLs has no use for it: there each image is kept under its URL. Default: none,
+    /// an image is kept under its URL.
     public var customFileName: String?
-    /// An own image to use where there is none, such as `AvatarKey(name: "nobody")`, saved before. Default: none.
+    /// An own image to use where there is none, such as `AvatarKey(name: "nobody")`, saved before. It lies in the store,
+    /// so it is not used where that may not be read. Default: none.
     public var fallbackImage: AvatarKey?
 
     /// These options.
@@ -24,6 +26,13 @@ public struct FetchableImageOptions: Hashable, Sendable {
         self.allowLocalStorage = allowLocalStorage
         self.customFileName = customFileName
         self.fallbackImage = fallbackImage
+    }
+
+    /// These options for one of several URLs, which cannot all have the same name.
+    var forList: FetchableImageOptions {
+        var options = self
+        options.customFileName = nil
+        return options
     }
 
     var storageClass: StorageClass { storeInCachesDirectory ? .caches : .documents }

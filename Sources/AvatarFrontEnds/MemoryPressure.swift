@@ -2,7 +2,7 @@
 import Dispatch
 
 /// Calls back while the system is short of memory.
-final class MemoryPressure: Sendable {
+final class MemoryPressure {
     private let source: any DispatchSourceMemoryPressure
 
     init(_ relieve: @escaping @Sendable () -> Void) {
@@ -17,7 +17,7 @@ final class MemoryPressure: Sendable {
 }
 #else
 /// This platform does not tell: whoever knows calls `MemoryCache.removeAll()`.
-struct MemoryPressure: Sendable {
+struct MemoryPressure {
     init(_ relieve: @escaping @Sendable () -> Void) {}
 }
 #endif

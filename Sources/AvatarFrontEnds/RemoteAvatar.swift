@@ -4,8 +4,14 @@ public import Observation
 /// The image at a URL, as something to observe: it is being loaded, there, or could not be had.
 ///
 /// ```swift
-/// let avatar = RemoteAvatar(url: contact.avatarURL, from: store)
-/// let row = avatar.content { Row.spinner } image: { Row.picture($0) } failure: { Row.note($0) }
+/// let avatar = RemoteAvatar(url: "https://example.org/ada.png", from: store)
+/// let label = avatar.content {
+///     "Loading"
+/// } image: { image in
+///     "\(image.width) by \(image.height) pixels"
+/// } failure: { error in
+///     error.message
+/// }
 /// ```
 ///
 /// Switching the URL gives up the old fetch; whatever still comes of it is not shown. Letting go of it does the same.

@@ -2,22 +2,41 @@
 public import AvatarStore
 public import SwiftUI
 
-/// A ``RemoteAvatar`` on the screen.
-public struct RemoteAvatarView<Content: View>: View {
+/// A ``RemoteAvatar`` on the screen: one of three views.
+public struct RemoteAvatarView<Loading: View, Picture: View, Failure: View>: View {
+    // Made anew with each value of the view and kept only once, so it must not load anything yet.
     @State private var avatar: RemoteAvatar
     private let url: String?
-    private let content: (RemoteAvatar) -> Content
+    private let loading: () -> Loading
+    private let image: (AvatarImage) -> Picture
+    private let failure: (AvatarStoreError) -> Failure
 
-    /// The image at `url`, shown by `content`, which asks the avatar for `content(loading:image:failure:)`.
-    public init(url: String?, from store: AvatarStore, @ViewBuilder content: @escaping (RemoteAvatar) -> Content) {
-        _avatar = State(initialValue: RemoteAvatar(url: url, from: store))
+    /// The image at `url`, or what takes its place.
+    public init(
+        url: String?,
+        from store: AvatarStore,
+        fallback: AvatarKey? = nil,
+        @ViewBuilder loading: @escaping () -> Loading,
+        @ViewBuilder image: @escaping (AvatarImage) -> Picture,
+        @ViewBuilder failure: @escaping (AvatarStoreError) -> Failure
+    ) {
+        _avatar = State(initialValue: RemoteAvatar(url: nil, from: store, fallback: fallback))
         self.url = url
-        self.content = content
+        self.loading = loading
+        self.image = image
+        self.failure = failure
     }
 
     /// The picture, or what takes its place.
     public var body: some View {
-        content(avatar).onChange(of: url) { avatar.url = url }
+        Group {
+            switch avatar.state {
+            case .loading: loading()
+            case .image(let loaded): image(loaded)
+            case .failure(let error): failure(error)
+            }
+        }
+        .onChange(of: url, initial: true) { avatar.url = url }
     }
 }
 #endif

@@ -51,9 +51,10 @@ final class AvatarSubscription: Subscription, Sendable {
     private func run() async {
         do {
             let output = try await publisher.fetch()
-            guard let subscriber = takeSubscriber() else { return }
-            _ = subscriber.receive(output)
-            subscriber.receive(completion: .finished)
+            // More than one value is never there, whatever it asks for now.
+            _ = state.withLock { $0.subscriber }?.receive(output)
+            // It may have cancelled when it got the value.
+            takeSubscriber()?.receive(completion: .finished)
         } catch is CancellationError {
             _ = takeSubscriber()
         } catch let error as AvatarStoreError {
@@ -68,7 +69,7 @@ final class AvatarSubscription: Subscription, Sendable {
         }
     }
 
-    /// The subscriber, once: who takes it ends the subscription.
+    /// The subscriber, once: taking it ends the subscription.
     private func takeSubscriber() -> Receiver? {
         state.withLock { state in
             defer { state.subscriber = nil }

@@ -134,7 +134,8 @@ extension AvatarStore {
         }
     }
 
-    /// Fetches an image for the caller, and whoever else asks for it meanwhile: the store is neither read nor written.
+    /// Fetches an image for the caller, and whoever else asks for it meanwhile. Of what is stored nothing is read, and
+    /// nothing stays. Only what the host asked for, such as to be left alone, holds here too.
     func transientAvatar(
         for key: AvatarKey,
         from source: String?,
@@ -147,13 +148,17 @@ extension AvatarStore {
                 failure: .offline
             )
         }
-        let target = try FetchTarget(key: key, source: source, entry: nil, storageClass: .caches)
+        var target = try FetchTarget(key: key, source: source, entry: nil, storageClass: .caches)
+        target.isTransient = true
+        try target.consider(lowDataURL: options.lowDataURL, isConstrained: isConstrained(options.isConstrained))
         let watching = watch(key, options)
         defer { withExtendedLifetime(watching) {} }
-        var image = try await transientFlights.join(target.sourceKey) { [self] in
+        // The image and the smaller one are two downloads, whatever they are wanted for.
+        var image = try await transientFlights.join(target.requestKey) { [self, target] in
             try await transientAvatar(target, options)
         }
         image.file.key = key
+        image.file.isLowData = target.isLowData
         return image
     }
 
@@ -181,6 +186,7 @@ extension AvatarStore {
             width: staged.image.width,
             height: staged.image.height,
             isStale: !freshness.isFresh(at: clock.now()),
+            isLowData: target.isLowData,
             source: .origin
         )
         return AvatarImage(file: file, bytes: try files.read(staged))

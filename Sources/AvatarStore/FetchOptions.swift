@@ -38,7 +38,7 @@ public struct FetchOptions: Sendable {
     public var timeout: Duration?
     /// A smaller image at another URL, for when the network is constrained and nothing is stored. It is stored under the
     /// image's own key, and the image itself takes its place at the first read or sync without the constraint. Default:
-    /// the one that was named last.
+    /// the one that was named last; for a `transient` read none.
     public var lowDataURL: String?
     /// Whether the network is constrained; default: what the store's configuration says at that moment.
     public var isConstrained: Bool?

@@ -112,6 +112,25 @@ struct AvatarLoaderTests {
         }
     }
 
+    @Test func whereTheOriginDoesNotGoOn_aCancelledDownloadBeginsAnew() async throws {
+        try await StoreFixture.withStore { fixture in
+            let stalling = LoopbackOrigin.Behaviour.drip(byteCount: 4000, interval: .seconds(60))
+            // Without an ETag nobody can tell whether the rest would belong to what has come.
+            fixture.origin.setResponse(LoopbackOrigin.Response.image(face).behaving(stalling), for: "/a.png")
+            let loader = AvatarLoader(url: fixture.origin.url("/a.png"), from: fixture.store, startsAtOnce: true)
+            await become { loader.progress != nil }
+            loader.cancel()
+            fixture.origin.setResponse(.image(face), for: "/a.png")
+
+            loader.fetch()
+            await become { loader.image != nil }
+
+            #expect(loader.image?.bytes == face)
+            #expect(fixture.origin.requests.allSatisfy { $0.headers["Range"] == nil })
+            #expect(fixture.origin.requestCount == 2)
+        }
+    }
+
     @Test func lettingGoCancels_unlessSomebodyElseWaits() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.hang, for: "/a.png")
@@ -177,7 +196,7 @@ struct AvatarLoaderTests {
                 let url = fixture.serve(Pictures.face(number), at: "/\(name).png")
                 return AvatarLoader(url: url, from: fixture.store, startsAtOnce: true)
             }
-            while fixture.store.slots.waitingCount < 3 { await Task.yield() }
+            while fixture.store.slots.waitingCount < 3 { try await turn() }
             loaders[2].priority = .high
             loaders[0].priority = .background
             #expect(busy.isLoading)

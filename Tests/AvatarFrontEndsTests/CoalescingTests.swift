@@ -37,7 +37,7 @@ struct CoalescingTests {
             }
             await become { remotes.allSatisfy { if case .image = $0.state { true } else { false } } }
             await become { loaders.allSatisfy { $0.image?.bytes == face } }
-            while shown < 20 { await Task.yield() }
+            while shown < 20 { try await turn() }
             await prefetcher.waitUntilDone()
             #expect(fixture.origin.requestCount == 1)
         }
@@ -57,14 +57,14 @@ struct CoalescingTests {
             let fetching = Task { try await wall.fetchImage(from: url) }
             let prefetcher = AvatarPrefetcher(store: store)
             prefetcher.prefetch([url])
-            while store.waiterCount(of: key) < 5 { await Task.yield() }
+            while store.waiterCount(of: key) < 5 { try await turn() }
             try await fixture.requestArrives()
 
             prefetcher.cancelAll()
             fetching.cancel()
             loader.cancel()
             target.unbind()
-            while store.waiterCount(of: key) > 1 { await Task.yield() }
+            while store.waiterCount(of: key) > 1 { try await turn() }
             #expect(fixture.origin.openConnections == 1 && remote != nil)
             remote = nil
 

@@ -2,16 +2,36 @@ import AvatarFrontEnds
 import AvatarStore
 import AvatarStoreTesting
 import Foundation
+import Observation
 import Testing
 
-/// The examples of the documentation, compiled and run: only their URLs are others.
+#if canImport(SwiftUI)
+import SwiftUI
+#endif
+
+/// The examples of the documentation, compiled and run, line by line as they stand there. Only their URLs are others:
+/// `"https://example.org/ada.png"` is the variable `ada` here.
 @MainActor
 @Suite(.timeLimit(.minutes(2)))
 struct DocumentationTests {
     private let face = SampleImage.png(seed: 1, byteCount: 3000)
+    private let silhouette = Pictures.face(2)
 
-    private struct ContactWall: FetchableImage {
-        let avatarStore: AvatarStore
+    private struct Contact {
+        var avatarURL: String
+        var image: AvatarImage?
+    }
+
+    @Test func fallbacks() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            let contact = Contact(avatarURL: fixture.origin.url("/missing.png"))
+
+            let nobody = try await store.save(silhouette, named: "nobody")
+            let avatar = RemoteAvatar(url: contact.avatarURL, from: store, fallback: nobody)
+
+            await become { if case .image = avatar.state { true } else { false } }
+        }
     }
 
     @Test func fetchableImages() async throws {
@@ -19,49 +39,77 @@ struct DocumentationTests {
             let store = fixture.store
             let ada = fixture.serve(face, at: "/ada.png")
 
+            struct ContactWall: FetchableImage {
+                let avatarStore: AvatarStore
+            }
+
             let wall = ContactWall(avatarStore: store)
             let image = try await wall.fetchImage(from: ada)
             let file = try wall.localFileURL(for: ada)
+
             #expect(image.bytes == face && file != nil)
 
-            var rows: [AvatarImage?] = [nil, nil]
-            for await fetched in wall.fetchBatchImages(using: [ada, nil]) {
-                rows[fetched.index] = fetched.image
+            let people = [Contact(avatarURL: ada), Contact(avatarURL: fixture.origin.url("/missing.png"))]
+            var rows = people
+
+            for await fetched in wall.fetchBatchImages(using: people.map(\.avatarURL)) {
+                rows[fetched.index].image = fetched.image
             }
-            #expect(rows[0]?.bytes == face && rows[1] == nil)
+
+            #expect(rows[0].image?.bytes == face && rows[1].image == nil)
+
+            let bytes = silhouette
 
             let mine = FetchableImageOptions(storeInCachesDirectory: false, customFileName: "me")
-            try await wall.save(image: face, options: mine)
+            try await wall.save(image: bytes, options: mine)
             let me = try await wall.fetchImage(from: nil, options: mine)
-            #expect(me.bytes == face)
             try await wall.deleteImage(using: nil, options: mine)
+
+            #expect(me.bytes == silhouette)
             #expect(try wall.localFileURL(for: nil, options: mine) == nil)
         }
     }
 
-    private struct Person: Decodable {
-        let name: String
-        let avatar: FutureAvatar
-    }
+    @Test func cell() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            let ada = fixture.serve(face, at: "/ada.png")
 
-    @MainActor private final class Row {
-        let target = AvatarTarget()
-        var picture: [UInt8]?
+            struct ContactCell: FetchableImage {
+                let avatarStore: AvatarStore
+            }
+            let cell = ContactCell(avatarStore: store)
+            let image = try await cell.fetchImage(from: ada)
 
-        func show(_ person: Person) throws {
-            try person.avatar.bind(to: target) { [weak self] content in self?.picture = content.image?.bytes }
+            #expect(image.bytes == face)
         }
     }
 
     @Test func futureAvatars() async throws {
         try await StoreFixture.withStore { fixture in
+            let store = fixture.store
             let json = Data(#"[{"name": "Ada", "avatar": "\#(fixture.serve(face, at: "/ada.png"))"}]"#.utf8)
 
+            struct Person: Decodable {
+                let name: String
+                let avatar: FutureAvatar
+            }
+
             let decoder = JSONDecoder()
-            decoder.userInfo[.avatarStore] = fixture.store
+            decoder.userInfo[.avatarStore] = store
             let people = try decoder.decode([Person].self, from: json)
             let image = try await people[0].avatar.image
+
             #expect(image.bytes == face)
+
+            @MainActor final class Row {
+                let target = AvatarTarget()
+                var picture: [UInt8]?
+
+                func show(_ person: Person) throws {
+                    try person.avatar.bind(to: target) { [weak self] content in self?.picture = content.image?.bytes }
+                }
+            }
 
             let row = Row()
             try row.show(people[0])
@@ -72,52 +120,166 @@ struct DocumentationTests {
     @Test func remoteAvatars() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
-            let nobody = try await store.save(Pictures.face(2), named: "nobody")
-            let avatar = RemoteAvatar(url: fixture.origin.url("/missing.png"), from: store, fallback: nobody)
-            @MainActor func label() -> String {
-                avatar.content {
-                    "Loading"
-                } image: { image in
-                    "\(image.width) by \(image.height) pixels"
-                } failure: { error in
-                    error.message
-                }
+            let ada = fixture.serve(face, at: "/ada.png")
+
+            let avatar = RemoteAvatar(url: ada, from: store)
+            let label = avatar.content {
+                "Loading"
+            } image: { image in
+                "\(image.width) by \(image.height) pixels"
+            } failure: { error in
+                error.message
             }
-            #expect(label() == "Loading")
-            await become { label() != "Loading" }
-            #expect(label().hasSuffix("pixels"))
+
+            #expect(label == "Loading")
         }
     }
 
+    #if canImport(SwiftUI)
+    @ViewBuilder private func remoteAvatarView(of person: Contact, _ store: AvatarStore) -> some View {
+        RemoteAvatarView(url: person.avatarURL, from: store) {
+            ProgressView()
+        } image: { image in
+            Text("\(image.width) by \(image.height) pixels")
+        } failure: { error in
+            Text(error.message)
+        }
+    }
+    #endif
+
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     @Test func avatarLoaders() async throws {
         try await StoreFixture.withStore { fixture in
-            let loader = AvatarLoader(url: fixture.serve(face, at: "/ada.png"), from: fixture.store)
+            let store = fixture.store
+            let ada = fixture.serve(face, at: "/ada.jpg")
+
+            let loader = AvatarLoader(url: ada, from: store)
             loader.fetch()
-            await become { !loader.isLoading }
+
+            for await (progress, isLoading) in Observations({ (loader.progress, loader.isLoading) }) {
+                print(progress?.completedBytes ?? 0, "of", progress?.totalBytes.map(String.init) ?? "?")
+                if !isLoading { break }
+            }
+
             #expect(loader.progress?.completedBytes == 3000 && loader.image?.bytes == face)
+        }
+    }
+
+    @Test func avatarLoaderOfAContact() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            let contact = Contact(avatarURL: fixture.serve(face, at: "/ada.png"))
+
+            let loader = AvatarLoader(url: contact.avatarURL, from: store)
+            loader.fetch()
+            // loader.isLoading, loader.progress, loader.preview, loader.image, loader.error
+
+            await become { loader.image != nil }
+        }
+    }
+
+    /// Stands in for the monitor of a network.
+    private struct Monitor {
+        let currentPath = Path()
+
+        struct Path {
+            let isConstrained = true
+        }
+    }
+
+    @Test func smallerImages() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            let adaLarge = fixture.serve(face, at: "/ada-large.jpg")
+            let adaSmall = fixture.serve(silhouette, at: "/ada-small.jpg")
+            let monitor = Monitor()
+
+            let loader = AvatarLoader(
+                regularURL: adaLarge,
+                lowDataURL: adaSmall,
+                from: store,
+                startsAtOnce: true,
+                isConstrained: { monitor.currentPath.isConstrained }
+            )
+
+            await become { loader.image != nil }
+            #expect(loader.image?.bytes == silhouette)
         }
     }
 
     @Test func prefetching() async throws {
         try await StoreFixture.withStore { fixture in
-            let urls = (0..<3).map { fixture.serve(Pictures.face($0), at: "/\($0).png") }
-            let prefetcher = AvatarPrefetcher(store: fixture.store)
-            prefetcher.prefetch(urls)
-            prefetcher.cancel([urls[2]])
+            let store = fixture.store
+            let rows = (0..<3).map { Contact(avatarURL: fixture.serve(Pictures.face($0), at: "/\($0).png")) }
+            let (comingRows, rowsThatScrolledAway) = (rows, rows.suffix(1))
+
+            let prefetcher = AvatarPrefetcher(store: store)
+            prefetcher.prefetch(comingRows.map(\.avatarURL))
+            prefetcher.cancel(rowsThatScrolledAway.map(\.avatarURL))
+
             await prefetcher.waitUntilDone()
-            let stored = try fixture.store.storedAvatar(for: urls[0])
+            let stored = try store.storedAvatar(for: rows[0].avatarURL)
             #expect(stored?.bytes == Pictures.face(0))
+        }
+    }
+}
+
+/// That the examples in the documentation are those that are compiled.
+struct DocumentationTextTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// The lines of a file, without what is left and right of them; no empty ones.
+    private func lines(_ path: String) throws -> [String] {
+        try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
+            .split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+
+    /// The examples in the pages and in the comments of `folder`.
+    private func examples(in folder: String) throws -> [(file: String, lines: [String])] {
+        let names = FileManager.default.enumerator(atPath: Self.root.appending(path: folder).path)?
+            .compactMap { $0 as? String }
+        var examples: [(String, [String])] = []
+        for name in names ?? [] where name.hasSuffix(".md") || name.hasSuffix(".swift") {
+            var example: [String]?
+            for line in try lines(folder + "/" + name) {
+                let text = line.hasPrefix("///") ? line.dropFirst(3).trimmingCharacters(in: .whitespaces) : line
+                if text.hasPrefix("```") {
+                    if let example { examples.append((name, example)) }
+                    example = text == "```swift" ? [] : nil
+                } else if !text.isEmpty {
+                    example?.append(withoutURLs(text))
+                }
+            }
+        }
+        return examples
+    }
+
+    /// `"https://example.org/ada-large.jpg"` as `adaLarge`.
+    private func withoutURLs(_ line: String) -> String {
+        line.replacing(/"https:\/\/example\.org\/([a-z]+)(?:-([a-z]+))?\.[a-z]+"/) { match in
+            match.output.1 + (match.output.2?.capitalized ?? "")
+        }
+    }
+
+    @Test(arguments: [
+        ("Sources/AvatarFrontEnds", "Tests/AvatarFrontEndsTests/DocumentationTests.swift", 14),
+        ("Sources/AvatarPublisher", "Tests/AvatarPublisherTests/AvatarPublisherTests.swift", 1),
+    ])
+    func examplesAreThoseThatAreRun(folder: String, tests: String, count: Int) throws {
+        let examples = try examples(in: folder)
+        let run = try lines(tests)
+        #expect(examples.count == count)
+        for example in examples {
+            let isThere = run.indices.contains { run[$0...].starts(with: example.lines) }
+            #expect(isThere, "\(example.file): \(example.lines.first ?? "")")
         }
     }
 
     @Test(arguments: ["FetchableImages", "FutureAvatars", "RemoteAvatars", "AvatarLoaders", "Prefetching"])
-    func eachFaceHasAnArticleWithAnExample(name: String) throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let folder = root.appending(path: "Sources/AvatarFrontEnds/AvatarFrontEnds.docc")
-        let article = try String(contentsOf: folder.appending(path: name + ".md"), encoding: .utf8)
-        #expect(article.contains("```swift"))
-        let overview = try String(contentsOf: folder.appending(path: "AvatarFrontEnds.md"), encoding: .utf8)
-        #expect(overview.contains("<doc:\(name)>"))
+    func eachFaceHasAnArticle(name: String) throws {
+        let folder = "Sources/AvatarFrontEnds/AvatarFrontEnds.docc/"
+        #expect(try lines(folder + name + ".md").contains("```swift"))
+        #expect(try lines(folder + "AvatarFrontEnds.md").contains("- <doc:\(name)>"))
     }
 }

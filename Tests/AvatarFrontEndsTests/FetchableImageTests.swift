@@ -22,6 +22,12 @@ struct FetchableImageTests {
         try await StoreFixture.withStore(configure) { try await body($0, Wall(avatarStore: $0.store)) }
     }
 
+    @Test func defaultsAreWhatTheOptionsSay() {
+        let options = FetchableImageOptions()
+        #expect(options.storeInCachesDirectory && options.allowLocalStorage)
+        #expect(options.customFileName == nil && options.fallbackImage == nil)
+    }
+
     // MARK: One image
 
     @Test func imageIsFetchedOnceAndThenStored() async throws {
@@ -67,6 +73,9 @@ struct FetchableImageTests {
             #expect(try await wall.fetchImage(from: url, options: options).bytes == other, "what is stored is not read")
             #expect(try await wall.fetchImage(from: url).bytes == face, "what is stored is not replaced")
             #expect(try wall.localFileURL(for: url, options: options) == nil)
+            let nobody = try await fixture.store.save(face, named: "nobody")
+            let missing = FetchableImageOptions(allowLocalStorage: false, fallbackImage: nobody)
+            for await fetched in wall.fetchBatchImages(using: [nil], options: missing) { #expect(fetched.image == nil) }
             #expect(try await wall.deleteImage(using: url, options: options) == false)
             #expect(try await wall.deleteBatchImages(using: [url], options: options) == 0)
             await #expect { try await wall.save(image: face, options: options) } throws: {
@@ -206,6 +215,20 @@ struct FetchableImageTests {
         }
     }
 
+    @Test func aNameIsNotSharedByTheImagesOfABatch() async throws {
+        try await withWall { fixture, wall in
+            let urls = (0..<3).map { fixture.serve(Pictures.face($0), at: "/\($0).png") }
+            let options = FetchableImageOptions(customFileName: "me")
+            try await wall.save(image: other, options: options)
+
+            for await fetched in wall.fetchBatchImages(using: urls, options: options) {
+                #expect(fetched.image?.bytes == Pictures.face(fetched.index))
+            }
+            #expect(try await wall.deleteBatchImages(using: urls + [nil], options: options) == 3)
+            #expect(try await wall.fetchImage(from: nil, options: options).bytes == other)
+        }
+    }
+
     @Test func batchIsFetchedAtTheSameTimeAndArrivesAsItComes() async throws {
         try await withWall { fixture, wall in
             fixture.origin.setResponse(.hang, for: "/slow.png")
@@ -220,7 +243,7 @@ struct FetchableImageTests {
 
             #expect(arrived == [1, 2, 3, 4, 5], "the first one never answers and holds up nobody")
             // Whoever stops iterating ends what is under way.
-            try await fixture.origin.restart()
+            while try fixture.store.waiterCount(of: AvatarKey(url: slow)) > 0 { try await turn() }
         }
     }
 
@@ -308,6 +331,25 @@ struct FetchableImageTests {
                 wall.deleteImage(using: url) { done.resume(returning: !$0) }
             }
             #expect(isDeleted && isUnknown)
+        }
+    }
+
+    @Test func batchesAreDeletedWithCompletionHandlersToo() async throws {
+        try await withWall { fixture, wall in
+            let urls = (0..<2).map { fixture.serve(Pictures.face($0), at: "/\($0).png") }
+            for url in urls { _ = try await wall.fetchImage(from: url) }
+            let name = FetchableImageOptions(customFileName: "me")
+            try await wall.save(image: face, options: name)
+
+            let fetched = await withCheckedContinuation { done in
+                wall.deleteBatchImages(using: urls + [nil, "no URL"]) { done.resume(returning: $0) }
+            }
+            let own = await withCheckedContinuation { done in
+                wall.deleteBatchImages(using: [name, name]) { done.resume(returning: $0) }
+            }
+
+            #expect(fetched == 2 && own == 1)
+            #expect(try fixture.store.list().items.isEmpty)
         }
     }
 

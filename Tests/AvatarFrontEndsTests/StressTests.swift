@@ -6,7 +6,7 @@ import Testing
 
 /// One contact's image never reaches another's target, whatever is bound, cancelled and bound again meanwhile.
 @MainActor
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(15)))
 struct StressTests {
     /// The people: each has a picture by which it is known; every seventh has none, every eleventh's server is down.
     private nonisolated static let people = 120
@@ -100,8 +100,8 @@ struct StressTests {
             var count = 0
             func future(_ person: Int) -> NumberedFuture {
                 count += 1
-                let caches: [FutureAvatar.CachePolicy] = [.disk, .memoryAndDisk(memory), .none]
-                let cache = caches[Int.random(in: 0..<3, using: &random)]
+                let caches: [FutureAvatar.CachePolicy] = [.disk, .memoryAndDisk(memory), .memory(memory), .none]
+                let cache = caches[Int.random(in: 0..<4, using: &random)]
                 let avatar = FutureAvatar(url: urls[person], from: store, cache: cache, retry: retry)
                 return NumberedFuture(number: count, avatar: avatar)
             }
@@ -115,15 +115,15 @@ struct StressTests {
                 try row.show(person, future)
             }
             var rows = (0..<2000).map { _ in Row() }
-            let remotes = (0..<200).map { _ in RemoteAvatar(url: nil, from: store, memory: memory) }
-            var remotePerson = [Int?](repeating: nil, count: remotes.count)
+            let watchers = Watchers(urls, store, memory)
             var futures = (0..<Self.people).map { future($0) }
             let prefetcher = AvatarPrefetcher(store: store)
             var (wrong, told) = (0, 0)
             for step in 0..<12_000 {
                 let row = Int.random(in: 0..<rows.count, using: &random)
                 let person = Int.random(in: 0..<Self.people, using: &random)
-                switch Int.random(in: 0..<20, using: &random) {
+                let place = Int.random(in: 0..<Watchers.count, using: &random)
+                switch Int.random(in: 0..<24, using: &random) {
                 case 0..<9: try show(person, futures[person], at: rows[row])
                 case 9..<11: try show(person, future(person), at: rows[row])
                 case 11: futures[person] = future(person)
@@ -136,29 +136,95 @@ struct StressTests {
                 case 15: memory.removeAll()
                 case 16: prefetcher.prefetch([urls[person]])
                 case 17: prefetcher.cancel([urls[person]])
-                default:
-                    let place = Int.random(in: 0..<remotes.count, using: &random)
-                    remotes[place].url = urls[person]
-                    remotePerson[place] = person
+                case 18, 19: watchers.switchRemote(place, to: person)
+                case 20: watchers.replaceLoader(place, by: person)
+                case 21: watchers.loaders[place]?.loader.cancel()
+                case 22: watchers.loaders[place]?.loader.fetch()
+                default: watchers.fetchBatch(of: (person..<person + 10).map { $0 % Self.people })
                 }
                 // Now and then what has come is shown.
                 if step % 16 == 0 { await Task.yield() }
-                if step % 500 == 0 { wrong += misplaced(remotes, remotePerson) }
+                if step % 500 == 0 { wrong += watchers.misplaced }
             }
-            while !rows.allSatisfy(\.settled) { await Task.yield() }
-            await become { remotes.allSatisfy { $0.url == nil || $0.isSettled } }
+            while !rows.allSatisfy(\.settled) { try await turn() }
             await prefetcher.waitUntilDone()
-            wrong += misplaced(remotes, remotePerson)
+            wrong += await watchers.settle()
             for row in rows { (wrong, told) = (wrong + row.wrong, told + row.told) }
             #expect(wrong == 0, "AVATARS_SEED=\(seed)")
             #expect(told > 5000, "AVATARS_SEED=\(seed)")
         }
     }
 
-    private func misplaced(_ remotes: [RemoteAvatar], _ people: [Int?]) -> Int {
-        zip(remotes, people).count { remote, person in
-            guard case .image(let image) = remote.state else { return false }
-            return person.map { image.bytes != Self.face($0) } ?? true
+    /// The faces that are not bound to a target: each has a place of its own.
+    @MainActor
+    private final class Watchers: FetchableImage {
+        static let count = 200
+
+        nonisolated let avatarStore: AvatarStore
+        nonisolated let avatarMemory: MemoryCache?
+        private let urls: [String]
+        private let remotes: [RemoteAvatar]
+        private var people = [Int?](repeating: nil, count: count)
+        private(set) var loaders = [(person: Int, loader: AvatarLoader)?](repeating: nil, count: count)
+        private var batches: [Task<Int, Never>] = []
+
+        init(_ urls: [String], _ store: AvatarStore, _ memory: MemoryCache) {
+            (self.urls, avatarStore, avatarMemory) = (urls, store, memory)
+            remotes = (0..<Self.count).map { _ in RemoteAvatar(url: nil, from: store, memory: memory) }
+        }
+
+        func switchRemote(_ place: Int, to person: Int) {
+            remotes[place].url = urls[person]
+            people[place] = person
+        }
+
+        /// Lets go of the old one, which may be loading.
+        func replaceLoader(_ place: Int, by person: Int) {
+            let loader = AvatarLoader(
+                regularURL: urls[person],
+                from: avatarStore,
+                memory: avatarMemory,
+                startsAtOnce: true
+            )
+            loaders[place] = (person, loader)
+        }
+
+        /// Every third one is cancelled by the next.
+        func fetchBatch(of people: [Int]) {
+            if batches.count % 3 == 0 { batches.last?.cancel() }
+            let batch = fetchBatchImages(using: people.map { urls[$0] })
+            batches.append(
+                Task {
+                    var wrong = 0
+                    for await fetched in batch {
+                        guard let image = fetched.image else { continue }
+                        if image.bytes != StressTests.face(people[fetched.index]) { wrong += 1 }
+                    }
+                    return wrong
+                }
+            )
+        }
+
+        /// How many show a picture that is not that of their person.
+        var misplaced: Int {
+            let remotes = zip(remotes, people).count { remote, person in
+                guard case .image(let image) = remote.state else { return false }
+                return person.map { image.bytes != StressTests.face($0) } ?? true
+            }
+            let loaders = loaders.count { place in
+                guard let place, let image = place.loader.image else { return false }
+                return image.bytes != StressTests.face(place.person)
+            }
+            return remotes + loaders
+        }
+
+        /// Waits until nothing more comes; how many are wrong then.
+        func settle() async -> Int {
+            await become { remotes.allSatisfy { $0.url == nil || $0.isSettled } }
+            await become { loaders.allSatisfy { $0?.loader.isLoading != true } }
+            var wrong = misplaced
+            for batch in batches { wrong += await batch.value }
+            return wrong
         }
     }
 }

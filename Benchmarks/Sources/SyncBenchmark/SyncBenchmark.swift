@@ -4,7 +4,7 @@ import Foundation
 @main
 struct SyncBenchmark {
     /// What can be measured, in the order in which it is.
-    static let parts = ["main", "revalidation", "rivals", "hosts", "picking", "unchanged", "linking"]
+    static let parts = ["main", "revalidation", "rivals", "hosts", "picking", "unchanged", "linking", "memory"]
 
     static func main() async throws {
         let words = CommandLine.arguments
@@ -28,6 +28,8 @@ struct SyncBenchmark {
                 connections: Int(words[3]) ?? 1,
                 perHost: Int(words[4]) ?? 1
             )
+        case "large":
+            try await LargeImage.run(way: words[2], small: words[3], large: words[4], directory: words[5])
         case let program? where words.dropFirst(2).allSatisfy(parts.contains):
             do {
                 try await measure(program, words.count > 2 ? Array(words.dropFirst(2)) : parts)
@@ -66,7 +68,8 @@ struct SyncBenchmark {
             case "hosts": table.add(try await SlowHostBenchmark(bench: bench).run(rounds: 3))
             case "picking": table.add(try await PickingBenchmark(bench: bench).run(rounds: 31))
             case "unchanged": table.add(try WritingBenchmark(bench: bench).runUnchanged())
-            default: table.add(try await WritingBenchmark(bench: bench).runLinking())
+            case "linking": table.add(try await WritingBenchmark(bench: bench).runLinking())
+            default: table.add(try MemoryBenchmark(bench: bench).run(rounds: 5))
             }
         }
         table.show()

@@ -10,9 +10,11 @@ import Synchronization
 public final class AvatarPrefetcher: Sendable {
     private let work: PrefetchWork
 
-    /// A prefetcher for `store`.
+    /// A prefetcher.
     ///
-    /// - Parameter limit: how many are fetched at once. Default: 4.
+    /// - Parameters:
+    ///   - store: the store that gets the images.
+    ///   - limit: how many are fetched at once. Default: 4.
     public init(store: AvatarStore, limit: Int = 4) {
         work = PrefetchWork(store: store, limit: max(1, limit))
     }
@@ -59,10 +61,30 @@ public final class AvatarPrefetcher: Sendable {
 /// The list of what is wanted, and the few tasks that work on it.
 private final class PrefetchWork: Sendable {
     private struct State {
+        /// In this order; what is not wanted any more is passed over.
         var waiting: Deque<AvatarKey> = []
         var wanted: Set<AvatarKey> = []
-        var running: [AvatarKey: Task<Void, Never>] = [:]
+        var running: [AvatarKey: (number: Int, task: Task<Void, Never>)] = [:]
+        /// Those that run, and those that were cancelled and are not over yet.
+        var taskCount = 0
+        var lastNumber = 0
         var listeners: [AsyncStream<Void>.Continuation] = []
+
+        mutating func want(_ key: AvatarKey) {
+            guard running[key] == nil, wanted.insert(key).inserted else { return }
+            // So that giving up and beginning again cannot make it grow.
+            if waiting.count > 2 * wanted.count + 64 {
+                var seen = wanted
+                seen.remove(key)
+                waiting.removeAll { seen.remove($0) == nil }
+            }
+            waiting.append(key)
+        }
+
+        mutating func giveUp(_ key: AvatarKey) -> Task<Void, Never>? {
+            wanted.remove(key)
+            return running.removeValue(forKey: key)?.task
+        }
     }
 
     private let store: AvatarStore
@@ -78,27 +100,24 @@ private final class PrefetchWork: Sendable {
 
     func add(_ keys: [AvatarKey]) {
         state.withLock { state in
-            for key in keys where state.running[key] == nil && state.wanted.insert(key).inserted {
-                state.waiting.append(key)
-            }
+            for key in keys { state.want(key) }
             beginMore(&state)
         }
     }
 
     func cancel(_ keys: [AvatarKey]) {
-        let tasks = state.withLock { state in
-            // Its place in the line stays, and is passed over.
-            for key in keys { state.wanted.remove(key) }
-            return keys.compactMap { state.running[$0] }
-        }
+        let tasks = state.withLock { state in keys.compactMap { state.giveUp($0) } }
         for task in tasks { task.cancel() }
     }
 
     func cancelAll() {
         let tasks = state.withLock { state in
-            state.waiting = []
-            state.wanted = []
-            return Array(state.running.values)
+            defer {
+                state.waiting = []
+                state.wanted = []
+                state.running = [:]
+            }
+            return state.running.values.map(\.task)
         }
         for task in tasks { task.cancel() }
     }
@@ -111,12 +130,16 @@ private final class PrefetchWork: Sendable {
     }
 
     private func beginMore(_ state: inout State) {
-        while state.running.count < limit, let key = state.waiting.popFirst() {
+        while state.taskCount < limit, let key = state.waiting.popFirst() {
             guard state.wanted.remove(key) != nil else { continue }
-            state.running[key] = Task {
+            state.taskCount += 1
+            state.lastNumber += 1
+            let number = state.lastNumber
+            let task = Task {
                 await self.fetch(key)
-                self.ended(key)
+                self.ended(key, number)
             }
+            state.running[key] = (number, task)
         }
     }
 
@@ -130,9 +153,11 @@ private final class PrefetchWork: Sendable {
         }
     }
 
-    private func ended(_ key: AvatarKey) {
+    private func ended(_ key: AvatarKey, _ number: Int) {
         state.withLock { state in
-            state.running[key] = nil
+            state.taskCount -= 1
+            // If it was cancelled, another one may have begun since.
+            if state.running[key]?.number == number { state.running[key] = nil }
             beginMore(&state)
         }
         tellIfDone()
@@ -140,7 +165,7 @@ private final class PrefetchWork: Sendable {
 
     private func tellIfDone() {
         let listeners = state.withLock { state -> [AsyncStream<Void>.Continuation] in
-            guard state.wanted.isEmpty, state.running.isEmpty else { return [] }
+            guard state.wanted.isEmpty, state.taskCount == 0 else { return [] }
             defer { state.listeners = [] }
             return state.listeners
         }

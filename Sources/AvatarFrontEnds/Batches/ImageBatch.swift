@@ -79,12 +79,15 @@ extension FetchableImage {
         using urls: [String?],
         options: FetchableImageOptions = FetchableImageOptions()
     ) -> ImageBatch {
-        ImageBatch(source: source, urls: urls, options: options)
+        ImageBatch(source: source, urls: urls, options: options.forList)
     }
 
     /// Fetches the images of `urls`, several at once, and hands over each when it arrives. Returns after the last one.
     ///
-    /// - Parameter partialFetchHandler: called once for each place in the list, also for one without a URL.
+    /// - Parameters:
+    ///   - urls: the list; a place without a URL has no image.
+    ///   - options: where they are kept.
+    ///   - partialFetchHandler: called once for each place in the list, also for one without a URL.
     public func fetchBatchImages(
         using urls: [String?],
         options: FetchableImageOptions = FetchableImageOptions(),

@@ -76,7 +76,7 @@ extension FutureAvatar {
         let binding = FutureBinding()
         let earlier = [target.swap(binding), shared.swap(binding)]
         // If the two are for the same image, its fetch goes on.
-        let hold = heldFetch(store)
+        let holds = heldFetches(store)
         for earlier in earlier { earlier?.end() }
         let content = content
         if case .image = content { return show(content) }
@@ -86,7 +86,7 @@ extension FutureAvatar {
             // So that this runs where the target is.
             _ = isolation
             let content = await Self.outcome(shared, store)
-            withExtendedLifetime(hold) {}
+            withExtendedLifetime(holds) {}
             guard let content, !binding.isOver else { return }
             show(content)
         }
@@ -99,12 +99,14 @@ extension FutureAvatar {
         return .placeholder(substitute)
     }
 
-    private func heldFetch(_ store: AvatarStore) -> FlightHold? {
+    /// That of this future, whose image is kept when it comes, and that of the store, which others may have begun.
+    private func heldFetches(_ store: AvatarStore) -> [FlightHold?] {
         do {
-            return store.holdFetch(of: try AvatarKey(url: url))
+            let key = try AvatarKey(url: url)
+            return [shared.flights.hold(key), store.holdFetch(of: key, isTransient: !shared.cache.isInStore)]
         } catch {
             // What is no URL is not being fetched.
-            return nil
+            return []
         }
     }
 

@@ -17,6 +17,13 @@ public struct FutureAvatar: Sendable {
         case memoryAndDisk(MemoryCache)
         /// Nowhere but in the future itself.
         case none
+
+        var isInStore: Bool {
+            switch self {
+            case .disk, .memoryAndDisk: true
+            case .memory, .none: false
+            }
+        }
     }
 
     /// What there is to show.
@@ -45,6 +52,7 @@ public struct FutureAvatar: Sendable {
     /// The image at `url`. Nothing happens before it is used.
     ///
     /// - Parameters:
+    ///   - url: where the image is.
     ///   - store: the store it comes from; without one, it needs to be bound with one.
     ///   - cache: where it is kept. Default: in the store.
     ///   - retry: how often it is asked for.
@@ -75,10 +83,10 @@ public struct FutureAvatar: Sendable {
 /// What all copies of a future have in common.
 final class SharedFuture: Sendable {
     let url: String
-    private let cache: FutureAvatar.CachePolicy
+    let cache: FutureAvatar.CachePolicy
     private let retry: FetchRetry
     private let placeholder: AvatarKey?
-    private let flights = FlightTable<AvatarImage>()
+    let flights = FlightTable<AvatarImage>()
     private let state: Mutex<State>
 
     private struct State {

@@ -48,6 +48,7 @@ public final class AvatarLoader {
     /// A loader of the image at `regularURL`.
     ///
     /// - Parameters:
+    ///   - regularURL: where the image is.
     ///   - lowDataURL: where a smaller image is, which is fetched while bytes are dear and the regular one is not stored.
     ///     The regular one takes its place when it is asked for later on.
     ///   - store: the store it comes from.

@@ -20,6 +20,8 @@ struct FetchTarget: Sendable {
     var entry: AvatarEntry?
     /// Whether the image is asked for in full although it could be revalidated.
     var isUnconditional = false
+    /// Whether nothing of it may stay in the store, nor be taken from there: no partial download either.
+    var isTransient = false
     /// The contacts that use it.
     var owners: [String] = []
 

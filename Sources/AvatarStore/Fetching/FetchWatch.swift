@@ -96,13 +96,15 @@ final class FetchProgressTable: Sendable {
 extension AvatarStore {
     /// Keeps the fetch of `key` that is under way from being cancelled until the value goes away; `nil` if there is
     /// none.
-    package func holdFetch(of key: AvatarKey) -> FlightHold? {
-        flights.hold(key)
+    ///
+    /// - Parameter isTransient: whether it is the fetch whose image is not stored.
+    package func holdFetch(of key: AvatarKey, isTransient: Bool = false) -> FlightHold? {
+        isTransient ? transientFlights.hold(key) : flights.hold(key)
     }
 
-    /// How many wait for the fetch of `key`.
-    package func waiterCount(of key: AvatarKey) -> Int {
-        flights.waiterCount(of: key)
+    /// How many wait for the fetch of `key`, or for the one whose image is not stored.
+    package func waiterCount(of key: AvatarKey, isTransient: Bool = false) -> Int {
+        isTransient ? transientFlights.waiterCount(of: key) : flights.waiterCount(of: key)
     }
 
     /// Makes the reader's wishes known to the fetch of `key`, until the value goes away.

@@ -16,7 +16,8 @@ extension Fetcher {
         if let length { try requireSize(length, target) }
         let file = try places.files(of: target.storageClass).stage()
         // The length is set as the bytes come.
-        let part = PartialDownload(status: response.status, fields: response.fields, length: 1)
+        let part =
+            target.isTransient ? nil : PartialDownload(status: response.status, fields: response.fields, length: 1)
         try await receive(response.body, into: file, of: length, part, nil, target, tally)
         return try image(file, metadata, target)
     }

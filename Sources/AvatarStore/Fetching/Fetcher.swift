@@ -34,7 +34,9 @@ struct Fetcher: Sendable {
     }
 
     private func exchange(_ target: FetchTarget, _ tally: Tally) async throws -> FetchResult.Content {
-        if let partial = try await partials.find(target), let content = try await resume(partial, target, tally) {
+        if !target.isTransient, let partial = try await partials.find(target),
+            let content = try await resume(partial, target, tally)
+        {
             return content
         }
         let stored = stored(target)

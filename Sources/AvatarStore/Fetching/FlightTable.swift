@@ -71,7 +71,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
 
     /// Keeps the fetch for `key` that is under way from being cancelled, until the value goes away; `nil` if there is
     /// none.
-    func hold(_ key: AvatarKey) -> FlightHold? {
+    package func hold(_ key: AvatarKey) -> FlightHold? {
         let number = state.withLock { state -> Int? in
             guard state.flights[key] != nil else { return nil }
             let number = state.nextNumber()

@@ -211,13 +211,17 @@ struct FetchWatchTests {
 
     @Test func transientImageIsFetchedOnceForAllWhoAskMeanwhile() async throws {
         try await StoreFixture.withStore { fixture in
-            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(200)), for: "/a.png")
+            let gate = LoopbackOrigin.Gate()
+            fixture.origin.setResponse(.image(face).held(by: gate), for: "/a.png")
             let url = fixture.origin.url("/a.png")
+            let key = try AvatarKey(url: url)
             let options = FetchOptions(storage: .transient)
             try await withThrowingTaskGroup(of: [UInt8].self) { group in
                 for _ in 0..<20 {
                     group.addTask { try await fixture.store.avatar(for: url, options: options).bytes }
                 }
+                while fixture.store.waiterCount(of: key, isTransient: true) < 20 { await Task.yield() }
+                gate.open()
                 for try await bytes in group { #expect(bytes == face) }
             }
             #expect(fixture.origin.requestCount == 1)

@@ -133,4 +133,23 @@ struct LowDataTests {
             #expect(fixture.origin.requestCount == 0)
         }
     }
+
+    @Test func transientReadGetsTheSmallImageToo() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = serve(fixture)
+            func image(isConstrained: Bool) async throws -> AvatarImage {
+                var options = options(fixture, isConstrained: isConstrained)
+                options.storage = .transient
+                return try await fixture.store.avatar(for: url, options: options)
+            }
+            async let constrained = image(isConstrained: true)
+            async let free = image(isConstrained: false)
+
+            let (small, large) = try await (constrained, free)
+            #expect(small.bytes == self.small && small.isLowData && small.key.rawValue == url)
+            #expect(large.bytes == self.large && !large.isLowData)
+            #expect(fixture.origin.requestCount == 2)
+            #expect(try fixture.store.list().items.isEmpty)
+        }
+    }
 }

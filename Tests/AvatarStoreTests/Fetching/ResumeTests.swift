@@ -159,4 +159,37 @@ struct ResumeTests {
             #expect(try partialFiles(fixture).isEmpty)
         }
     }
+
+    @Test func transientReadKeepsNothingWhenItBreaksOff() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(image(face, etag: tag).behaving(.cutShort(after: 400_000)), for: "/face.png")
+            let url = fixture.origin.url("/face.png")
+
+            await #expect(throws: AvatarStoreError.self) {
+                try await fixture.store.avatar(for: url, options: FetchOptions(storage: .transient))
+            }
+
+            #expect(try partialFiles(fixture).isEmpty)
+            #expect(try fixture.store.statistics().stagingBytes == 0)
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test func transientReadLeavesTheBeginningOfAStoredOneAlone() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = try await breakOff(after: 100_000, fixture)
+            let kept = try fixture.store.statistics().stagingBytes
+            fixture.origin.setResponse(image(face, etag: tag), for: "/face.png")
+
+            let transient = try await fixture.store.avatar(for: url, options: FetchOptions(storage: .transient))
+
+            #expect(transient.bytes == face)
+            #expect(fixture.origin.requests.last?.headers["Range"] == nil)
+            #expect(try fixture.store.statistics().stagingBytes == kept)
+            fixture.clock.advance(by: .seconds(3600))
+            #expect(try await fixture.store.avatar(for: url).bytes == face)
+            #expect(fixture.origin.requests.last?.headers["Range"] == "bytes=\(kept)-")
+            try fixture.expectConsistent()
+        }
+    }
 }

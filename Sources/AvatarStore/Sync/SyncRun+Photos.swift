@@ -79,11 +79,12 @@ extension SyncRun {
         report.add(.init(key: key, kind: image.number == nil ? .badRecord : .notImage, message: message))
     }
 
-    /// The list is the truth for the contacts it names: photos that it has no more are not theirs any more.
+    /// The list is the truth for the contacts it names: photos that it has no more are not theirs any more, nor is a
+    /// picture found by an address.
     private func unlinkFormerPhotos(of listed: ListedPhotos, _ linked: [AvatarKey]) async throws {
         let numbers = listed.photos.map(\.number) + listed.unreadable.compactMap(\.number)
         let current = Set(try numbers.map(listed.key(of:)))
-        let former = linked.filter { $0.isContactPhoto && !current.contains($0) }
+        let former = linked.filter { ($0.isContactPhoto && !current.contains($0)) || $0.isEmailImage }
         try await writer.unlink(former.map { (listed.contact, $0) })
     }
 

@@ -20,6 +20,8 @@ extension SyncRun {
 
     func prune() async throws {
         guard mayPrune else { return }
+        try await writer.unlink(formerImages)
+        report.unlinked += Set(formerImages.map(\.contact)).count
         var last = ""
         while true {
             let page = try store.index.contacts(after: last, limit: 512)

@@ -13,11 +13,6 @@ struct EmailChain: Sendable {
     var position = 0
 
     var current: AvatarKey? { position < candidates.count ? candidates[position] : nil }
-
-    /// Whether the index says already that the current candidate is the contact's one fetched image.
-    var isLinked: Bool {
-        current.map(linked.contains) == true && linked.allSatisfy { $0.isOwnImage || candidates.contains($0) }
-    }
 }
 
 extension AvatarEntry {
@@ -65,6 +60,8 @@ extension SyncRun {
         guard isContact(contact) else { return countUnreadable("A contact's id is empty or holds NUL.") }
         report.contacts += 1
         let linked = Set(try store.index.imageKeys(of: contact))
+        let photos = linked.filter(\.isContactPhoto)
+        if !photos.isEmpty { formerPhotos.append((contact, Array(photos), candidates)) }
         try await forget(linked.filter { $0.isEmailImage && !candidates.contains($0) }, of: contact)
         try await advance(EmailChain(contact: contact, candidates: candidates, linked: linked))
     }
@@ -129,7 +126,7 @@ extension SyncRun {
         guard seen.insert(KeyFingerprint(key.rawValue)).inserted else {
             // Settled with another contact's address.
             done += 1
-            if entry != nil, !chain.isLinked { collectLink(key, chain.contact) }
+            if entry != nil, try !isLinked(chain) { collectLink(key, chain.contact) }
             return
         }
         var entry = entry
@@ -144,7 +141,15 @@ extension SyncRun {
         }
         endChains(at: key)
         laterOwners[key] = nil
-        if !chain.isLinked { collectLink(key, chain.contact) }
+        if try !isLinked(chain) { collectLink(key, chain.contact) }
+    }
+
+    /// Whether the index says already that the current candidate is the contact's one fetched image.
+    private func isLinked(_ chain: EmailChain) throws -> Bool {
+        guard let key = chain.current, chain.linked.contains(key) else { return false }
+        let others = chain.linked.subtracting(chain.candidates.prefix(chain.position + 1)).filter { !$0.isOwnImage }
+        // Later sources that had none are remembered; one whose picture was shown until now gives way.
+        return try others.allSatisfy { try chain.candidates.contains($0) && store.index.entry(for: $0)?.file == nil }
     }
 
     /// What is known of addresses that the contact has no more; a picture stays until another one has come.

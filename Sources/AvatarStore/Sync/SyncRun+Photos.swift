@@ -88,6 +88,30 @@ extension SyncRun {
         try await writer.unlink(former.map { (listed.contact, $0) })
     }
 
+    /// Notes who had photos in an earlier list, and has a URL instead in this one.
+    func noteFormerPhotos(in items: [SyncItem]) throws {
+        var withPhotos: Set<String> = []
+        for case .photos(let listed) in items { withPhotos.insert(listed.contact) }
+        let others: [(contact: String, url: String)] = items.compactMap { item in
+            guard case .listed(let url, let contact, _) = item, !withPhotos.contains(contact) else { return nil }
+            return (contact, url)
+        }
+        for (other, photos) in zip(others, try store.index.photoKeys(of: others.map(\.contact))) {
+            guard !photos.isEmpty, let key = Self.key(other.url) else { continue }
+            formerPhotos.append((other.contact, photos, [key]))
+        }
+    }
+
+    /// A photo of an earlier list stays until the image that takes its place is there.
+    func unlinkReplacedPhotos() async throws {
+        guard failure == nil else { return }
+        for (contact, photos, successors) in formerPhotos {
+            let images = try store.index.entries(for: successors)
+            guard images.contains(where: { $0?.file != nil }) else { continue }
+            try await writer.unlink(photos.map { (contact, $0) })
+        }
+    }
+
     /// Counts a photo that was committed.
     func settle(photo key: AvatarKey, _ committed: ChangeResult) {
         switch committed {

@@ -41,6 +41,7 @@ extension SyncRun {
                 countUnreadable("Line \(line): \(reason).")
             }
         }
+        try noteFormerPhotos(in: items)
         let entries = try store.index.entries(for: listed.map(\.key))
         wanted += zip(listed, entries).map { ($0.key, $1, $0.contact, $0.lowDataURL) }
         var kept: [(key: AvatarKey, contact: String, id: Int64)] = []
@@ -230,7 +231,7 @@ extension SyncRun {
         rules.protection = .files(files.union(settledFiles))
     }
 
-    private static func key(_ url: String) -> AvatarKey? {
+    static func key(_ url: String) -> AvatarKey? {
         do {
             return try AvatarKey(url: url)
         } catch {

@@ -51,6 +51,8 @@ final class SyncRun {
     var emailChains: [AvatarKey: [EmailChain]] = [:]
     /// Those for which a source had none: the next one is to be asked.
     var chainsToAdvance: [EmailChain] = []
+    /// Photos that came inside contacts and do not any more, and the images that are to take their place.
+    var formerPhotos: [(contact: String, photos: [AvatarKey], successors: [AvatarKey])] = []
     /// Images of contacts that have none any more.
     var formerImages: [(contact: String, key: AvatarKey)] = []
     /// The contacts that the list named, if those that it does not name are to be unlinked.
@@ -142,6 +144,7 @@ final class SyncRun {
             // A tick may still be sleeping.
             group.cancelAll()
         }
+        try await unlinkReplacedPhotos()
         try await prune()
         report.wasCancelled = Task.isCancelled
         report.seconds = (ContinuousClock.now - begun) / .seconds(1)

@@ -105,6 +105,26 @@ struct EmailChainTests {
         }
     }
 
+    @Test func anEarlierSourceThatIsReachedLaterTakesThePlaceOfALaterOne() async throws {
+        try await withSources { sources in
+            sources.serve(other, for: "ada@example.org", at: sources.second)
+            _ = try await sources.sync([ada])
+            sources.fixture.clock.advance(by: .seconds(8 * 86_400))
+            sources.fixture.origin.setResponse(.status(500), for: sources.path("ada@example.org", at: sources.first))
+            _ = try await sources.sync([ada])
+            #expect(try sources.fixture.store.avatar(forContact: "ada")?.bytes == other)
+            sources.serve(face, for: "ada@example.org", at: sources.first)
+            sources.fixture.clock.advance(by: .seconds(86_400))
+
+            // Nobody says there whose picture it is.
+            _ = try await sources.fixture.store.sync()
+            _ = try await sources.sync([ada])
+
+            #expect(try sources.fixture.store.avatar(forContact: "ada")?.bytes == face)
+            #expect(try !sources.fixture.store.images(ofContact: "ada").contains { $0.rawValue.contains("/second/") })
+        }
+    }
+
     @Test func thePeriodCanBeSet() async throws {
         try await withSources { sources in
             _ = try await sources.sync([ada])

@@ -63,6 +63,7 @@ func withServers(_ body: (Servers) async throws -> Void) async throws {
     let radicale = try await Radicale.start(in: folder.appending(path: "radicale"))
     defer {
         radicale.stop()
+        // What is left of it lies in the temporary directory.
         try? FileManager.default.removeItem(at: folder)
     }
     let servers = Servers(radicale: radicale, origin: origin, folder: folder)

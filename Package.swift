@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "AvatarStore", targets: ["AvatarStore"]),
         .library(name: "AvatarContacts", targets: ["AvatarContacts"]),
         .library(name: "AvatarPlaceholder", targets: ["AvatarPlaceholder"]),
+        .library(name: "AvatarPlaceholderPNG", targets: ["AvatarPlaceholderPNG"]),
         .library(name: "AvatarStoreService", targets: ["AvatarStoreService"]),
         .library(name: "AvatarFrontEnds", targets: ["AvatarFrontEnds"]),
         .library(name: "AvatarPublisher", targets: ["AvatarPublisher"]),
@@ -34,6 +35,11 @@ let package = Package(
         .trait(
             name: "OpenCombine",
             description: "`AvatarPublisher` where the platform has no Combine. Off, it is not even fetched."
+        ),
+        .trait(
+            name: "PlaceholderPNG",
+            description:
+                "`AvatarPlaceholderPNG`: placeholders as PNG. On Linux it needs Pango and Cairo (libpango1.0-dev)."
         ),
         .default(enabledTraits: ["HTTPOrigin"]),
     ],
@@ -156,6 +162,16 @@ let package = Package(
         ),
         // What is shown of people without a picture. Needs nothing, so that whoever shows avatars can have it alone.
         .target(name: "AvatarPlaceholder", swiftSettings: swiftSettings),
+        // Draws them. A product of its own: letters of all scripts need the system's libraries for text.
+        .target(
+            name: "AvatarPlaceholderPNG",
+            dependencies: [
+                "AvatarPlaceholder",
+                .target(name: "CPango", condition: .when(platforms: [.linux], traits: ["PlaceholderPNG"])),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
         .target(
             name: "AvatarStoreTesting",
             dependencies: [
@@ -224,6 +240,14 @@ let package = Package(
         .testTarget(
             name: "AvatarPlaceholderTests",
             dependencies: ["AvatarPlaceholder"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "AvatarPlaceholderPNGTests",
+            dependencies: [
+                "AvatarPlaceholder", "AvatarPlaceholderPNG", "AvatarCore",
+                .target(name: "CPango", condition: .when(platforms: [.linux], traits: ["PlaceholderPNG"])),
+            ],
             swiftSettings: swiftSettings
         ),
         .testTarget(

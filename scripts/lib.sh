@@ -35,9 +35,14 @@ need_sqlite() {
     [ -e /usr/include/sqlite3.h ] || install_packages libsqlite3-dev
 }
 
-# What the tests build: everything, so that the publisher is there on platforms without Combine too. One build serves all,
-# since another choice of traits builds the package anew.
-traits="--traits HTTPOrigin,OpenCombine"
+# Draws letters of all scripts, for placeholders as PNG.
+need_pango() {
+    [ "$(uname -s)" = Linux ] || return 0
+    pkg-config --exists pangocairo 2>/dev/null || install_packages libpango1.0-dev pkg-config fonts-dejavu-core
+}
+
+# Whatever is behind a trait is built and tested too. One set of traits throughout, so that one build serves all scripts.
+traits="--traits HTTPOrigin,OpenCombine,PlaceholderPNG"
 
 # want_tool NAME: a program, from the Debian package of the same name. Without it the tests that need it are skipped.
 want_tool() {

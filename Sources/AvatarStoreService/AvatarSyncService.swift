@@ -5,7 +5,7 @@ public import ServiceLifecycle
 /// Syncs a store again and again inside a host program, as a `Service` of its `ServiceGroup`.
 ///
 /// ```swift
-/// let sync = AvatarSyncService(store: store, every: .seconds(900)) { try await people.all() }
+/// let sync = AvatarSyncService(store: store, every: .seconds(900), contacts: { try await people.all() })
 /// try await ServiceGroup(services: [server, sync], gracefulShutdownSignals: [.sigterm], logger: logger).run()
 /// ```
 ///

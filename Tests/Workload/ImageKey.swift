@@ -9,6 +9,9 @@ package enum ImageKey: Hashable, Sendable {
     /// The photo that came inside the contact.
     case photo(Int)
 
+    /// Whether it was saved under a name.
+    package var isOwn: Bool { if case .own = self { true } else { false } }
+
     /// The image's key in a store that fetches from `origin`, such as `http://127.0.0.1:8080`.
     package func key(at origin: String) throws -> AvatarKey {
         switch self {

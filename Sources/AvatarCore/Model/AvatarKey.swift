@@ -2,8 +2,8 @@ internal import Foundation
 
 /// The name of one image in the store: a URL in its one normal spelling, an own image's name, or a caller's own key.
 ///
-/// Keys are kept whole and compared byte by byte. The four kinds never collide:
-/// `https://…` (normalised), `name:NAME`, `contact:ID`, and anything else, which is a caller's own key.
+/// Keys are kept whole and compared byte by byte. The five kinds never collide:
+/// `https://…` (normalised), `name:NAME`, `contact:ID`, `email:https://…`, and anything else, which is a caller's own key.
 public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
     /// The most bytes a URL may have, before and after normalisation.
     public static let maximumBytes = 8_192
@@ -50,23 +50,33 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
         rawValue = Self.contactPrefix + id + (needsNumber ? "#\(number)" : "")
     }
 
+    /// The key `email:URL` of the image that a source has for an e-mail address.
+    ///
+    /// A kind of its own: the URL holds a digest of the address, so that the entry goes with the last contact that has
+    /// the address, and no message shows its path.
+    /// - Throws: as `init(url:)`.
+    package init(emailImageAt url: String) throws(AvatarStoreError) {
+        rawValue = Self.emailPrefix + (try URLNormalization.normalized(url))
+    }
+
     /// A caller's own key, for an image whose URL is signed anew each time.
     /// - Throws: `invalidKey` unless `custom` has 1 to 1,024 bytes of UTF-8 without control characters, and looks like
-    ///   neither `name:…`, `contact:…` nor an http or https URL.
+    ///   neither `name:…`, `contact:…`, `email:http…` nor an http or https URL.
     public init(custom: String) throws(AvatarStoreError) {
         try Self.check(custom, is: "A key")
         guard !custom.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
             throw AvatarStoreError(.invalidKey, "A key must not hold control characters.")
         }
-        guard !Self.looksLikeURL(custom), !Self.looksOwn(custom) else {
-            let message = "A caller's own key must not begin like a URL, with \"name:\" or with \"contact:\"."
+        guard !Self.looksLikeURL(custom), !Self.looksOwn(custom), Self.emailURL(in: custom) == nil else {
+            let message =
+                "A caller's own key must not begin like a URL, with \"name:\", \"contact:\" or \"email:http\"."
             throw AvatarStoreError(.invalidKey, message)
         }
         rawValue = custom
     }
 
-    /// What a person means by `text`: a URL in any spelling, `name:NAME`, `contact:ID`, `contact:ID#2`, or else a
-    /// caller's own key.
+    /// What a person means by `text`: a URL in any spelling, `name:NAME`, `contact:ID`, `contact:ID#2`, `email:URL`, or
+    /// else a caller's own key.
     /// - Throws: as the initialiser of the kind that `text` is.
     public init(parsing text: String) throws(AvatarStoreError) {
         if Self.looksLikeURL(text) {
@@ -76,6 +86,8 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
         } else if let photo = Self.rest(of: text, after: Self.contactPrefix) {
             let (id, number) = Self.splitNumber(photo) ?? (photo, 1)
             try self.init(contact: id, number: number)
+        } else if let url = Self.emailURL(in: text) {
+            try self.init(emailImageAt: url)
         } else {
             try self.init(custom: text)
         }
@@ -94,15 +106,25 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
     /// Whether this is a photo that came inside a contact (`contact:…`).
     public var isContactPhoto: Bool { rawValue.utf8.starts(with: Self.contactPrefix.utf8) }
 
+    /// Whether this is the image that a source has for an e-mail address (`email:https://…`).
+    public var isEmailImage: Bool { Self.emailURL(in: rawValue) != nil }
+
     /// Whether this is a URL.
     public var isURL: Bool { rawValue.hasPrefix("https://") || rawValue.hasPrefix("http://") }
 
     /// The host and port that a URL is fetched from; `nil` for the other kinds.
     public var host: HostName? { isURL ? HostName(ofNormalizedURL: rawValue) : nil }
 
-    /// The key for messages and logs: a URL without its query, cut to 200 characters.
+    /// What is fetched, where the key says it.
+    package var url: String? { isURL ? rawValue : Self.emailURL(in: rawValue) }
+
+    /// The key for messages and logs: a URL without its query, cut to 200 characters; of an e-mail address' image only
+    /// the host.
     public var redacted: String {
-        isURL || rawValue.contains("://") ? Self.redact(rawValue) : rawValue
+        if let url = Self.emailURL(in: rawValue) {
+            return "\(Self.emailPrefix)\(url.split(separator: "/").prefix(2).joined(separator: "//"))/…"
+        }
+        return isURL || rawValue.contains("://") ? Self.redact(rawValue) : rawValue
     }
 
     /// As `redacted`, so that a key in a message gives no secret away; `rawValue` is the whole key.
@@ -134,9 +156,16 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
 extension AvatarKey {
     private static let namePrefix = "name:"
     private static let contactPrefix = "contact:"
+    private static let emailPrefix = "email:"
 
     private static func looksOwn(_ text: String) -> Bool {
         text.utf8.starts(with: namePrefix.utf8) || text.utf8.starts(with: contactPrefix.utf8)
+    }
+
+    /// The URL in `email:URL`; `nil` in any other text.
+    private static func emailURL(in text: String) -> String? {
+        guard let url = rest(of: text, after: emailPrefix), looksLikeURL(url) else { return nil }
+        return url
     }
 
     /// What follows `prefix`, taken by bytes: a combining character may follow the colon.

@@ -16,6 +16,23 @@ extension AvatarIndex {
         }
     }
 
+    /// For each contact the photos that came inside it and are still its own.
+    package func photoKeys(of contacts: [String]) throws -> [[AvatarKey]] {
+        try readers.read { connection in
+            try connection.snapshot {
+                try contacts.map { contact in
+                    try connection.rows(
+                        """
+                        SELECT avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id
+                        WHERE owner.contact = ? AND avatar.host_id IS NULL AND +avatar.key GLOB 'contact:*'
+                        """,
+                        [.text(contact)]
+                    ) { AvatarKey(stored: $0.text(0)) }
+                }
+            }
+        }
+    }
+
     /// The contacts that use the image of `key`, in the order of their bytes.
     package func contacts(using key: AvatarKey) throws -> [String] {
         try readers.read { connection in

@@ -124,12 +124,12 @@ extension IndexTransaction {
         _ failure: FailureKind,
         count: Int,
         checked: Timestamp,
-        nextCheck: Timestamp,
+        nextCheck: Timestamp?,
         of id: Int64
     ) throws {
         try execute(
             "UPDATE avatar SET failure = ?, failure_count = ?, checked_ms = ?, next_check_ms = ? WHERE id = ?",
-            [failure.rawValue, count, checked.milliseconds, nextCheck.milliseconds, id]
+            [failure.rawValue, count, checked.milliseconds, nextCheck?.milliseconds, id]
         )
     }
 

@@ -15,18 +15,21 @@ extension IndexTransaction {
     /// Takes from `contact` every image that was fetched from an origin, except that of entry `avatarID`.
     ///
     /// Called once the new image is there: until then the contact keeps the old one.
+    /// - Parameter keepsNone: whether the contact also keeps what is known of sources that have none for its addresses.
     /// - Returns: the entries that were taken from the contact.
     @discardableResult
     package func unlinkOtherFetchedImages(
         of contact: String,
-        keeping avatarID: Int64
+        keeping avatarID: Int64,
+        andNone keepsNone: Bool = false
     ) throws -> [(id: Int64, key: AvatarKey)] {
         let others: [(id: Int64, key: AvatarKey)] = try fetchRows(
             """
             SELECT owner.avatar_id, avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id
             WHERE owner.contact = ? AND owner.avatar_id <> ? AND avatar.host_id IS NOT NULL
+                AND NOT (? AND avatar.file_id IS NULL AND avatar.failure = 'gone' AND avatar.key GLOB 'email:http*')
             """,
-            [contact, avatarID]
+            [contact, avatarID, keepsNone]
         ).map { ($0[0], AvatarKey(stored: $0[1])) }
         for (other, _) in others {
             _ = try unlink(contact, from: other)

@@ -29,7 +29,7 @@ struct FetchTarget: Sendable {
     ///
     /// - Throws: `unsupportedURL` if `source` is no URL that may be fetched; `noSuchEntry` for an own image.
     init(key: AvatarKey, source: String?, entry: AvatarEntry?, storageClass: StorageClass) throws(AvatarStoreError) {
-        guard let source = source ?? entry?.sourceURL ?? (key.isURL ? key.rawValue : nil) else {
+        guard let source = source ?? entry?.sourceURL ?? key.url else {
             throw AvatarStoreError(.noSuchEntry, "There is no image \(key), and no URL to fetch it from.")
         }
         let url = try AvatarKey(url: source)

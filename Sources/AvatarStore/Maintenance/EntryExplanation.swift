@@ -35,6 +35,9 @@ struct EntryExplanation {
 
     private func failing(_ failure: FailureKind) -> String {
         let count = entry.validation.failureCount
+        if entry.isKnownNone {
+            return "Its source has no picture for the address; a list that has the address asks again."
+        }
         let times = count == 1 ? "once" : "\(count) times in a row"
         guard let next = entry.validation.nextCheck, next > now else {
             return "The last check failed (\(failure), \(times)); the next one is due."

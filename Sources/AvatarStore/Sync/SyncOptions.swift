@@ -32,10 +32,17 @@ public struct SyncOptions: Sendable {
     public var isConstrained: Bool?
     /// A lower budget for this sync, in bytes; not kept.
     public var budgetCeiling: Int?
-    /// Whether contacts that the list does not name, or names without a picture, are unlinked from their images, and
-    /// contacts that it names without a photo of their own from the photos that an earlier list brought. Nothing is if a
-    /// record of the list cannot be read, the list names nobody with a picture, or the sync ends early. Default: no.
+    /// Whether contacts that the list does not name, or names without a picture, are unlinked from their images. Nothing
+    /// is if a record of the list cannot be read, the list names nobody with a picture, or the sync ends early. Default: no.
     public var prunes = false
+    /// Who is asked for the picture of a contact that has none of its own, by a digest of its e-mail addresses, in this
+    /// order: the first source for all addresses, the preferred one first, then the next source. Default: nobody, as each
+    /// request tells a third party about the address.
+    ///
+    /// The next one is asked only when the one before says that it has none. A source that cannot be reached is waited for.
+    public var emailSources: [EmailSource] = []
+    /// For how long a source that has no picture for an address is not asked for it again. Default: 7 days.
+    public var emailRecheck = Duration.seconds(7 * 86_400)
     /// Images committed together. Default: 256.
     public var batchSize = 256
 
@@ -53,9 +60,9 @@ public struct SyncOptions: Sendable {
             throw AvatarStoreError(.invalidConfiguration, "A sync needs at least one connection and one image a batch.")
         }
         guard (limit ?? 0) >= 0, (budgetCeiling ?? 0) >= 0, (maximumBytes ?? 0) >= 0,
-            (timeLimit ?? .zero) >= .zero, (hostTimeLimit ?? .zero) >= .zero
+            (timeLimit ?? .zero) >= .zero, (hostTimeLimit ?? .zero) >= .zero, emailRecheck >= .zero
         else {
-            throw AvatarStoreError(.invalidConfiguration, "A limit or budget is not negative.")
+            throw AvatarStoreError(.invalidConfiguration, "A limit, budget or time is not negative.")
         }
     }
 }
@@ -87,7 +94,7 @@ public struct SyncReport: Sendable {
 
     /// Contacts read from the list.
     public var contacts = 0
-    /// Contacts without a picture.
+    /// Contacts without a picture, those among them for whose addresses no source has one.
     public var withoutImage = 0
     /// Records that cannot be read.
     public var unreadable = 0

@@ -68,6 +68,8 @@ struct SyncPreviewCounter {
 
     private mutating func count(_ item: SyncItem) throws {
         switch item {
+        case .entry(let entry) where entry.isKnownNone:
+            return
         case .entry(let entry):
             count(entry.key, entry)
         case .photos(let listed):
@@ -88,11 +90,30 @@ struct SyncPreviewCounter {
         case .withoutImage:
             preview.contacts += 1
             preview.withoutImage += 1
+        case .emailed(let contact, let emails):
+            try count(emails, of: contact)
         case .unreadable(let line, let reason):
             hasUnreadableRecord = true
             preview.unreadable += 1
             add(nil, .badRecord, "Line \(line): \(reason).")
         }
+    }
+
+    /// The first source that would be asked counts; nobody knows what it would say.
+    private mutating func count(_ emails: [String], of contact: String) throws {
+        preview.contacts += 1
+        let candidates = try options.emailCandidates(for: emails)
+        if !candidates.isEmpty { named.insert(KeyFingerprint(contact)) }
+        for key in candidates {
+            var entry = try store.index.entry(for: key)
+            if let none = entry, none.isKnownNone {
+                if options.believes(none, at: now) { continue }
+                entry?.validation.failure = nil
+            }
+            if seen.insert(KeyFingerprint(key.rawValue)).inserted { count(key, entry) }
+            return
+        }
+        preview.withoutImage += 1
     }
 
     private mutating func count(_ listed: ListedPhotos) throws {
@@ -146,8 +167,9 @@ struct SyncPreviewCounter {
 
     private mutating func count(_ key: AvatarKey, _ entry: AvatarEntry?) {
         let hasFile = entry?.file.map { store.roots.contains($0) } ?? false
-        let host = (entry?.sourceURL ?? key.rawValue)
-        let isBlocked = AvatarKey(stored: host).host.map { hosts.isLeftAlone($0.description, at: now) } ?? false
+        let url = entry?.sourceURL ?? key.url
+        let isBlocked =
+            url.flatMap { AvatarKey(stored: $0).host }.map { hosts.isLeftAlone($0.description, at: now) } ?? false
         switch policy.decide(entry, hasFile: hasFile, isBlocked: isBlocked) {
         case .keep: preview.fresh += 1
         case .skip: preview.skipped += 1

@@ -35,7 +35,6 @@ extension SyncRun {
             if !listed.hasURL { countUnreadable("A contact's id is empty, too long or holds NUL.") }
             return
         }
-        if options.prunes { contactsWithPhotos.insert(KeyFingerprint(listed.contact)) }
         if !listed.hasURL {
             report.contacts += 1
             done += 1
@@ -80,12 +79,37 @@ extension SyncRun {
         report.add(.init(key: key, kind: image.number == nil ? .badRecord : .notImage, message: message))
     }
 
-    /// The list is the truth for the contacts it names: photos that it has no more are not theirs any more.
+    /// The list is the truth for the contacts it names: photos that it has no more are not theirs any more, nor is a
+    /// picture found by an address.
     private func unlinkFormerPhotos(of listed: ListedPhotos, _ linked: [AvatarKey]) async throws {
         let numbers = listed.photos.map(\.number) + listed.unreadable.compactMap(\.number)
         let current = Set(try numbers.map(listed.key(of:)))
-        let former = linked.filter { $0.isContactPhoto && !current.contains($0) }
+        let former = linked.filter { ($0.isContactPhoto && !current.contains($0)) || $0.isEmailImage }
         try await writer.unlink(former.map { (listed.contact, $0) })
+    }
+
+    /// Notes who had photos in an earlier list, and has a URL instead in this one.
+    func noteFormerPhotos(in items: [SyncItem]) throws {
+        var withPhotos: Set<String> = []
+        for case .photos(let listed) in items { withPhotos.insert(listed.contact) }
+        let others: [(contact: String, url: String)] = items.compactMap { item in
+            guard case .listed(let url, let contact, _) = item, !withPhotos.contains(contact) else { return nil }
+            return (contact, url)
+        }
+        for (other, photos) in zip(others, try store.index.photoKeys(of: others.map(\.contact))) {
+            guard !photos.isEmpty, let key = Self.key(other.url) else { continue }
+            formerPhotos.append((other.contact, photos, [key]))
+        }
+    }
+
+    /// A photo of an earlier list stays until the image that takes its place is there.
+    func unlinkReplacedPhotos() async throws {
+        guard failure == nil else { return }
+        for (contact, photos, successors) in formerPhotos {
+            let images = try store.index.entries(for: successors)
+            guard images.contains(where: { $0?.file != nil }) else { continue }
+            try await writer.unlink(photos.map { (contact, $0) })
+        }
     }
 
     /// Counts a photo that was committed.

@@ -20,6 +20,8 @@ extension SyncRun {
 
     func prune() async throws {
         guard mayPrune else { return }
+        try await writer.unlink(formerImages)
+        report.unlinked += Set(formerImages.map(\.contact)).count
         var last = ""
         while true {
             let page = try store.index.contacts(after: last, limit: 512)
@@ -29,20 +31,10 @@ extension SyncRun {
             let links = try gone.flatMap { contact in
                 try store.index.imageKeys(of: contact).map { (contact: contact, key: $0) }
             }
-            try await writer.unlink(links + formerPhotos(of: page))
+            try await writer.unlink(links)
             report.unlinked += gone.count
             if Task.isCancelled { return }
         }
     }
-
-    /// The photos of contacts that the list still names, and with which it brings none any more.
-    private func formerPhotos(of contacts: [String]) throws -> [(contact: String, key: AvatarKey)] {
-        let bare = contacts.filter { contact in
-            let fingerprint = KeyFingerprint(contact)
-            return namedContacts.contains(fingerprint) && !contactsWithPhotos.contains(fingerprint)
-        }
-        return try bare.flatMap { contact in
-            try store.index.imageKeys(of: contact).filter(\.isContactPhoto).map { (contact: contact, key: $0) }
-        }
     }
 }

@@ -10,6 +10,8 @@ extension SyncRun {
         guard let result = item.result else { return }
         done += 1
         switch (result.content, committed) {
+        case _ where item.isNone:
+            settleNone(key)
         case (.failed(let failure), _):
             count(failure, key)
         case (_, .overBudget(let error)):
@@ -56,7 +58,11 @@ extension SyncRun {
     /// answer may already be too old to be served again: this sync has nothing to add.
     func settle(_ target: FetchTarget, _ flight: Int, _ outcome: FetchOutcome) {
         done += 1
-        if case .failed(let failure) = outcome { count(failure, target.key) } else { report.fresh += 1 }
+        switch outcome {
+        case .failed(let failure) where failure.isNone(for: target): settleNone(target.key)
+        case .failed(let failure): count(failure, target.key)
+        default: report.fresh += 1
+        }
         if let file = target.entry?.file { protect(file.id) }
         if options.storage == .documents { toPromote.append(target.key) }
         for contact in target.owners { collectLink(target.key, contact) }
@@ -83,6 +89,7 @@ extension SyncRun {
             report.notModified += 1
             note(target.key, .notModified)
         case .unstored: report.fetched += 1
+        case .failed(let failure) where failure.isNone(for: target): settleNone(target.key)
         case .failed(let failure): count(failure, target.key)
         case .overBudget: report.overBudget += 1
         }

@@ -14,6 +14,8 @@ extension SyncRun {
         var listed: [(key: AvatarKey, contact: String, lowDataURL: String?)] = []
         for item in items {
             switch item {
+            case .entry(let entry) where entry.isKnownNone:
+                done += 1
             case .entry(let entry):
                 // Once settled it is no longer due, and a second walk would not meet it.
                 if let file = entry.file { settledFiles.insert(file.id) }
@@ -32,11 +34,14 @@ extension SyncRun {
                 report.contacts += 1
                 report.withoutImage += 1
                 done += 1
+            case .emailed(let contact, let emails):
+                try await sort(emails, of: contact)
             case .unreadable(let line, let reason):
                 hasUnreadableRecord = true
                 countUnreadable("Line \(line): \(reason).")
             }
         }
+        try noteFormerPhotos(in: items)
         let entries = try store.index.entries(for: listed.map(\.key))
         wanted += zip(listed, entries).map { ($0.key, $1, $0.contact, $0.lowDataURL) }
         var kept: [(key: AvatarKey, contact: String, id: Int64)] = []
@@ -99,6 +104,7 @@ extension SyncRun {
 
     /// Links the contacts that came after the first, now that it is known what is stored for the key.
     func linkLaterOwners(of key: AvatarKey) {
+        endChains(at: key)
         for contact in laterOwners.removeValue(forKey: key) ?? [] { collectLink(key, contact) }
     }
 
@@ -107,7 +113,7 @@ extension SyncRun {
     }
 
     /// - Returns: whether the image stays as it is stored.
-    private func sort(
+    func sort(
         _ key: AvatarKey,
         _ entry: AvatarEntry?,
         _ contact: String?,
@@ -172,6 +178,7 @@ extension SyncRun {
 
     /// Links the contacts of an image that is left as it is, if there is an entry to link them to.
     func linkOwners(of target: FetchTarget) {
+        endChains(at: target.key)
         let contacts = target.owners + (laterOwners.removeValue(forKey: target.key) ?? [])
         guard target.entry != nil else { return }
         for contact in contacts { collectLink(target.key, contact) }
@@ -215,6 +222,7 @@ extension SyncRun {
                 switch item {
                 case .entry(let entry): if let file = entry.file { files.insert(file.id) }
                 case .listed(let url, _, _): if let key = Self.key(url) { keys.append(key) }
+                case .emailed(_, let emails): keys += try options.emailCandidates(for: emails)
                 case .postponed, .withoutImage, .photos, .unreadable: break
                 }
             }
@@ -223,7 +231,7 @@ extension SyncRun {
         rules.protection = .files(files.union(settledFiles))
     }
 
-    private static func key(_ url: String) -> AvatarKey? {
+    static func key(_ url: String) -> AvatarKey? {
         do {
             return try AvatarKey(url: url)
         } catch {

@@ -47,10 +47,16 @@ final class SyncRun {
     var toPromote: [AvatarKey] = []
     /// Contacts of images that were settled before the list named them again.
     var repeatedContacts: [(key: AvatarKey, contact: String)] = []
+    /// Contacts that wait for what a source has for one of their addresses.
+    var emailChains: [AvatarKey: [EmailChain]] = [:]
+    /// Those for which a source had none: the next one is to be asked.
+    var chainsToAdvance: [EmailChain] = []
+    /// Photos that came inside contacts and do not any more, and the images that are to take their place.
+    var formerPhotos: [(contact: String, photos: [AvatarKey], successors: [AvatarKey])] = []
+    /// Images of contacts that have none any more.
+    var formerImages: [(contact: String, key: AvatarKey)] = []
     /// The contacts that the list named, if those that it does not name are to be unlinked.
     var namedContacts: Set<KeyFingerprint> = []
-    /// Those of them that brought photos of their own, readable or not.
-    var contactsWithPhotos: Set<KeyFingerprint> = []
     /// Whether the list has a record of which nobody knows whose it is.
     var hasUnreadableRecord = false
 
@@ -77,6 +83,8 @@ final class SyncRun {
         var flight: Int?
         /// Held until what came is committed: whoever gets it next finds it stored.
         var lease: FetchLease?
+        /// Whether a source said that it has no picture for an address.
+        var isNone = false
     }
 
     enum Event: Sendable {
@@ -136,6 +144,7 @@ final class SyncRun {
             // A tick may still be sleeping.
             group.cancelAll()
         }
+        try await unlinkReplacedPhotos()
         try await prune()
         report.wasCancelled = Task.isCancelled
         report.seconds = (ContinuousClock.now - begun) / .seconds(1)
@@ -170,13 +179,14 @@ final class SyncRun {
             if shouldStop {
                 abandonWaiting()
             } else {
+                await advanceChains()
                 await readPage()
                 startFetches(&group)
             }
             startCommit(&group)
             startTicking(&group)
             guard queues.activeCount > 0 || !committing.isEmpty else {
-                if collected.isEmpty && (shouldStop || isExhausted) { return }
+                if collected.isEmpty && chainsToAdvance.isEmpty && (shouldStop || isExhausted) { return }
                 continue
             }
             if let event = await group.next() { await handle(event, &group) }
@@ -214,6 +224,8 @@ final class SyncRun {
 
     private func abandonWaiting() {
         isExhausted = true
+        done += chainsToAdvance.count
+        chainsToAdvance = []
         for target in queues.removeAll() { skip(target) }
     }
 
@@ -353,7 +365,15 @@ final class SyncRun {
             queues.setLimit(hosts.isOnProbation(target.host) ? 1 : nil, ofHost: target.host)
             let owners = Change(key: target.key, owners: target.owners, content: .linked)
             if change == nil { discard(result) }
-            collected.append(Collected(change: change ?? owners, result: result, flight: flight, lease: lease))
+            collected.append(
+                Collected(
+                    change: change ?? owners,
+                    result: result,
+                    flight: flight,
+                    lease: lease,
+                    isNone: result.isNone(for: target)
+                )
+            )
         } catch {
             failure = failure ?? error
             store.flights.finish(target.key, flight, .failure(error))

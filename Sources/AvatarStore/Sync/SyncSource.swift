@@ -10,6 +10,8 @@ enum SyncItem: Sendable {
     /// So many entries that are not asked for now: their hosts may not be asked, or enough has been asked for.
     case postponed(Int)
     case withoutImage
+    /// A contact without a picture of its own, and its e-mail addresses.
+    case emailed(contact: String, emails: [String])
     /// The images of a contact that stand in the list itself.
     case photos(ListedPhotos)
     case unreadable(line: Int, reason: String)
@@ -118,10 +120,14 @@ extension SyncItem {
         switch record {
         case .contact(let contact):
             let photos = ListedPhotos(contact).map { [SyncItem.photos($0)] } ?? []
-            guard let url = contact.avatarURL else { return photos.isEmpty ? [.withoutImage] : photos }
+            guard let url = contact.avatarURL else { return photos.isEmpty ? [withoutImage(contact)] : photos }
             return photos + [.listed(url: url, contact: contact.id, lowDataURL: contact.lowDataURL)]
         case .unreadable(let line, let reason):
             return [.unreadable(line: line, reason: reason)]
         }
+    }
+
+    private static func withoutImage(_ contact: Contact) -> SyncItem {
+        contact.emails.isEmpty ? .withoutImage : .emailed(contact: contact.id, emails: contact.emails)
     }
 }

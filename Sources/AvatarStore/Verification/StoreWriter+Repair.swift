@@ -148,7 +148,7 @@ extension StoreWriter {
         from originURL: String?,
         _ transaction: IndexTransaction
     ) throws -> Int64 {
-        let source = key.isOwnImage ? nil : key.isURL ? key.rawValue : originURL
+        let source = key.isOwnImage ? nil : key.url ?? originURL
         let host = source.flatMap { AvatarKey(stored: $0).host?.description }
         let id = try transaction.insertEntry(
             key,

@@ -160,6 +160,7 @@ extension StoreWriter {
             jitter: .random(in: 0...1)
         )
         guard let check, let host = change.host else { return }
+        let isNone = change.key.isEmailImage && kind == .gone && state?.fileID == nil
         let id =
             try state?.id
             ?? transaction.insertEntry(change.key, sourceURL: change.sourceURL, host: host, storageClass: .caches)
@@ -167,7 +168,8 @@ extension StoreWriter {
             kind,
             count: check.count,
             checked: checked,
-            nextCheck: check.nextCheck,
+            // A source's "none" is asked about by the sync of a list that has the address, and by nobody else.
+            nextCheck: isNone ? nil : check.nextCheck,
             of: id
         )
         if state == nil { try link(change, to: id, transaction, hasImage: false, &surplus) }
@@ -190,7 +192,12 @@ extension StoreWriter {
             guard hasImage else { continue }
             // An image of the contact's own does not take the place of the fetched one.
             guard change.host != nil || !change.key.isOwnImage else { continue }
-            for (other, key) in try transaction.unlinkOtherFetchedImages(of: contact, keeping: id) {
+            let others = try transaction.unlinkOtherFetchedImages(
+                of: contact,
+                keeping: id,
+                andNone: change.key.isEmailImage
+            )
+            for (other, key) in others {
                 try removeIfUnowned(other, key, transaction, &surplus)
             }
         }

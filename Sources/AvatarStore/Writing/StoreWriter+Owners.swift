@@ -19,7 +19,7 @@ extension StoreWriter {
     @discardableResult
     func unlink(_ links: [(contact: String, key: AvatarKey)]) throws -> Int {
         guard !links.isEmpty else { return 0 }
-        let (count, retired) = try write(.power) { transaction in
+        let (count, retired, partials) = try write(.power) { transaction in
             var surplus = Surplus()
             var count = 0
             for (contact, key) in links {
@@ -28,24 +28,27 @@ extension StoreWriter {
                 count += 1
                 try removeIfUnowned(state.id, key, transaction, &surplus)
             }
-            return (count, try surplus.files.compactMap { try release($0, transaction) })
+            return (count, try surplus.files.compactMap { try release($0, transaction) }, surplus.partials)
         }
         try unlink(retired)
+        for rest in partials { try removeFile(of: rest) }
         try settle()
         return count
     }
 
     /// An image that no contact uses any more stays until it is evicted, unless the store is set otherwise. A photo that
-    /// came inside a contact goes in any case: nobody would ever ask for it again.
+    /// came inside a contact goes in any case: nobody would ever ask for it again. So does what a source has, or has not,
+    /// for an e-mail address: it says who somebody is.
     func removeIfUnowned(
         _ id: Int64,
         _ key: AvatarKey,
         _ transaction: IndexTransaction,
         _ surplus: inout Surplus
     ) throws {
-        guard try key.isContactPhoto || transaction.setting(Setting.keepUnowned.name) == 0,
+        guard try key.isContactPhoto || key.isEmailImage || transaction.setting(Setting.keepUnowned.name) == 0,
             try !transaction.hasOwner(id)
         else { return }
+        if key.isEmailImage, let rest = try forgetPartial(of: key, transaction) { surplus.partials.append(rest) }
         if let file = try transaction.fileID(of: id) { surplus.files.append(file) }
         try transaction.removeEntry(id: id)
     }

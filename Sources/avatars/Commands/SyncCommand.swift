@@ -52,6 +52,24 @@ struct SyncCommand: AsyncParsableCommand {
     @Flag(help: "Unlink people who are not in the lists, or have no picture there. Not if a record cannot be read.")
     var prune = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Who is asked for people without a picture, by a digest of their e-mail addresses: libravatar, gravatar, or a "
+                + "server's URL. Several are tried in order. It learns that you know the address.",
+            valueName: "source"
+        ),
+        transform: EmailSource.parse
+    )
+    var emailSource: [EmailSource] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "For how long a source that has no picture for an address is not asked again; default: 604800, a week.",
+            valueName: "seconds"
+        )
+    )
+    var emailRecheck: Double?
+
     @Flag(help: "Wait for another sync to end.")
     var wait = false
 
@@ -74,7 +92,10 @@ struct SyncCommand: AsyncParsableCommand {
         }
         if prune && contacts.isEmpty { throw ValidationError("--prune needs a list: who is not in it is unlinked.") }
         if let limit, limit < 0 { throw ValidationError("--limit is at least 0.") }
-        for (name, seconds) in [("--time-limit", timeLimit), ("--host-time-limit", hostTimeLimit)] {
+        let times = [
+            ("--time-limit", timeLimit), ("--host-time-limit", hostTimeLimit), ("--email-recheck", emailRecheck),
+        ]
+        for (name, seconds) in times {
             guard (0...31_536_000).contains(seconds ?? 0) else {
                 throw ValidationError("\(name) is 0 to 31536000 seconds.")
             }
@@ -127,6 +148,8 @@ struct SyncCommand: AsyncParsableCommand {
         options.includesFresh = all
         options.limit = limit
         options.prunes = prune
+        options.emailSources = emailSource
+        if let emailRecheck { options.emailRecheck = .seconds(emailRecheck) }
         options.maximumBytes = maxBytes
         options.timeLimit = timeLimit.map { .seconds($0) }
         options.hostTimeLimit = hostTimeLimit.map { .seconds($0) }

@@ -56,6 +56,9 @@ import Testing
         Case("unlinked", "owner USING PRIMARY KEY (contact=?)", "avatar USING INTEGER PRIMARY KEY") {
             _ = try $0.unlinked([(contact: "anna", avatarID: 1)])
         },
+        Case("photos of contacts", "owner USING PRIMARY KEY (contact=?)", "avatar USING INTEGER PRIMARY KEY") {
+            _ = try $0.photoKeys(of: ["anna"])
+        },
         Case("eviction candidates", "file_by_last_access (storage_class=? AND last_access_us<?)") {
             try $0.forEachEvictionCandidate { _ in true }
         },

@@ -144,7 +144,7 @@ struct ErasureTests {
 
 extension StoreFixture {
     /// The files anywhere under the store's directory whose bytes or names hold `text`.
-    fileprivate func find(_ text: String) throws -> [String] {
+    func find(_ text: String) throws -> [String] {
         try find(Array(text.utf8)[...])
     }
 

@@ -51,6 +51,29 @@ struct ContactPhotoTests {
         }
     }
 
+    @Test func aPhotoGivesWayToAURL_onceTheImageIsThere() async throws {
+        try await StoreFixture.withStore { fixture in
+            _ = try await fixture.store.sync(contacts: [contact("ada", face), contact("ben", face)])
+            fixture.origin.setResponse(.status(503), for: "/ada.png")
+            let people = [
+                Contact(id: "ada", avatarURL: fixture.origin.url("/ada.png")),
+                contact("ben", face, url: fixture.serve(other, at: "/ben.png")),
+            ]
+            _ = try await fixture.store.sync(contacts: people)
+            #expect(try fixture.store.avatar(forContact: "ada")?.bytes == face)
+            fixture.serve(other, at: "/ada.png")
+            fixture.clock.advance(by: .seconds(3600))
+
+            _ = try await fixture.store.sync(contacts: people)
+
+            #expect(try fixture.store.avatar(forContact: "ada")?.bytes == other)
+            #expect(try fixture.store.images(ofContact: "ada").count == 1)
+            // A card may have both.
+            #expect(try fixture.store.images(ofContact: "ben").count == 2)
+            try fixture.expectConsistent()
+        }
+    }
+
     @Test func whatIsNoImageIsUnreadable_theOldPhotoStays() async throws {
         try await StoreFixture.withStore { fixture in
             _ = try await fixture.store.sync(contacts: [contact("ada", face)])

@@ -24,9 +24,9 @@ struct ContactModel {
             }
         case .link(let contact, let key): link(contact, key)
         case .unlink(let contact, let key): unlink(contact, key)
-        case .sync(let list, _, _): reconcile(list, [:], prunes: false)
+        case .sync(let list, _, _): reconcile(list, [:])
         case .reconcile(let list, let photos):
-            reconcile(list, photos, prunes: true)
+            reconcile(list, photos)
             let named = Set(list.map(\.contact))
             for (key, contacts) in owners {
                 for contact in contacts.subtracting(named) { unlink(contact, key) }
@@ -53,9 +53,8 @@ struct ContactModel {
         pictures[key] = nil
     }
 
-    /// The list is the truth for the contacts that it names: for their image at a URL always, for their own photos if it
-    /// brings any, or prunes. What the host linked itself is not the list's business.
-    private mutating func reconcile(_ list: [StoreOperation.Listed], _ photos: [Int: Int], prunes: Bool) {
+    /// The list is the truth for the contacts that it names, but what the host linked itself is not its business.
+    private mutating func reconcile(_ list: [StoreOperation.Listed], _ photos: [Int: Int]) {
         for listed in list {
             var keys: Set<ImageKey> = [.remote(listed.slot)]
             show(.remote(listed.slot), listed.version)
@@ -63,15 +62,7 @@ struct ContactModel {
                 show(.photo(listed.contact), version)
                 keys.insert(.photo(listed.contact))
             }
-            for key in owners.keys where !keys.contains(key) {
-                let isReplaced =
-                    switch key {
-                    case .own: false
-                    case .remote: true
-                    case .photo: prunes || photos[listed.contact] != nil
-                    }
-                if isReplaced { unlink(listed.contact, key) }
-            }
+            for key in owners.keys where !keys.contains(key) && !key.isOwn { unlink(listed.contact, key) }
             for key in keys { link(listed.contact, key) }
         }
     }

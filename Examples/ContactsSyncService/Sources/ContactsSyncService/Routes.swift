@@ -1,0 +1,70 @@
+import AvatarPlaceholder
+import AvatarStore
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// What the service answers.
+enum Routes {
+    static func router(_ store: AvatarStore) -> Router<BasicRequestContext> {
+        let router = Router()
+        router.get("contacts/:id/picture") { request, context in
+            try picture(of: context.parameters.require("id"), request, store)
+        }
+        router.get("changes") { request, _ in
+            try changes(since: request.uri.queryParameters.get("since", as: Int64.self) ?? 0, store)
+        }
+        return router
+    }
+
+    /// The picture of a contact as it is stored; nobody is asked for it. Without one, 404 with a placeholder, so that it is
+    /// never taken for a picture: initials if the caller says the name (`?name=Ada%20Lovelace`), else a silhouette.
+    private static func picture(of id: String, _ request: Request, _ store: AvatarStore) throws -> Response {
+        guard let image = try store.avatar(forContact: id) else {
+            let placeholder = AvatarPlaceholder(id: id, name: request.uri.queryParameters.get("name"))
+            var headers: HTTPFields = [.contentType: AvatarPlaceholder.mediaType]
+            if let name = HTTPField.Name("Avatar-Placeholder") { headers[name] = "true" }
+            return Response(
+                status: .notFound,
+                headers: headers,
+                body: ResponseBody(byteBuffer: ByteBuffer(string: placeholder.svg()))
+            )
+        }
+        return Response(
+            status: .ok,
+            headers: [.contentType: image.mediaType],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: image.bytes))
+        )
+    }
+
+    private struct Change: Encodable {
+        var sequence: Int64
+        var kind: String
+        var contacts: [String]
+        var digest: String
+    }
+
+    /// Whose picture changed after the number `sequence`. 410: that is too long ago, and the caller looks at everybody and
+    /// goes on from the number in the answer.
+    private static func changes(since sequence: Int64, _ store: AvatarStore) throws -> Response {
+        do {
+            let changes = try store.changes(since: sequence).map {
+                Change(sequence: $0.sequence, kind: $0.kind.rawValue, contacts: $0.owners, digest: $0.digest)
+            }
+            return try json(changes, .ok)
+        } catch let error as AvatarStoreError where error.code == .startOver {
+            return try json(["startOver": try store.lastChange()], .gone)
+        }
+    }
+
+    private static func json(_ value: some Encodable, _ status: HTTPResponse.Status) throws -> Response {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return Response(
+            status: status,
+            headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(data: try encoder.encode(value)))
+        )
+    }
+}

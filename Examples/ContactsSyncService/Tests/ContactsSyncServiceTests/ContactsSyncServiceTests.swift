@@ -1,0 +1,118 @@
+import AsyncHTTPClient
+import AvatarStore
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+/// The built service against a real CardDAV server and a real origin of pictures.
+@Suite(.enabled(if: Radicale.path != nil, "Radicale is not installed."), .serialized)
+struct ContactsSyncServiceTests {
+    private let face = SampleImage.png(seed: 1, byteCount: 4000)
+    private let other = SampleImage.png(seed: 2, byteCount: 4000)
+    private let third = SampleImage.png(seed: 3, byteCount: 4000)
+
+    @Test func picturesFollowTheAddressBook() async throws {
+        try await withServers { servers in
+            let radicale = servers.radicale
+            try await radicale.put("ada", servers.inline(face))
+            try await radicale.put("ben", servers.linked(other, at: "/ben.png"))
+            try await radicale.put("carl")
+            let service = try await servers.startService()
+            defer { service.program.kill() }
+
+            // The first answer names everybody.
+            #expect(try await eventually { try await service.picture("ben.vcf").bytes == other })
+            #expect(try await service.picture("ada.vcf").bytes == face)
+            let placeholder = try await service.picture("carl.vcf?name=Carl%20Sagan")
+            #expect(placeholder.status == 404 && placeholder.isPlaceholder)
+            #expect(String(decoding: placeholder.bytes, as: UTF8.self).contains(">CS</text>"))
+            let first = try await service.changes(since: 0)
+            #expect(Set(first.map { "\($0.kind) \($0.contacts)" }) == [#"added ["ada.vcf"]"#, #"added ["ben.vcf"]"#])
+
+            // Later ones what changed: other bytes, another URL, somebody new.
+            try await radicale.put("ada", servers.inline(other))
+            try await radicale.put("ben", servers.linked(third, at: "/ben-2.png"))
+            try await radicale.put("dora", servers.linked(third, at: "/dora.png"))
+            #expect(try await eventually { try await service.picture("dora.vcf").bytes == third })
+            #expect(try await eventually { try await service.picture("ben.vcf").bytes == third })
+            #expect(try await service.picture("ada.vcf").bytes == other)
+            let second = try await service.changes(since: first.last?.sequence ?? 0)
+            #expect(Set(second.flatMap(\.contacts)) == ["ada.vcf", "ben.vcf", "dora.vcf"])
+            #expect(second.contains { $0.kind == "changed" && $0.contacts == ["ada.vcf"] })
+
+            // Who is deleted is gone here too.
+            try await radicale.delete("ben")
+            #expect(try await eventually { try await service.picture("ben.vcf").isPlaceholder })
+            let last = try await service.changes(since: second.last?.sequence ?? 0)
+            #expect(last.map { "\($0.kind) \($0.contacts)" } == [#"removed ["ben.vcf"]"#])
+            // Its deletion was told, and not found out by comparing everything.
+            #expect(service.program.text.contains("removed=1"))
+            #expect(try await service.program.terminate() == 0, "\(service.program.text)")
+            #expect(service.program.text.contains("closed"))
+        }
+    }
+
+    @Test func aStateThatTheServerHasForgottenMeansToCompareEverything() async throws {
+        try await withServers { servers in
+            try await servers.radicale.put("ada", servers.inline(face))
+            try await servers.radicale.put("ben", servers.inline(other))
+            let service = try await servers.startService()
+            #expect(try await eventually { try await service.picture("ben.vcf").bytes == other })
+            // While the service is away, one is deleted, one is new, and the server forgets.
+            #expect(try await service.program.terminate() == 0, "\(service.program.text)")
+            try await servers.radicale.delete("ben")
+            try await servers.radicale.put("carl", servers.inline(third))
+            try servers.radicale.forgetTokens()
+
+            let again = try await servers.startService()
+            defer { again.program.kill() }
+
+            #expect(try await eventually { try await again.picture("carl.vcf").bytes == third })
+            #expect(try await eventually { try await again.picture("ben.vcf").isPlaceholder })
+            #expect(try await again.picture("ada.vcf").bytes == face)
+            #expect(again.program.text.contains("forgotten"))
+            #expect(try await again.program.terminate() == 0)
+        }
+    }
+
+    @Test func aServiceThatStartsAgainGoesOnWhereItWas() async throws {
+        try await withServers { servers in
+            try await servers.radicale.put("ada", servers.linked(face, at: "/ada.png"))
+            let service = try await servers.startService()
+            #expect(try await eventually { try await service.picture("ada.vcf").bytes == face })
+            #expect(try await eventually { servers.hasToken })
+            #expect(try await service.program.terminate() == 0, "\(service.program.text)")
+            let requests = servers.origin.requestCount
+            try await servers.radicale.put("ben", servers.linked(other, at: "/ben.png"))
+
+            let again = try await servers.startService()
+            defer { again.program.kill() }
+
+            #expect(try await again.picture("ada.vcf").bytes == face)
+            #expect(try await eventually { try await again.picture("ben.vcf").bytes == other })
+            #expect(servers.origin.requestCount == requests + 1)
+            #expect(again.program.text.contains("contacts=1"))
+            #expect(try await again.program.terminate() == 0)
+        }
+    }
+
+    @Test func aShutdownWaitsForNoSlowPicture_andTheNextStartFetchesIt() async throws {
+        try await withServers { servers in
+            let gate = LoopbackOrigin.Gate()
+            let answer = LoopbackOrigin.Response.image(face, etag: nil, cacheControl: "max-age=3600")
+            servers.origin.setResponse(answer.held(by: gate), for: "/ada.png")
+            try await servers.radicale.put("ada", "PHOTO;VALUE=URI:" + servers.origin.url("/ada.png"))
+            let service = try await servers.startService()
+            #expect(try await eventually { servers.origin.requestCount == 1 })
+
+            #expect(try await service.program.terminate() == 0, "\(service.program.text)")
+
+            #expect(!servers.hasToken)
+            gate.open()
+            let again = try await servers.startService()
+            defer { again.program.kill() }
+            #expect(try await eventually { try await again.picture("ada.vcf").bytes == face })
+            #expect(try await again.program.terminate() == 0)
+        }
+    }
+}

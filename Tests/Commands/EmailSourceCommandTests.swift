@@ -1,0 +1,57 @@
+import AvatarStoreTesting
+import Foundation
+import ProgramRunning
+import Testing
+
+/// `sync --email-source`.
+@Suite struct EmailSourceCommandTests {
+    private static let cards = """
+        BEGIN:VCARD\r
+        VERSION:3.0\r
+        UID:ada\r
+        FN:Ada\r
+        EMAIL;TYPE=HOME:ada@home.example\r
+        EMAIL;TYPE=WORK,PREF:MyEmailAddress@example.com\r
+        END:VCARD\r
+
+        """
+    /// Of myemailaddress@example.com, from Gravatar's documentation.
+    private static let digest = "84059b07d4be67b806386c0aad8070a23f18836bbaae342275dc0a83414c32ee"
+
+    @Test func sourcesAreAskedForPeopleWithoutAPicture_andNobodyWithoutTheOption() async throws {
+        let origin = try await LoopbackOrigin.start()
+        let picture = SampleImage.png(seed: 1, byteCount: 900)
+        origin.setResponse(.image(picture, cacheControl: "max-age=3600"), for: "/two/\(Self.digest)")
+        let workplace = try Workplace()
+        try workplace.write("people.vcf", Self.cards)
+        try workplace.write("people.json", #"[{"id": "ben", "email": "ben@example.org"}]"#)
+        let words = ["sync", "people.vcf", "people.json", "--allow-private-network", "--json"]
+        let sources = ["--email-source", origin.url("/one/"), "--email-source", origin.url("/two")]
+
+        let without = try await workplace.start(words).end()
+        #expect(try without.object.number("withoutImage") == 2)
+        #expect(origin.requestCount == 0)
+        let first = try await workplace.start(words + sources).end()
+        let second = try await workplace.start(words + sources).end()
+
+        #expect(first.status == 0)
+        #expect(try first.object.number("fetched") == 1 && first.object.number("withoutImage") == 1)
+        // The preferred address comes first; the second source has it.
+        #expect(origin.requests.filter { $0.path == "/one/\(Self.digest)" }.count == 1)
+        #expect(origin.requestCount == 5)
+        #expect(try second.object.number("requests") == 0 && second.object.number("fresh") == 1)
+        let key = "email:" + origin.url("/two/\(Self.digest)?s=256&d=404")
+        #expect(try await workplace.run("get", key, "--policy", "offline").bytes == picture)
+        let none = "email:" + origin.url("/one/\(Self.digest)?s=256&d=404")
+        #expect(try await workplace.run("show", none).text.contains("no picture for the address"))
+
+        let receipt = try await workplace.run("remove", "--owner", "ada", "--erase", "--json")
+        #expect(try receipt.object.number("rows") == 3 && receipt.object.number("files") == 1)
+        try await origin.stop()
+    }
+
+    @Test(arguments: ["gravatar.com", "ftp://example.org/", "https://example.org/?d=mm", ""])
+    func whatIsNoSourceIsAUsageError(source: String) async throws {
+        #expect(try await Workplace().run("sync", "people.vcf", "--email-source", source).status == 64)
+    }
+}

@@ -27,17 +27,19 @@ package final class AvatarIndex: Sendable {
     ///
     /// - Parameter fileMode: the permission bits of a new index; it holds URLs and contact ids.
     /// - Parameter now: the time that changes bear.
+    /// - Parameter migrating: is told how far a migration has come.
     package static func open(
         path: String,
         fileMode: UInt32,
         now: @escaping @Sendable () -> Timestamp = systemTime,
-        feedLimit: Int64 = feedLimit
+        feedLimit: Int64 = feedLimit,
+        migrating: (WorkProgress) -> Void = { _ in }
     ) throws -> AvatarIndex {
         try refuseForeignFile(at: path)
         try makeFile(at: path, mode: fileMode)
         do {
             let writer = try DatabaseQueue(path: path, configuration: writerConfiguration())
-            try SchemaMigrator.migrate(writer)
+            try SchemaMigrator.migrate(writer, migrating)
             return try AvatarIndex(path: path, writer: writer, isImmutable: false, now, feedLimit)
         } catch {
             throw SQLiteError.translate(error, doing: "opening it")
@@ -149,6 +151,18 @@ package final class AvatarIndex: Sendable {
             }
         } catch {
             throw SQLiteError.translate(error, doing: "emptying the WAL")
+        }
+    }
+
+    /// Runs `body` on the write connection, which `action` says for messages; what it changes is its own matter.
+    func writeOutsideTransaction(_ action: String, _ body: (Database) throws -> Void) throws {
+        guard let writer else {
+            throw AvatarStoreError(.readOnly, "The store was opened for reading only.")
+        }
+        do {
+            try writer.writeWithoutTransaction(body)
+        } catch {
+            throw SQLiteError.translate(error, doing: action)
         }
     }
 

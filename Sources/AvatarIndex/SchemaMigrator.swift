@@ -8,9 +8,13 @@ import GRDB
 /// lock, so two processes that open a new store at once would both run the first step; here the version is read again
 /// under the lock.
 enum SchemaMigrator {
-    static func migrate(_ writer: DatabaseQueue) throws {
+    /// - Parameter progress: is told before each step, and after the last one, unless there is none.
+    static func migrate(_ writer: DatabaseQueue, _ progress: (WorkProgress) -> Void = { _ in }) throws {
         let applied = try writer.writeWithoutTransaction { try version($0) }
-        for migration in Migration.all where migration.version > applied {
+        let pending = Migration.all.filter { $0.version > applied }
+        for (number, migration) in pending.enumerated() {
+            try Task.checkCancellation()
+            progress(WorkProgress(.migrating, .steps, done: number, of: pending.count))
             try writer.writeWithoutTransaction { database in
                 try database.inTransaction(.immediate) {
                     guard try version(database) < migration.version else { return .commit }
@@ -21,6 +25,7 @@ enum SchemaMigrator {
                 }
             }
         }
+        if !pending.isEmpty { progress(WorkProgress(.migrating, .steps, done: pending.count, of: pending.count)) }
     }
 
     /// Every write transaction begins with this: another program may have upgraded the schema since the index was

@@ -25,6 +25,18 @@ struct EntryExplanation {
         return sentences
     }
 
+    /// How soon it goes, after `files` others; `used` of the `budget` bytes are in use.
+    func eviction(after files: Int, used: Int, budget: Int) -> String {
+        let order =
+            switch files {
+            case 0: "It is the first to be evicted when room is needed"
+            case 1: "1 file was used less recently and would be evicted before it"
+            default: "\(files) files were used less recently and would be evicted before it"
+            }
+        return
+            "\(order). Room is needed once \(max(0, budget - used)) more bytes are stored: \(used) of \(budget) are in use."
+    }
+
     private var absence: String? {
         switch entry.absence {
         case .evicted: "Its file was evicted to keep the budget; a read or a list that names it fetches it again."

@@ -55,6 +55,10 @@ struct ListCommand: AsyncParsableCommand {
         }
     }
 
+    /// Each page by another order than the keys' costs a look at all entries, so there are to be few of them: this many
+    /// entries take some 30 MB.
+    private static let sortedPage = 20_000
+
     private var query: AvatarListQuery {
         var query = AvatarListQuery()
         query.storageClass = storageClass
@@ -62,7 +66,7 @@ struct ListCommand: AsyncParsableCommand {
         query.host = host
         query.owner = owner
         query.order = sort
-        query.limit = limit ?? query.limit
+        query.limit = limit ?? (sort == .key ? query.limit : Self.sortedPage)
         query.after = after
         return query
     }
@@ -80,6 +84,9 @@ struct ListCommand: AsyncParsableCommand {
         var text = isFirst && !output.json ? AvatarListItem.table.heading : ""
         for item in page.items {
             text += output.json ? try JSON.object(item.fields).line : AvatarListItem.table.line(item.row)
+            guard text.utf8.count > 1 << 16 else { continue }
+            try Console.output.write(text)
+            text = ""
         }
         if limit != nil, output.json { text += try JSON.object(["next": JSON(page.next)]).line }
         try Console.output.write(text)

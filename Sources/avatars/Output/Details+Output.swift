@@ -18,6 +18,7 @@ extension AvatarDetails {
         fields["failure"] = JSON(failure?.rawValue)
         fields["failureCount"] = JSON(failureCount)
         fields["sharedWith"] = JSON(sharedWith.map(\.rawValue))
+        fields["evictedAfterFiles"] = JSON(evictedAfterFiles)
         fields["reasons"] = JSON(reasons)
         return .object(fields)
     }

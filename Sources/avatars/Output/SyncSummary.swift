@@ -141,6 +141,5 @@ struct SyncSummary {
             let what = Wording.count(report.overBudget, "image")
             Message.warning("No room within the budget for \(what); avatars config budget shows and sets it.")
         }
-        if report.wasCancelled { Message.note("interrupted; what arrived is stored, the next sync goes on from there") }
     }
 }

@@ -199,11 +199,18 @@ package final class AvatarIndex: Sendable {
 
     /// Reads whose file `path` is, if there is one; nothing is made or changed.
     ///
-    /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`.
+    /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`; `readOnly` if nothing can be made beside it.
     package static func refuseForeignFile(at path: String) throws {
         guard try hasContent(path) else { return }
-        let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
-        try SchemaStatus(of: connection).requireOurs()
+        do {
+            let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
+            try SchemaStatus(of: connection).requireOurs()
+        } catch let error as AvatarStoreError where error.code == .storage {
+            // Even reading takes shared memory beside it, which SQLite only says it cannot open.
+            let folder = (path as NSString).deletingLastPathComponent
+            guard access(folder, W_OK) != 0 else { throw error }
+            throw AvatarStoreError(.readOnly, "\(folder) cannot be written.", underlying: error)
+        }
     }
 
     /// Whether there is a database at `path` that somebody has written to.

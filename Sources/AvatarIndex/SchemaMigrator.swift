@@ -13,8 +13,8 @@ enum SchemaMigrator {
         let applied = try writer.writeWithoutTransaction { try version($0) }
         let pending = Migration.all.filter { $0.version > applied }
         for (number, migration) in pending.enumerated() {
-            try Task.checkCancellation()
             progress(WorkProgress(.migrating, .steps, done: number, of: pending.count))
+            try Task.checkCancellation()
             try writer.writeWithoutTransaction { database in
                 try database.inTransaction(.immediate) {
                     guard try version(database) < migration.version else { return .commit }

@@ -28,7 +28,10 @@ import Testing
             #expect(report.number("bytesBefore") == full)
             #expect(try report.number("bytes") == size(workplace))
             #expect(report.number("bytesFreed").map { $0 > 1_000_000 } == true)
-            #expect(try preview.object.number("bytesFreed") == report.number("bytesFreed"))
+            // The map of the pages that go shrinks as well.
+            let freed = try #require(report.number("bytesFreed"))
+            let promised = try #require(try preview.object.number("bytesFreed"))
+            #expect(promised <= freed && promised > freed * 9 / 10)
             #expect(again.text.hasPrefix("Freed 0 B: the index had "))
             #expect(try await workplace.run("verify").status == 0)
         }

@@ -1,3 +1,4 @@
+import AvatarStoreTesting
 import Foundation
 import ProgramRunning
 import Testing
@@ -46,6 +47,91 @@ import Testing
         for command in commands where command.commandName != "demo" {
             let expected = try #require(Self.options[command.commandName]).union(Self.everywhere)
             #expect(command.options == expected, "\(command.commandName)")
+        }
+    }
+
+    private static let overview: Set<String> = [
+        "key", "sourceURL", "localFile", "storageClass", "sizeBytes", "etag", "lastAccess", "freshUntil", "checkedAt",
+        "state", "owners",
+    ]
+    private static let image: Set<String> = [
+        "key", "outcome", "stale", "localFile", "sizeBytes", "mediaType", "width", "height", "kind", "message",
+    ]
+    private static let copied: Set<String> = ["entries", "files", "bytes", "missing"]
+    private static let syncFields: Set<String> = [
+        "contacts", "withoutImage", "unreadable", "saved", "unlinked", "wanted", "fresh", "fetched", "notModified",
+        "changed", "failed", "skipped", "overBudget", "evicted", "requests", "bytesReceived", "seconds", "failures",
+    ]
+    private static let trimFields: Set<String> = ["evicted", "bytesFreed", "bytes", "budgetBytes", "lowWatermarkBytes"]
+    private static let importFields: Set<String> = [
+        "found", "stored", "replaced", "unchanged", "failed", "bytes", "failures",
+    ]
+
+    /// In this order: the first makes the store, the last ones take it away.
+    private static let fields: [([String], Set<String>)] = [
+        (["sync", "list.txt", "--allow-private-network"], syncFields),
+        (["sync", "--dry-run"], syncFields.union(["toFetch", "toRevalidate"])),
+        (["save", "folder/me.png", "--name", "me"], image),
+        (["fetch", "URL", "--allow-private-network"], image),
+        (["path", "URL"], ["key", "localFile"]),
+        (["list"], overview),
+        (
+            ["show", "URL"],
+            overview.union([
+                "filePresent", "sha256", "mediaType", "width", "height", "lastModified", "responseFields", "fetchedAt",
+                "nextCheck", "failure", "failureCount", "sharedWith", "evictedAfterFiles", "reasons",
+            ])
+        ),
+        (["changes"], ["sequence", "key", "owners", "kind", "digest", "time"]),
+        (["move", "URL", "--to", "documents", "--dry-run"], ["moved"]),
+        (["move", "URL", "--to", "documents"], ["moved"]),
+        (["verify"], ["checked", "pending", "faults", "faultCount", "repaired"]),
+        (["verify", "--quick", "--repair"], ["checked", "pending", "faults", "faultCount", "repaired"]),
+        (
+            ["config", "budget", "1MB"],
+            [
+                "budget", "lowWatermark", "maxImageBytes", "maxPixels", "minFree", "minimumFreshness",
+                "maximumFreshness",
+                "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "goneConfirmations",
+            ]
+        ),
+        (
+            ["stats"],
+            [
+                "entries", "files", "cachesBytes", "documentsBytes", "stagingBytes", "pendingBytes", "budgetBytes",
+                "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "oldestAccess", "newestAccess",
+                "schemaVersion", "guard",
+            ]
+        ),
+        (["migrate"], ["schemaVersion", "applied", "pending"]),
+        (["migrate", "--dry-run"], ["schemaVersion", "applied", "pending"]),
+        (["backup", "copy"], copied), (["restore", "copy", "--store", "other"], copied),
+        (["export", "out"], ["images", "bytes", "missing"]),
+        (["import", "folder", "--dry-run"], importFields), (["import", "folder"], importFields),
+        (["trim", "--budget", "0", "--dry-run"], trimFields), (["trim", "--budget", "0"], trimFields),
+        (["remove", "--all", "--dry-run"], ["rows", "files", "bytes", "erased"]),
+        (["remove", "--all"], ["rows", "files", "bytes", "erased"]),
+        (["compact", "--dry-run"], ["bytesBefore", "bytes", "bytesFreed"]),
+        (["compact"], ["bytesBefore", "bytes", "bytesFreed"]),
+    ]
+
+    @Test func eachCommandHasItsFieldsAndNoOthers() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(1))
+            try FileManager.default.createDirectory(
+                atPath: workplace.path("folder"),
+                withIntermediateDirectories: false
+            )
+            try workplace.write("folder/me.png", SampleImage.identicon(for: "me"))
+            for (arguments, names) in Self.fields {
+                let known = arguments.map { $0 == "URL" ? origin.url("/p/1.png") : $0 }
+                let run = try await workplace.start(known + ["--json"]).end()
+
+                #expect(run.status == 0, "\(arguments): \(run.messages)")
+                #expect(try !run.objects.isEmpty, "\(arguments)")
+                for object in try run.objects { #expect(object.names == names, "\(arguments)") }
+            }
         }
     }
 

@@ -75,7 +75,7 @@ import Testing
             """
             source ./script
             COMP_WORDS=(avatars "$@"); COMP_CWORD=$#; COMP_LINE="avatars $*"; COMP_POINT=${#COMP_LINE}
-            _avatars avatars "${@: -1}" avatars
+            _avatars avatars "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
             printf '%s\\n' "${COMPREPLY[@]}"
             """
         )

@@ -34,7 +34,7 @@ import Testing
             (["trim", "--budget", "0"], ["evicting: "]),
             (["backup", "new"], ["copying the index: …", "copying files: 1 of 13 files", "waiting for the disk"]),
             (["restore", "copy", "--store", "other"], ["copying the index: …", "copying files: 1 of 13 files"]),
-            (["migrate", "--store", "other"], ["migrating: 0 of ", "steps in "]),
+            (["migrate", "--store", "other"], ["migrating: 0 of ", "migrating: 4 of 4 steps in "]),
             (["compact"], ["compacting: "]),
             (["export", "out"], ["exporting: 13 of 13 files in "]),
             (["import", "folder"], ["importing: 2 of 2 files in "]),
@@ -130,7 +130,7 @@ import Testing
                 # Until the signal has been taken note of.
                 while grep -qs 'ShdPnd.*2$' /proc/$program/status; do :; done
                 sleep 1
-                cat pipe | tr -d '\\000' >messages & reader=$!
+                { cat pipe | tr -d '\\000' >messages; } 3>&- & reader=$!
                 wait $program; echo $?
                 exec 3>&-
                 wait $reader

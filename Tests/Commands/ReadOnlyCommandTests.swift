@@ -49,9 +49,7 @@ import Testing
                 #expect(try State(of: workplace) == before, "\(arguments)")
             }
             for arguments in Self.copying {
-                let run = try await workplace.start(arguments).end()
-                #expect(run.status == 0, "\(arguments): \(run.messages)")
-                try FileManager.default.removeItem(atPath: workplace.path("out"))
+                try await Self.expectSuccess(of: [arguments], in: workplace)
                 // A backup on the same file system is made of links, which the time of change shows and nothing else.
                 #expect(try State(of: workplace) == before, "\(arguments)")
             }
@@ -71,10 +69,7 @@ import Testing
             }
             do {
                 let before = try State(of: workplace)
-                for arguments in Self.commands(url) + Self.copying {
-                    let run = try await workplace.start(arguments).end()
-                    #expect(run.status == 0, "\(arguments): \(run.messages)")
-                }
+                try await Self.expectSuccess(of: Self.commands(url) + Self.copying, in: workplace)
                 let got = try await workplace.run("get", url)
                 #expect(got.bytes == pictureBytes("/p/1.png"))
                 for arguments in [
@@ -112,19 +107,13 @@ import Testing
             await slow.lateRequest()
             let url = slow.origin.url("/p/1.png")
 
-            for arguments in Self.commands(url) + Self.copying {
-                let run = try await workplace.start(arguments).end()
-                #expect(run.status == 0, "\(arguments): \(run.messages)")
-            }
+            try await Self.expectSuccess(of: Self.commands(url) + Self.copying, in: workplace)
             let writing = [
                 ["get", url], ["fetch", url], ["save", "folder/me.png", "--name", "me"], ["import", "folder"],
                 ["move", "name:me", "--to", "caches"], ["config", "max-pixels", "1000000"], ["trim"], ["compact"],
                 ["migrate"], ["verify", "--repair"], ["remove", "name:me"], ["export", "more"],
             ]
-            for arguments in writing {
-                let run = try await workplace.start(arguments).end()
-                #expect(run.status == 0, "\(arguments): \(run.messages)")
-            }
+            try await Self.expectSuccess(of: writing, in: workplace)
             #expect(try await workplace.run("sync", "list.txt").status == 75)
 
             slow.hurry()
@@ -136,6 +125,14 @@ import Testing
             throw error
         }
         try await slow.origin.stop()
+    }
+
+    private static func expectSuccess(of commands: [[String]], in workplace: Workplace) async throws {
+        for arguments in commands {
+            let run = try await workplace.start(arguments).end()
+            #expect(run.status == 0, "\(arguments): \(run.messages)")
+            if workplace.exists("out") { try FileManager.default.removeItem(atPath: workplace.path("out")) }
+        }
     }
 
     /// Bytes and times of the index and of all images, as somebody sees them who looks at the disk.

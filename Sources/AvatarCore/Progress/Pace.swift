@@ -49,6 +49,8 @@ package struct Pace: Sendable {
     /// How long the rest takes, if it goes on like this; `nil` as long as nothing can be said, and at a standstill.
     package func secondsLeft(of total: Int) -> Int? {
         guard let perSecond, perSecond * 360_000 > 1 else { return nil }
-        return Int((Double(max(0, total - done)) / perSecond).rounded(.up))
+        let left = max(0, total - done)
+        // As long as something is left, so is some time.
+        return left == 0 ? 0 : max(1, Int((Double(left) / perSecond).rounded()))
     }
 }

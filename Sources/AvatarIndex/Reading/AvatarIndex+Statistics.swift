@@ -132,8 +132,13 @@ extension AvatarIndex {
 
 extension AvatarIndex {
     /// The steps that the index at `path` has behind it and before it; nothing is changed.
-    package static func migrationStatus(path: String) throws -> (version: Int, applied: [String], pending: [String]) {
-        let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
+    ///
+    /// - Parameter isImmutable: the disk cannot be written; the file is read without locks.
+    package static func migrationStatus(
+        path: String,
+        isImmutable: Bool = false
+    ) throws -> (version: Int, applied: [String], pending: [String]) {
+        let connection = try ReadConnection(path: path, isImmutable: isImmutable, busyTimeoutMilliseconds: 5000)
         let status = try SchemaStatus(of: connection)
         try status.requireOurs()
         return (

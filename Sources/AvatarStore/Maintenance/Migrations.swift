@@ -37,7 +37,9 @@ extension AvatarStore {
         guard FileManager.default.fileExists(atPath: layout.indexPath) else {
             throw AvatarStoreError(.noStore, "There is no store at \(layout.indexPath).")
         }
-        let status = try AvatarIndex.migrationStatus(path: layout.indexPath)
+        let status = try ReadOnlyIndex.read(layout) {
+            try AvatarIndex.migrationStatus(path: layout.indexPath, isImmutable: $0)
+        }
         return MigrationStatus(schemaVersion: status.version, applied: status.applied, pending: status.pending)
     }
 }

@@ -8,7 +8,6 @@ extension AvatarStoreError {
         case .noSuchEntry: "`avatars list` shows what there is."
         case .syncIsRunning: "--wait waits for it to end."
         case .foreignIndex: "Choose another place with --store."
-        case .newerIndex: "Use the newer program."
         case .damagedIndex: "`avatars verify --repair` sets it aside and makes it anew from the documents."
         case .busy: "Try again in a moment."
         case .diskFull: "Make room on that disk, with `avatars trim --budget 0` for example."

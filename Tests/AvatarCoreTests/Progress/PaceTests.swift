@@ -29,6 +29,7 @@ import Testing
         let pace = pace((20, 1000))
         #expect(try abs(#require(pace.perSecond) - 1000) < 1)
         #expect(pace.secondsLeft(of: 50_000) == 30)
+        #expect(pace.secondsLeft(of: 20_001) == 1)
         #expect(pace.secondsLeft(of: 20_000) == 0)
     }
 

@@ -33,8 +33,10 @@ struct EntryExplanation {
             case 1: "1 file was used less recently and would be evicted before it"
             default: "\(files) files were used less recently and would be evicted before it"
             }
+        let room = ByteSize.text(max(0, budget - used))
         return
-            "\(order). Room is needed once \(max(0, budget - used)) more bytes are stored: \(used) of \(budget) are in use."
+            "\(order). Room is needed once \(room) more are stored: \(ByteSize.text(used)) of \(ByteSize.text(budget)) are "
+            + "in use."
     }
 
     private var absence: String? {

@@ -49,7 +49,7 @@ struct MigrateCommand: AsyncParsableCommand {
         var facts = Facts()
         facts.add("schema", "version \(status.schemaVersion)")
         for (number, name) in status.applied.enumerated() { facts.add(number == 0 ? "applied" : "", name) }
-        for (number, name) in status.pending.enumerated() { facts.add(number == 0 ? "pending" : "", name, .yellow) }
+        for (number, name) in status.pending.enumerated() { facts.add(number == 0 ? "pending" : "", name, .magenta) }
         if status.pending.isEmpty { facts.add("pending", "none") }
         return facts.text
     }

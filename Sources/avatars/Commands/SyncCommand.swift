@@ -103,7 +103,13 @@ struct SyncCommand: AsyncParsableCommand {
                 return try await store.sync(lists, options: options, total: lists.count) { show($0.work) }
             }
         }
-        if report.wasCancelled { Message.note(display.interruption(remains)) }
+        if report.wasCancelled {
+            // The progress counts what was skipped as settled.
+            let settled = report.wanted - report.skipped
+            Message.note(
+                "interrupted after \(settled) of \(report.wanted) images, \(report.skipped) remain; \(remains)"
+            )
+        }
         return report
     }
 

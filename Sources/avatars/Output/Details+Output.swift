@@ -34,7 +34,8 @@ extension AvatarDetails {
         facts.add("owners", overview.owners.isEmpty ? nil : overview.owners.joined(separator: ", "))
         facts.add("shared with", sharedWith.isEmpty ? nil : sharedWith.map(\.rawValue).joined(separator: ", "))
         addOrigin(to: &facts)
-        return facts.text + reasons.map { "\n" + $0 }.joined() + "\n"
+        let columns = Console.output.isTerminal ? Console.output.columns : .max
+        return facts.text + reasons.map { "\n" + Wording.wrapped($0, columns: columns) }.joined() + "\n"
     }
 
     private var responseLines: [String] {

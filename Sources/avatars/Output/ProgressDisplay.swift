@@ -141,9 +141,9 @@ final class ProgressDisplay: Sendable {
         let line = ProgressLine(progress, state.pace, seconds: now - state.phaseBegan)
         state.lastShown = now
         state.isBarOpen = form == .bar
-        // The last column stays empty: a terminal would go on to the next line.
+        // The last column stays empty, or a terminal goes on to the next line; so do two before it, for the ^C of Ctrl-C.
         write(
-            form == .bar ? "\r\(line.bar(columns: Console.diagnostics.columns - 1))\u{1B}[K" : "avatars: \(line.text)\n"
+            form == .bar ? "\r\(line.bar(columns: Console.diagnostics.columns - 3))\u{1B}[K" : "avatars: \(line.text)\n"
         )
     }
 

@@ -18,8 +18,9 @@ extension AvatarStore {
     /// `importPictures(from:)` needs to bring it back.
     ///
     /// Whatever a key holds, no name leads out of the directory. The files are copies: changing them changes nothing in
-    /// the store. Changes nothing in the store, and is possible in one that is open for reading only. An entry that
-    /// several keys share is written once for each.
+    /// the store. They are written when this returns, and on stable storage when the system sees fit. A file that several
+    /// keys share is written once for each. Changes nothing in the store, and is possible in one that is open for reading
+    /// only.
     ///
     /// - Parameter query: which entries; its page size and place are not used. Default: all.
     /// - Parameter directory: is made if it is not there, and must be empty. What an export to it left that was killed is

@@ -73,6 +73,7 @@ extension StoreWriter {
         try finishDeadHolders()
         let excess = max(0, try index.total(of: .caches).accountedBytes - target)
         var freed = (files: 0, bytes: 0)
+        progress(WorkProgress(.evicting, .bytes, of: excess))
         while !canStop || !Task.isCancelled {
             var evicted: [PendingFile] = []
             let isComplete = try write { transaction in

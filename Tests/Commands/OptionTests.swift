@@ -101,6 +101,17 @@ import Testing
         #expect(try run.object.number("entries") == 0)
     }
 
+    @Test func namesMayLookLikeOptions() async throws {
+        let workplace = try Workplace()
+        try workplace.write("me.png", SampleImage.identicon(for: "me"))
+
+        try await workplace.run("save", "me.png", "--name", "--name").requireSuccess()
+
+        #expect(try await workplace.run("get", "name:--name").bytes == workplace.read("me.png"))
+        #expect(try await workplace.run("list", "--owner", "-1").status == 0)
+        #expect(try await workplace.run("remove", "--owner", "--all", "--json").object.number("rows") == 0)
+    }
+
     // MARK: What to do next
 
     @Test(arguments: [

@@ -21,7 +21,7 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(name: .customLong("class"), help: "Only images of this class.")
     var storageClass: StorageClass?
 
-    @Option(help: ArgumentHelp("Only images of this contact.", valueName: "id"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Only images of this contact.", valueName: "id"))
     var owner: String?
 
     @OptionGroup var progress: ProgressOptions

@@ -23,7 +23,7 @@ struct ListCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only entries of this host name, on any port.", valueName: "name"))
     var host: String?
 
-    @Option(help: ArgumentHelp("Only images of this contact.", valueName: "id"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Only images of this contact.", valueName: "id"))
     var owner: String?
 
     @Option(help: "The order.")
@@ -32,7 +32,10 @@ struct ListCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("At most so many, and then where to go on.", valueName: "n"))
     var limit: Int?
 
-    @Option(help: ArgumentHelp("Go on after this; the \"next\" of the page before.", valueName: "next"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Go on after this; the \"next\" of the page before.", valueName: "next")
+    )
     var after: String?
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions

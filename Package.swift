@@ -288,7 +288,10 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["avatars", "AvatarStoreTesting", "ProgramRunning"],
+            dependencies: [
+                "avatars", "AvatarStoreTesting", "ProgramRunning",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             path: "Tests/Commands",
             swiftSettings: swiftSettings
         ),

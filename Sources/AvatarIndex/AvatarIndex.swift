@@ -28,20 +28,20 @@ package final class AvatarIndex: Sendable {
     ///
     /// - Parameter fileMode: the permission bits of a new index; it holds URLs and contact ids.
     /// - Parameter now: the time that changes bear.
-    /// - Parameter progress: is told how an upgrade goes.
+    /// - Parameter migrating: is told how far a migration has come.
     package static func open(
         path: String,
         fileMode: UInt32,
         now: @escaping @Sendable () -> Timestamp = systemTime,
         feedLimit: Int64 = feedLimit,
-        progress: @escaping @Sendable (SchemaProgress) -> Void = { _ in }
+        migrating: @escaping ProgressHandler = { _ in }
     ) throws -> AvatarIndex {
         try refuseForeignFile(at: path)
         try makeFile(at: path, mode: fileMode)
         do {
             let writer = try DatabaseQueue(path: path, configuration: writerConfiguration())
             let copy = UpgradeCopy(path: path, fileMode: fileMode)
-            try SchemaUpgrade(copy: copy, progress: progress).run(on: writer)
+            try SchemaUpgrade(copy: copy, progress: migrating).run(on: writer)
             return try AvatarIndex(path: path, writer: writer, isImmutable: false, now, feedLimit)
         } catch {
             throw SQLiteError.translate(error, doing: "opening it")
@@ -156,6 +156,18 @@ package final class AvatarIndex: Sendable {
         }
     }
 
+    /// Runs `body` on the write connection, which `action` says for messages; what it changes is its own matter.
+    func writeOutsideTransaction(_ action: String, _ body: (Database) throws -> Void) throws {
+        guard let writer else {
+            throw AvatarStoreError(.readOnly, "The store was opened for reading only.")
+        }
+        do {
+            try writer.writeWithoutTransaction(body)
+        } catch {
+            throw SQLiteError.translate(error, doing: action)
+        }
+    }
+
     private static func restoreSynchronous(_ database: Database) {
         // Should this fail, later transactions are more durable than asked for, which is correct and only slower.
         try? database.execute(sql: "PRAGMA synchronous = NORMAL")
@@ -189,13 +201,20 @@ package final class AvatarIndex: Sendable {
 
     /// Reads whose file `path` is, if there is one; nothing is made or changed.
     ///
-    /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`.
+    /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`; `readOnly` if nothing can be made beside it.
     package static func refuseForeignFile(at path: String) throws {
         guard try hasContent(path) else { return }
-        let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
-        let status = try SchemaStatus(of: connection)
-        try status.requireOurs()
-        try SchemaMigrator.requireSoundSchema(of: connection, version: status.version)
+        do {
+            let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
+            let status = try SchemaStatus(of: connection)
+            try status.requireOurs()
+            try SchemaMigrator.requireSoundSchema(of: connection, version: status.version)
+        } catch let error as AvatarStoreError where error.code == .storage {
+            // Even reading takes shared memory beside it, which SQLite only says it cannot open.
+            let folder = (path as NSString).deletingLastPathComponent
+            guard access(folder, W_OK) != 0 else { throw error }
+            throw AvatarStoreError(.readOnly, "\(folder) cannot be written.", underlying: error)
+        }
     }
 
     /// Whether there is a database at `path` that somebody has written to.

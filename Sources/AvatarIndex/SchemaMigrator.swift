@@ -8,15 +8,17 @@ import GRDB
 /// lock, so two processes that open a new store at once would both run the first step; here the version is read again
 /// under the lock.
 enum SchemaMigrator {
+    /// - Parameter progress: is told before each step, and after the last one, unless there is none.
     static func migrate(
         _ writer: DatabaseQueue,
         by steps: [Migration] = Migration.all,
-        _ progress: (SchemaProgress) -> Void = { _ in }
+        _ progress: (WorkProgress) -> Void = { _ in }
     ) throws {
         let applied = try writer.writeWithoutTransaction { try version($0) }
         let pending = steps.filter { $0.version > applied }
         for (number, step) in pending.enumerated() {
-            progress(.applying(name: step.name, number: number + 1, of: pending.count))
+            progress(WorkProgress(.migrating, .steps, done: number, of: pending.count))
+            try Task.checkCancellation()
             do {
                 try writer.writeWithoutTransaction { try apply(step, to: $0) }
             } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
@@ -29,6 +31,7 @@ enum SchemaMigrator {
                 )
             }
         }
+        if !pending.isEmpty { progress(WorkProgress(.migrating, .steps, done: pending.count, of: pending.count)) }
     }
 
     private static func apply(_ step: Migration, to database: Database) throws {

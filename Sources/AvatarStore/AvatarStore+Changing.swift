@@ -124,10 +124,14 @@ extension AvatarStore {
     /// Evicts, least recently used first, until the files in `caches` are down to `target` bytes.
     ///
     /// - Parameter target: default: the low watermark.
-    /// - Returns: how many files went, and their bytes.
+    /// - Parameter progress: is told how far it has come.
+    /// - Returns: how many files went, and their bytes, also if the task was cancelled meanwhile.
     @discardableResult
-    public func trim(to target: Int? = nil) async throws -> (files: Int, bytes: Int) {
-        try await requireWritable().writer.trim(to: target ?? defaultTrimTarget())
+    public func trim(
+        to target: Int? = nil,
+        progress: @escaping ProgressHandler = { _ in }
+    ) async throws -> (files: Int, bytes: Int) {
+        try await requireWritable().writer.trim(to: target ?? defaultTrimTarget(), progress: progress)
     }
 
     /// What `trim(to:)` would evict. Possible in a store that is open for reading only.

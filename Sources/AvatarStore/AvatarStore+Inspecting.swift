@@ -62,6 +62,7 @@ extension AvatarStore {
     public func details(for key: AvatarKey) throws -> AvatarDetails? {
         guard let entry = try index.entry(for: key), let overview = try index.overview(of: key) else { return nil }
         let validation = entry.validation
+        let eviction = try eviction(of: entry)
         let sharing = try entry.file.map { try index.keys(usingFile: $0.id).filter { $0 != key } } ?? []
         return AvatarDetails(
             overview: overview,
@@ -78,11 +79,20 @@ extension AvatarStore {
             failure: validation.failure,
             failureCount: validation.failureCount,
             sharedWith: sharing,
-            reasons: try reasons(entry)
+            evictedAfterFiles: eviction,
+            reasons: try reasons(entry, eviction)
         )
     }
 
-    private func reasons(_ entry: AvatarEntry) throws -> [String] {
+    /// How many files go before it when room is needed; `nil` for a document, and without a file.
+    private func eviction(of entry: AvatarEntry) throws -> Int? {
+        guard let file = entry.file, file.storageClass == .caches, let lastAccess = entry.lastAccessMicroseconds else {
+            return nil
+        }
+        return try index.filesEvicted(before: file.id, usedAt: lastAccess)
+    }
+
+    private func reasons(_ entry: AvatarEntry, _ eviction: Int?) throws -> [String] {
         let explanation = EntryExplanation(
             entry: entry,
             now: clock.now(),
@@ -94,13 +104,9 @@ extension AvatarStore {
             let health = try index.health(of: host)
             if let reason = health.reason(at: clock.now()) { reasons.append("Its host, \(host), \(reason).") }
         }
-        if let file = entry.file, file.storageClass == .caches, let lastAccess = entry.lastAccessMicroseconds {
-            let earlier = try index.filesUsedBefore(lastAccess)
-            reasons.append(
-                earlier == 0
-                    ? "It is the first to be evicted when room is needed."
-                    : "\(earlier) files were used less recently and would be evicted before it."
-            )
+        if let eviction {
+            let used = try index.total(of: .caches).accountedBytes
+            reasons.append(explanation.eviction(after: eviction, used: used, budget: limits.budget))
         } else if entry.file != nil {
             reasons.append("It is a document: it is never evicted.")
         }

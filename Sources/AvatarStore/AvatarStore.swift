@@ -50,14 +50,15 @@ public final class AvatarStore: Sendable {
 
     package static func open(
         _ configuration: Configuration,
-        fileSystem: any FileSystem
+        fileSystem: any FileSystem,
+        migrating: @escaping ProgressHandler = { _ in }
     ) async throws -> AvatarStore {
         try configuration.validate()
         switch configuration.access {
         case .readOnly:
             return try AvatarStore(readOnly: configuration)
         case .readWrite:
-            let store = try AvatarStore(configuration, fileSystem)
+            let store = try AvatarStore(configuration, fileSystem, migrating)
             try await store.writable?.writer.readBootMark()
             await store.writable?.writer.recover(reportingTo: configuration.logger)
             await store.recoverFromPowerLoss()
@@ -66,7 +67,11 @@ public final class AvatarStore: Sendable {
         }
     }
 
-    private init(_ configuration: Configuration, _ fileSystem: any FileSystem) throws {
+    private init(
+        _ configuration: Configuration,
+        _ fileSystem: any FileSystem,
+        _ migrating: ProgressHandler
+    ) throws {
         let layout = configuration.layout
         // Before a folder is made beside it.
         try AvatarIndex.refuseForeignFile(at: layout.indexPath)
@@ -75,7 +80,8 @@ public final class AvatarStore: Sendable {
         let index = try AvatarIndex.open(
             path: layout.indexPath,
             fileMode: configuration.fileMode,
-            now: { [clock = configuration.clock] in clock.now() }
+            now: { [clock = configuration.clock] in clock.now() },
+            migrating: migrating
         )
         let storeID = try index.write { try $0.storeID(orNew: Hexadecimal.random64() + Hexadecimal.random64()) }
         hasUnlistedFiles = try places.claim(storeID)

@@ -26,7 +26,8 @@ struct Avatars: AsyncParsableCommand {
                 subcommands: [
                     ListCommand.self, ShowCommand.self, StatsCommand.self, ChangesCommand.self, RemoveCommand.self,
                     MoveCommand.self, TrimCommand.self, VerifyCommand.self, ConfigCommand.self, MigrateCommand.self,
-                    BackupCommand.self, RestoreCommand.self,
+                    CompactCommand.self, BackupCommand.self, RestoreCommand.self, ExportCommand.self,
+                    ImportCommand.self,
                 ]
             ),
         ]
@@ -58,7 +59,7 @@ struct Avatars: AsyncParsableCommand {
     private static func ending(for error: any Error) -> ExitCode {
         switch error {
         case let error as AvatarStoreError:
-            Message.error(error.message)
+            Message.error(error.messageWithAdvice)
             return error.exitCode
         case is ClosedPipe:
             return .success

@@ -1,10 +1,11 @@
+import ArgumentParser
+import Foundation
 import Testing
 
+@testable import avatars
+
 @Suite struct HelpTests {
-    private static let commands = [
-        "sync", "fetch", "get", "path", "save", "list", "show", "remove", "move", "trim", "stats", "config", "migrate",
-        "backup", "restore", "demo",
-    ]
+    private static let commands = Avatars.configuration.subcommands.compactMap { $0.configuration.commandName }
 
     @Test func helpNamesEveryCommand() async throws {
         let run = try await Workplace().run("--help")
@@ -23,6 +24,75 @@ import Testing
         #expect(run.lines.allSatisfy { $0.count <= 80 })
     }
 
+    @Test("the example of each command is one that works", arguments: commands)
+    func example(command: String) throws {
+        let discussion = try #require(Self.discussion(of: command))
+        let example = try #require(discussion.split(separator: "Example: avatars ").last?.split(separator: "\n").first)
+
+        let parsed = try Avatars.parseAsRoot(example.split(separator: " ").map(String.init))
+
+        // Whose type it is, whatever the protocol says of it.
+        let type = ObjectIdentifier(type(of: parsed as Any))
+        let isOfCommand = Avatars.configuration.subcommands.contains { found in
+            ObjectIdentifier(found) == type && found.configuration.commandName == command
+        }
+        #expect(isOfCommand)
+    }
+
+    private static func discussion(of name: String) -> String? {
+        for command in Avatars.configuration.subcommands where command.configuration.commandName == name {
+            return command.configuration.discussion
+        }
+        return nil
+    }
+
+    // MARK: Shells
+
+    /// Shells that are not installed do not check what is written for them.
+    @Test(arguments: [
+        ("bash", "complete -o filenames -F _avatars"), ("zsh", "#compdef avatars"), ("fish", "complete -c 'avatars'"),
+    ])
+    func completionsAreGenerated(shell: String, mark: String) async throws {
+        let workplace = try Workplace()
+
+        let run = try await workplace.run("--generate-completion-script", shell)
+
+        #expect(run.status == 0)
+        #expect(run.messages.isEmpty)
+        #expect(run.text.contains(mark), "\(run.text.prefix(200))")
+        for command in Self.commands { #expect(run.text.contains(command)) }
+        try workplace.write("script", run.bytes)
+        let check = shell == "fish" ? "fish --no-execute" : "\(shell) -n"
+        let checked = try await workplace.shell("command -v \(shell) >/dev/null || exit 0; \(check) script")
+        #expect(checked.status == 0, "\(checked.messages)")
+    }
+
+    @Test func bashCompletesCommandsAndOptions() async throws {
+        let workplace = try Workplace()
+        try workplace.write("script", try await workplace.run("--generate-completion-script", "bash").bytes)
+        try workplace.write(
+            "complete.bash",
+            """
+            source ./script
+            COMP_WORDS=(avatars "$@"); COMP_CWORD=$#; COMP_LINE="avatars $*"; COMP_POINT=${#COMP_LINE}
+            _avatars avatars "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+            printf '%s\\n' "${COMPREPLY[@]}"
+            """
+        )
+
+        let commands = try await workplace.start(tool: "/bin/bash", ["complete.bash", "st"]).end()
+        let options = try await workplace.start(tool: "/bin/bash", ["complete.bash", "list", "--so"]).end()
+        let values = try await workplace.start(tool: "/bin/bash", ["complete.bash", "list", "--sort", ""]).end()
+
+        #expect(commands.lines.map { $0.trimmingCharacters(in: .whitespaces) } == ["stats"])
+        #expect(options.lines.map { $0.trimmingCharacters(in: .whitespaces) } == ["--sort"])
+        #expect(
+            values.lines.map { $0.trimmingCharacters(in: .whitespaces) } == [
+                "key", "size", "last-access", "next-check",
+            ]
+        )
+    }
+
     @Test func versionIsPrinted() async throws {
         let run = try await Workplace().run("--version")
 
@@ -37,6 +107,9 @@ import Testing
         ["sync", "-", "-", "--format", "text"], ["sync", "--connections", "0"], ["sync", "--per-host", "0"],
         ["sync", "--timeout", "0"], ["sync", "--user-agent", "two\nlines"], ["remove"], ["remove", "--all", "name:x"],
         ["remove", "--owner", "1", "--host", "h"], ["backup"], ["restore"], ["backup", ""], ["restore", "a", "b"],
+        ["export"], ["export", ""], ["import"], ["import", ""], ["compact", "x"], ["changes", "--since", "-1"],
+        ["verify", "--progress", "loud"], ["import", "x", "--class", "attic"], ["sync", "--prune"],
+        ["sync", "--time-limit", "-1"], ["sync", "--host-time-limit", "x"], ["save", "x.png", "--name", ""],
     ])
     func misuseIsAUsageErrorAndMakesNothing(arguments: [String]) async throws {
         let workplace = try Workplace()

@@ -97,7 +97,7 @@ import Testing
 
             #expect(second.status == 75)
             #expect(second.text.isEmpty)
-            #expect(second.messages == "avatars: Another sync is running on this store.\n")
+            #expect(second.messages == "avatars: Another sync is running on this store. --wait waits for it to end.\n")
             #expect(reader.status == 0)
         }
     }

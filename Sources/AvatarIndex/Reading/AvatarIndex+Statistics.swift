@@ -45,6 +45,13 @@ extension AvatarIndex {
         try readers.read { try Self.total(of: storageClass, on: $0) }
     }
 
+    /// How many entries have a file.
+    package func imageCount() throws -> Int {
+        try readers.read { connection in
+            try connection.firstRow("SELECT count(*) FROM avatar WHERE file_id IS NOT NULL") { Int($0.integer(0)) } ?? 0
+        }
+    }
+
     /// The value of the setting `name`, if it was ever set.
     package func setting(_ name: String) throws -> Int64? {
         try readers.read { connection in
@@ -73,12 +80,16 @@ extension AvatarIndex {
         SELECT id, size_bytes FROM file WHERE storage_class = ? AND last_access_us < ? ORDER BY last_access_us, id
         """
 
-    /// How many files of `caches` were used before `microseconds`: how many go first when room is needed.
-    package func filesUsedBefore(_ microseconds: Int64) throws -> Int {
+    /// How many files of `caches` go before the file `id`, last used at `microseconds`, when room is needed. The order is
+    /// that of `candidatesSQL`.
+    package func filesEvicted(before id: Int64, usedAt microseconds: Int64) throws -> Int {
         try readers.read { connection in
             try connection.firstRow(
-                "SELECT count(*) FROM file WHERE storage_class = 0 AND last_access_us < ?",
-                [.integer(microseconds)]
+                """
+                SELECT count(*) FROM file
+                WHERE storage_class = 0 AND (last_access_us, id) < (?, ?)
+                """,
+                [.integer(microseconds), .integer(id)]
             ) { Int($0.integer(0)) } ?? 0
         }
     }
@@ -121,8 +132,13 @@ extension AvatarIndex {
 
 extension AvatarIndex {
     /// The steps that the index at `path` has behind it and before it; nothing is changed.
-    package static func migrationStatus(path: String) throws -> (version: Int, applied: [String], pending: [String]) {
-        let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
+    ///
+    /// - Parameter isImmutable: the disk cannot be written; the file is read without locks.
+    package static func migrationStatus(
+        path: String,
+        isImmutable: Bool = false
+    ) throws -> (version: Int, applied: [String], pending: [String]) {
+        let connection = try ReadConnection(path: path, isImmutable: isImmutable, busyTimeoutMilliseconds: 5000)
         let status = try SchemaStatus(of: connection)
         try status.requireOurs()
         return (

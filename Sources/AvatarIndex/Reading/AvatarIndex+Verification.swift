@@ -1,4 +1,5 @@
 package import AvatarCore
+import GRDBSQLite
 
 /// A published file as the index has it, with what is needed to prove it.
 package struct IndexedFile: Hashable, Sendable {
@@ -101,14 +102,26 @@ extension AvatarIndex {
     /// What is wrong with the database itself; `nil` if nothing is.
     ///
     /// - Parameter isQuick: leaves out whether the tables and their indexes agree.
+    /// - Throws: `CancellationError`: it takes long with a million entries.
     package func damage(isQuick: Bool) throws -> String? {
-        try readers.read { connection in
-            let finding = try connection.firstRow("PRAGMA \(isQuick ? "quick_check" : "integrity_check")(1)") {
-                $0.text(0)
+        do {
+            return try readers.read { connection in
+                sqlite3_progress_handler(connection.handle, 100_000, { _ in Task.isCancelled ? 1 : 0 }, nil)
+                defer { sqlite3_progress_handler(connection.handle, 0, nil, nil) }
+                return try Self.damage(isQuick, on: connection)
             }
-            if finding != "ok" { return finding ?? "it could not be checked" }
-            return try connection.firstRow("PRAGMA foreign_key_check") { "a row of \($0.text(0)) refers to none" }
+        } catch {
+            try Task.checkCancellation()
+            throw error
         }
+    }
+
+    private static func damage(_ isQuick: Bool, on connection: ReadConnection) throws -> String? {
+        let finding = try connection.firstRow("PRAGMA \(isQuick ? "quick_check" : "integrity_check")(1)") {
+            $0.text(0)
+        }
+        if finding != "ok" { return finding ?? "it could not be checked" }
+        return try connection.firstRow("PRAGMA foreign_key_check") { "a row of \($0.text(0)) refers to none" }
     }
 
     private static let indexedFileSQL = """

@@ -30,6 +30,8 @@ public struct AvatarDetails: Sendable {
     public var failureCount: Int
     /// Other keys whose image is the same file.
     public var sharedWith: [AvatarKey]
+    /// How many files are evicted before this one when room is needed; `nil` for a document, and without a file.
+    public var evictedAfterFiles: Int?
     /// Sentences that say why it is fresh, stale or failing, and how soon it would be evicted.
     public var reasons: [String]
 }

@@ -15,14 +15,22 @@ extension AvatarStore {
     /// Changes nothing in the store, and is possible in one that is open for reading only.
     /// - Parameter directory: is made if it is not there, and must be empty. What a backup to it left that was killed is
     ///   cleared.
+    /// - Parameter progress: is told how far it has come.
     /// - Throws: `notEmpty`; `invalidConfiguration` for a path that is not absolute, or inside the store; `busy` if
     ///   another backup to it is running; `diskFull` and other errors of the index and the disk; `CancellationError`.
     ///   Nothing is left behind.
-    public func backup(to directory: String) async throws -> BackupReport {
-        try await backup(to: directory, fileSystem: LocalFileSystem())
+    public func backup(
+        to directory: String,
+        progress: @escaping ProgressHandler = { _ in }
+    ) async throws -> BackupReport {
+        try await backup(to: directory, fileSystem: LocalFileSystem(), progress)
     }
 
-    package func backup(to directory: String, fileSystem: any FileSystem) async throws -> BackupReport {
+    package func backup(
+        to directory: String,
+        fileSystem: any FileSystem,
+        _ progress: @escaping ProgressHandler = { _ in }
+    ) async throws -> BackupReport {
         let directory = try Self.directory(directory)
         try configuration.layout.requireOutside(directory)
         let target = CopyTarget(
@@ -31,7 +39,7 @@ extension AvatarStore {
             fileMode: configuration.fileMode,
             fileSystem: fileSystem
         )
-        return try await StoreCopier().backup(index, roots, to: target)
+        return try await StoreCopier(progress).backup(index, roots, to: target)
     }
 
     /// Makes a store of the backup in `directory`, an absolute path, at a place where there is none yet.
@@ -42,20 +50,23 @@ extension AvatarStore {
     ///
     /// - Parameter configuration: where the store is to be; its roots may lie apart. They must be empty or not be there,
     ///   and there must be no index. What a restore to it left that was killed is cleared.
+    /// - Parameter progress: is told how far it has come.
     /// - Throws: `noStore` if there is no backup, or one that was not finished; `damagedBackup` names a file that is
     ///   missing or has other bytes; `foreignIndex`, `newerIndex`, `damagedIndex`; `notEmpty`; `unusableRoot`; `busy`;
     ///   errors of the disk; `CancellationError`. Nothing is left behind.
     public static func restore(
         from directory: String,
-        to configuration: Configuration
+        to configuration: Configuration,
+        progress: @escaping ProgressHandler = { _ in }
     ) async throws -> BackupReport {
-        try await restore(from: directory, to: configuration, fileSystem: LocalFileSystem())
+        try await restore(from: directory, to: configuration, fileSystem: LocalFileSystem(), progress)
     }
 
     package static func restore(
         from directory: String,
         to configuration: Configuration,
-        fileSystem: any FileSystem
+        fileSystem: any FileSystem,
+        _ progress: @escaping ProgressHandler = { _ in }
     ) async throws -> BackupReport {
         try configuration.validate()
         let source = StoreLayout(directory: try Self.directory(directory))
@@ -74,10 +85,10 @@ extension AvatarStore {
             fileMode: configuration.fileMode,
             fileSystem: fileSystem
         )
-        return try await StoreCopier().restore(source, to: target)
+        return try await StoreCopier(progress).restore(source, to: target)
     }
 
-    private static func directory(_ path: String) throws(AvatarStoreError) -> String {
+    static func directory(_ path: String) throws(AvatarStoreError) -> String {
         guard path.hasPrefix("/") else {
             throw AvatarStoreError(.invalidConfiguration, "The path \(path) of the backup is not absolute.")
         }
@@ -92,7 +103,7 @@ extension AvatarStore {
 
 extension StoreLayout {
     /// - Throws: `invalidConfiguration` if `path` lies in one of the directories that the store is in.
-    fileprivate func requireOutside(_ path: String) throws(AvatarStoreError) {
+    func requireOutside(_ path: String) throws(AvatarStoreError) {
         let inner = RealPath(path)
         let directories = [indexDirectory] + StorageClass.allCases.flatMap { [root(of: $0), staging(of: $0)] }
         for directory in directories where inner.isInside(RealPath(directory)) {

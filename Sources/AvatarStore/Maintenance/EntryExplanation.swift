@@ -25,6 +25,20 @@ struct EntryExplanation {
         return sentences
     }
 
+    /// How soon it goes, after `files` others; `used` of the `budget` bytes are in use.
+    func eviction(after files: Int, used: Int, budget: Int) -> String {
+        let order =
+            switch files {
+            case 0: "It is the first to be evicted when room is needed"
+            case 1: "1 file was used less recently and would be evicted before it"
+            default: "\(files) files were used less recently and would be evicted before it"
+            }
+        let room = ByteSize.text(max(0, budget - used))
+        return
+            "\(order). Room is needed once \(room) more are stored: \(ByteSize.text(used)) of \(ByteSize.text(budget)) are "
+            + "in use."
+    }
+
     private var absence: String? {
         switch entry.absence {
         case .evicted: "Its file was evicted to keep the budget; a read or a list that names it fetches it again."

@@ -18,6 +18,11 @@ struct CopyTarget: Sendable {
 actor StoreCopier {
     /// Copying blocks for long.
     private let thread = StoreThread(label: "avatar-store.copier")
+    private let progress: ProgressHandler
+
+    init(_ progress: @escaping ProgressHandler) {
+        self.progress = progress
+    }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         thread.asUnownedSerialExecutor()
@@ -63,16 +68,22 @@ actor StoreCopier {
     ) throws -> BackupReport {
         let place = try UnfinishedStore(target.layout, aloneIn: target.directory, fileMode: target.fileMode)
         do {
+            progress(WorkProgress(.copyingIndex, .files))
             let copy = try copyIndex(place.indexPath)
+            let total = try copy.write { transaction in
+                try StorageClass.allCases.reduce(0) { $0 + (try transaction.total(of: $1).files) }
+            }
             let id = try copy.write { transaction in
                 try transaction.forgetWork()
                 return try transaction.storeID()
             }
             let roots = try place.makeRoots(for: id)
-            let missing = try takeFiles(copy, FileCopiers(from: source, to: roots, target))
+            let count = FileCount(total, progress)
+            let missing = try takeFiles(copy, FileCopiers(from: source, to: roots, target, count))
             let report = try copy.write { try BackupReport(of: $0, missing: missing) }
             try copy.close()
             try Task.checkCancellation()
+            progress(WorkProgress(.synchronizing, .files))
             try place.finish(target.fileSystem)
             return report
         } catch {
@@ -86,19 +97,28 @@ actor StoreCopier {
 struct FileCopiers {
     private let caches: FileCopier
     private let documents: FileCopier
+    private let count: FileCount
 
-    init(from source: StoredRoots, to roots: (caches: Directory, documents: Directory), _ target: CopyTarget) {
+    init(
+        from source: StoredRoots,
+        to roots: (caches: Directory, documents: Directory),
+        _ target: CopyTarget,
+        _ count: FileCount
+    ) {
         func copier(_ source: StoredFiles, _ root: Directory) -> FileCopier {
             FileCopier(from: source, to: root, fileMode: target.fileMode, fileSystem: target.fileSystem)
         }
         caches = copier(source.caches, roots.caches)
         documents = copier(source.documents, roots.documents)
+        self.count = count
     }
 
     /// False if there is no such file.
     func take(_ file: FileRecord) throws -> Bool {
         try Task.checkCancellation()
-        return try copier(of: file.storageClass).take(file)
+        let isTaken = try copier(of: file.storageClass).take(file)
+        if isTaken { count.add() }
+        return isTaken
     }
 
     /// The SHA-256 of a file that was taken.
@@ -116,6 +136,24 @@ struct FileCopiers {
         case .caches: caches
         case .documents: documents
         }
+    }
+}
+
+/// Counts the files that were taken, for the progress.
+final class FileCount {
+    private var done = 0
+    private let total: Int
+    private let progress: ProgressHandler
+
+    init(_ total: Int, _ progress: @escaping ProgressHandler) {
+        self.total = total
+        self.progress = progress
+    }
+
+    func add() {
+        done += 1
+        // Files that came meanwhile may be taken for others that went.
+        progress(WorkProgress(.copyingFiles, .files, done: done, of: max(done, total)))
     }
 }
 

@@ -75,6 +75,11 @@ public struct SyncProgress: Sendable {
     public var total: Int?
     /// What came so far.
     public var report: SyncReport
+
+    /// The same, as all long work says it.
+    public var work: WorkProgress {
+        WorkProgress(.syncing, .entries, done: done, of: total, failed: report.failed)
+    }
 }
 
 /// What a sync did.

@@ -11,11 +11,16 @@ extension AvatarStore {
     ///
     /// - Parameter repair: repairs what is found, in a store that is open for writing.
     /// - Parameter quick: compares lengths only, and leaves the bytes and part of the database unread.
+    /// - Parameter progress: is told how far it has come.
     /// - Throws: `damagedIndex`, which `verify(_:repair:quick:)` can repair while the store is closed; `readOnly`;
     ///   another error of the index or the disk; `CancellationError`.
-    public func verify(repair: Bool = false, quick: Bool = false) async throws -> VerificationReport {
+    public func verify(
+        repair: Bool = false,
+        quick: Bool = false,
+        progress: @escaping ProgressHandler = { _ in }
+    ) async throws -> VerificationReport {
         let writer = repair ? try requireWritable().writer : nil
-        return try await verifier(writer, quick ? .quick : .full).run()
+        return try await verifier(writer, quick ? .quick : .full, progress).run()
     }
 
     /// Compares index and files of a store that this process does not have open. Without `repair` nothing is changed,
@@ -30,7 +35,8 @@ extension AvatarStore {
     public static func verify(
         _ configuration: Configuration,
         repair: Bool = false,
-        quick: Bool = false
+        quick: Bool = false,
+        progress: @escaping ProgressHandler = { _ in }
     ) async throws -> VerificationReport {
         var configuration = configuration
         configuration.access = repair ? .readWrite : .readOnly
@@ -39,12 +45,12 @@ extension AvatarStore {
             if rebuild.isIndexLost, repair || Directory.exists(configuration.layout.indexPath) {
                 throw AvatarStoreError(.damagedIndex, "The index \(configuration.layout.indexPath) is lost.")
             }
-            return try await verifyOpened(configuration, repair: repair, quick: quick)
+            return try await verifyOpened(configuration, repair: repair, quick: quick, progress)
         } catch let error as AvatarStoreError where error.code == .damagedIndex {
             var report = VerificationReport()
             if repair {
                 try rebuild.run()
-                report = try await verifyOpened(configuration, repair: true, quick: quick)
+                report = try await verifyOpened(configuration, repair: true, quick: quick, progress)
             }
             report.add(VerificationFault(.damagedIndex, path: configuration.layout.indexPath), isRepaired: repair)
             return report
@@ -54,12 +60,13 @@ extension AvatarStore {
     private static func verifyOpened(
         _ configuration: Configuration,
         repair: Bool,
-        quick: Bool
+        quick: Bool,
+        _ progress: @escaping ProgressHandler
     ) async throws -> VerificationReport {
         let store = try await open(configuration)
         let result: Result<VerificationReport, any Error>
         do {
-            result = .success(try await store.verify(repair: repair, quick: quick))
+            result = .success(try await store.verify(repair: repair, quick: quick, progress: progress))
         } catch {
             result = .failure(error)
         }
@@ -72,13 +79,18 @@ extension AvatarStore {
         return try result.get()
     }
 
-    func verifier(_ writer: StoreWriter?, _ depth: StoreVerifier.Depth) -> StoreVerifier {
+    func verifier(
+        _ writer: StoreWriter?,
+        _ depth: StoreVerifier.Depth,
+        _ progress: @escaping ProgressHandler = { _ in }
+    ) -> StoreVerifier {
         StoreVerifier(
             index: index,
             roots: roots,
             staging: StagingLeftovers(configuration.layout),
             writer: writer,
-            depth: depth
+            depth: depth,
+            progress: progress
         )
     }
 }

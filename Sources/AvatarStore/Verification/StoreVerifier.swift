@@ -25,7 +25,11 @@ actor StoreVerifier {
     /// Repairs what is found; `nil`: nothing is repaired.
     private let writer: StoreWriter?
     private let depth: Depth
+    private let progress: ProgressHandler
     private var report = VerificationReport()
+    /// Files when it began: for the progress.
+    private var fileCount = 0
+    private var foldersSearched = 0
     private var found: [Finding] = []
     /// Published paths that do not lie in the folder of their digest.
     private var strayPaths: [StorageClass: Set<String>] = [:]
@@ -39,20 +43,30 @@ actor StoreVerifier {
     /// How many findings are repaired in one transaction.
     private static let batchSize = 128
 
-    init(index: AvatarIndex, roots: StoredRoots, staging: StagingLeftovers, writer: StoreWriter?, depth: Depth) {
+    init(
+        index: AvatarIndex,
+        roots: StoredRoots,
+        staging: StagingLeftovers,
+        writer: StoreWriter?,
+        depth: Depth,
+        progress: @escaping ProgressHandler
+    ) {
         self.index = index
         self.roots = roots
         self.staging = staging
         self.writer = writer
         self.depth = depth
+        self.progress = progress
     }
 
     /// - Throws: `damagedIndex`, without having looked at a file; another error of the index or the disk.
     func run() async throws -> VerificationReport {
+        if depth != .lengths { progress(WorkProgress(.checkingIndex, .files)) }
         if depth != .lengths, let damage = try index.damage(isQuick: depth == .quick) {
             throw AvatarStoreError(.damagedIndex, "The index is damaged: \(damage).")
         }
         try await lookAtUnfinishedWork()
+        fileCount = try StorageClass.allCases.reduce(0) { $0 + (try index.total(of: $1).files) }
         for storageClass in StorageClass.allCases { try await checkRows(of: storageClass) }
         for storageClass in StorageClass.allCases { try await searchOrphans(in: storageClass) }
         try await settle()
@@ -100,12 +114,20 @@ actor StoreVerifier {
         try await settle()
     }
 
+    private func showProgress() {
+        let failed = report.faultCount + found.count
+        // Files that came meanwhile are looked at too.
+        let total = max(fileCount, report.checked)
+        progress(WorkProgress(.comparingFiles, .files, done: report.checked, of: total, failed: failed))
+    }
+
     private func isStray(_ file: FileRecord) -> Bool {
         strayPaths[file.storageClass]?.contains(file.path) ?? false
     }
 
     private func check(_ file: IndexedFile, among namesakes: [IndexedFile]) throws {
         report.checked += 1
+        showProgress()
         guard let fault = try fault(of: file, among: namesakes), try index.hasFile(id: file.file.id) else { return }
         found.append(.file(file, fault))
     }
@@ -136,6 +158,8 @@ actor StoreVerifier {
         let files = roots.files(of: storageClass)
         for path in try files.pathsOutsideFolders() { try lookForRow(of: path, in: storageClass, digestByte: 0) }
         for byte in UInt8.min...UInt8.max {
+            foldersSearched += 1
+            progress(WorkProgress(.seekingOrphans, .folders, done: foldersSearched, of: 512, failed: report.faultCount))
             let folder = FilePath.folder(forDigestByte: byte)
             let names = try files.names(inFolder: folder)
             guard !names.isEmpty else { continue }

@@ -60,13 +60,21 @@ extension StoreWriter {
 
     /// Evicts until no more than `target` bytes count against the budget.
     ///
+    /// - Parameter canStop: a cancelled task ends it after a batch.
     /// - Returns: how many files went, and their bytes.
-    func trim(to target: Int, in batches: Int = 1024) throws -> (files: Int, bytes: Int) {
+    func trim(
+        to target: Int,
+        in batches: Int = 1024,
+        canStop: Bool = true,
+        progress: ProgressHandler = { _ in }
+    ) throws -> (files: Int, bytes: Int) {
         try flushAccesses()
         try finishOwnLeftovers()
         try finishDeadHolders()
+        let excess = max(0, try index.total(of: .caches).accountedBytes - target)
         var freed = (files: 0, bytes: 0)
-        while true {
+        progress(WorkProgress(.evicting, .bytes, of: excess))
+        while !canStop || !Task.isCancelled {
             var evicted: [PendingFile] = []
             let isComplete = try write { transaction in
                 var plan = EvictionPlan(
@@ -82,6 +90,7 @@ extension StoreWriter {
             try unlink(evicted)
             freed.files += evicted.count
             freed.bytes += evicted.reduce(0) { $0 + $1.sizeBytes }
+            progress(WorkProgress(.evicting, .bytes, done: min(freed.bytes, excess), of: excess))
             if isComplete { break }
         }
         try settle()
@@ -134,7 +143,7 @@ extension StoreWriter {
                     + "evicted. Try again when they are done."
             )
         }
-        _ = try trim(to: target)
+        _ = try trim(to: target, canStop: false)
     }
 
     private func choose(

@@ -18,6 +18,7 @@ struct BackupCommand: AsyncParsableCommand {
     @Argument(help: "Where the copy goes.")
     var directory: String
 
+    @OptionGroup var progress: ProgressOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
@@ -27,7 +28,11 @@ struct BackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         let target = StoreLocation.absolute(directory)
-        let report = try await store.withStore(.readOnly) { try await $0.backup(to: target) }
+        let report = try await store.withStore(.readOnly) { store in
+            try await progress.display(self.store).during(ifInterrupted: "nothing is left at \(target), run it again") {
+                try await store.backup(to: target, progress: $0)
+            }
+        }
         if report.missing > 0 {
             Message.warning(
                 "\(Wording.count(report.missing, "file")) of the store \(report.missing == 1 ? "is" : "are") missing, "

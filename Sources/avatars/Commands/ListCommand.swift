@@ -23,7 +23,7 @@ struct ListCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only entries of this host name, on any port.", valueName: "name"))
     var host: String?
 
-    @Option(help: ArgumentHelp("Only images of this contact.", valueName: "id"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Only images of this contact.", valueName: "id"))
     var owner: String?
 
     @Option(help: "The order.")
@@ -32,7 +32,10 @@ struct ListCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("At most so many, and then where to go on.", valueName: "n"))
     var limit: Int?
 
-    @Option(help: ArgumentHelp("Go on after this; the \"next\" of the page before.", valueName: "next"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Go on after this; the \"next\" of the page before.", valueName: "next")
+    )
     var after: String?
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
@@ -55,6 +58,10 @@ struct ListCommand: AsyncParsableCommand {
         }
     }
 
+    /// Each page by another order than the keys' costs a look at all entries, so there are to be few of them: this many
+    /// entries take some 30 MB.
+    private static let sortedPage = 20_000
+
     private var query: AvatarListQuery {
         var query = AvatarListQuery()
         query.storageClass = storageClass
@@ -62,7 +69,7 @@ struct ListCommand: AsyncParsableCommand {
         query.host = host
         query.owner = owner
         query.order = sort
-        query.limit = limit ?? query.limit
+        query.limit = limit ?? (sort == .key ? query.limit : Self.sortedPage)
         query.after = after
         return query
     }
@@ -80,6 +87,9 @@ struct ListCommand: AsyncParsableCommand {
         var text = isFirst && !output.json ? AvatarListItem.table.heading : ""
         for item in page.items {
             text += output.json ? try JSON.object(item.fields).line : AvatarListItem.table.line(item.row)
+            guard text.utf8.count > 1 << 16 else { continue }
+            try Console.output.write(text)
+            text = ""
         }
         if limit != nil, output.json { text += try JSON.object(["next": JSON(page.next)]).line }
         try Console.output.write(text)

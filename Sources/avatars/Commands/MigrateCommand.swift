@@ -21,13 +21,20 @@ struct MigrateCommand: AsyncParsableCommand {
     @Flag(help: "The same as --status.")
     var dryRun = false
 
+    @OptionGroup var progress: ProgressOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        if !status && !dryRun { try await store.withStore(.readWrite) { _ in } }
-        let status = try AvatarStore.migrationStatus(store.layout)
+        let status = try await status || dryRun ? AvatarStore.migrationStatus(store.layout) : migrated()
         try Console.output.write(output.json ? json(status).line : text(status))
+    }
+
+    private func migrated() async throws -> AvatarStore.MigrationStatus {
+        let remains = "the steps that are done stay, run it again for the rest"
+        return try await progress.display(store).during(ifInterrupted: remains) {
+            try await AvatarStore.migrate(store.configuration(.readWrite), progress: $0)
+        }
     }
 
     private func json(_ status: AvatarStore.MigrationStatus) -> JSON {
@@ -42,7 +49,7 @@ struct MigrateCommand: AsyncParsableCommand {
         var facts = Facts()
         facts.add("schema", "version \(status.schemaVersion)")
         for (number, name) in status.applied.enumerated() { facts.add(number == 0 ? "applied" : "", name) }
-        for (number, name) in status.pending.enumerated() { facts.add(number == 0 ? "pending" : "", name, .yellow) }
+        for (number, name) in status.pending.enumerated() { facts.add(number == 0 ? "pending" : "", name, .magenta) }
         if status.pending.isEmpty { facts.add("pending", "none") }
         return facts.text
     }

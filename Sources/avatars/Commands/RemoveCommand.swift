@@ -22,7 +22,7 @@ struct RemoveCommand: AsyncParsableCommand {
     @Argument(help: "URLs, name:NAME, contact:ID, or keys of your own.")
     var keys: [String] = []
 
-    @Option(help: ArgumentHelp("All images of this contact.", valueName: "id"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("All images of this contact.", valueName: "id"))
     var owner: String?
 
     @Option(help: ArgumentHelp("All images of this host name, on any port.", valueName: "name"))

@@ -18,6 +18,7 @@ struct RestoreCommand: AsyncParsableCommand {
     @Argument(help: "The directory of the backup.")
     var directory: String
 
+    @OptionGroup var progress: ProgressOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
@@ -27,7 +28,10 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = store.configuration(.readWrite)
-        let report = try await AvatarStore.restore(from: StoreLocation.absolute(directory), to: configuration)
+        let source = StoreLocation.absolute(directory)
+        let report = try await progress.display(store).during(ifInterrupted: "nothing was restored, run it again") {
+            try await AvatarStore.restore(from: source, to: configuration, progress: $0)
+        }
         try output.print(report, "Restored \(report.summary) to \(configuration.layout.indexPath).")
     }
 }

@@ -18,7 +18,7 @@ struct SaveCommand: AsyncParsableCommand {
     @Argument(help: "The image.")
     var file: String
 
-    @Option(help: ArgumentHelp("1 to 1,024 bytes without NUL.", valueName: "name"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("1 to 1,024 bytes without NUL.", valueName: "name"))
     var name: String
 
     @Option(name: .customLong("class"), help: "Where it is stored.")

@@ -76,10 +76,8 @@ struct SyncCommand: AsyncParsableCommand {
     @Flag(help: "Send no request and change nothing; say what would be done.")
     var dryRun = false
 
-    @Option(help: "How progress is shown.")
-    var progress = ProgressDisplay.Style.auto
-
     @OptionGroup(title: "Origins") var origin: OriginOptions
+    @OptionGroup var progress: ProgressOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
@@ -118,12 +116,22 @@ struct SyncCommand: AsyncParsableCommand {
     }
 
     private func sync(_ lists: ContactLists?, in store: AvatarStore) async throws -> SyncReport {
-        let display = ProgressDisplay(progress, isQuiet: self.store.quiet)
-        defer { display.end() }
-        return try await waitingForOthers { [options] in
-            guard let lists else { return try await store.sync(options: options, progress: display.show) }
-            return try await store.sync(lists, options: options, total: lists.count, progress: display.show)
+        let display = progress.display(self.store)
+        let remains = "what arrived is stored, and the next sync goes on from there"
+        let report = try await display.during(ifInterrupted: remains) { show in
+            try await waitingForOthers { [options] in
+                guard let lists else { return try await store.sync(options: options) { show($0.work) } }
+                return try await store.sync(lists, options: options, total: lists.count) { show($0.work) }
+            }
         }
+        if report.wasCancelled {
+            // The progress counts what was skipped as settled.
+            let settled = report.wanted - report.skipped
+            Message.note(
+                "interrupted after \(settled) of \(report.wanted) images, \(report.skipped) remain; \(remains)"
+            )
+        }
+        return report
     }
 
     /// Runs `sync`, with `--wait` again and again until no other one is running.

@@ -23,12 +23,13 @@ struct TrimCommand: AsyncParsableCommand {
     @Flag(help: "Change nothing; say what would be evicted.")
     var dryRun = false
 
+    @OptionGroup var progress: ProgressOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
         try await store.withStore(dryRun ? .readOnly : .readWrite) { store in
-            let evicted = try await dryRun ? store.trimPreview(to: budget) : store.trim(to: budget)
+            let evicted = try await dryRun ? store.trimPreview(to: budget) : trim(store)
             let bytes = try store.cachesBytes() - (dryRun ? evicted.bytes : 0)
             let budgetBytes = try Int(store.value(of: .budget) ?? 0)
             let lowWatermark = try Int(store.value(of: .lowWatermark) ?? 0)
@@ -44,5 +45,15 @@ struct TrimCommand: AsyncParsableCommand {
             let sentence = dryRun ? "Would evict \(gone); \(rest) would be in use." : "Evicted \(gone); \(rest) in use."
             try Console.output.write(output.json ? json.line : sentence + "\n")
         }
+    }
+
+    private func trim(_ store: AvatarStore) async throws -> (files: Int, bytes: Int) {
+        let display = progress.display(self.store)
+        let remains = "what was evicted is gone, run it again for the rest"
+        let evicted = try await display.during(ifInterrupted: remains) {
+            try await store.trim(to: budget, progress: $0)
+        }
+        if Task.isCancelled { Message.note(display.interruption(remains)) }
+        return evicted
     }
 }

@@ -27,15 +27,17 @@ struct VerifyCommand: AsyncParsableCommand {
     @Flag(help: "With --repair: change nothing; say what would be repaired.")
     var dryRun = false
 
+    @OptionGroup var progress: ProgressOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let report = try await AvatarStore.verify(
-            store.configuration(.readOnly),
-            repair: repair && !dryRun,
-            quick: quick
-        )
+        let repairs = repair && !dryRun
+        let remains =
+            repairs ? "what was repaired stays so, the rest is to do: run it again" : "run it again for the rest"
+        let report = try await progress.display(store).during(ifInterrupted: remains) {
+            try await AvatarStore.verify(store.configuration(.readOnly), repair: repairs, quick: quick, progress: $0)
+        }
         try Console.output.write(output.json ? json(report).line : text(report))
         if !report.isSound { throw ExitCode.someFailed }
     }

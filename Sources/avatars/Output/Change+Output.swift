@@ -42,7 +42,7 @@ extension AvatarChange.Kind {
     fileprivate var colour: Colour {
         switch self {
         case .added: .green
-        case .changed: .yellow
+        case .changed: .magenta
         case .removed: .red
         }
     }

@@ -13,6 +13,16 @@ enum Console: Int32, Sendable {
     /// Whether a person reads along.
     var isTerminal: Bool { isatty(rawValue) == 1 }
 
+    /// Whether a line can be drawn again.
+    var canRedraw: Bool { isTerminal && ProcessInfo.processInfo.environment["TERM"] != "dumb" }
+
+    /// How wide the terminal is; 80 if it does not say.
+    var columns: Int {
+        var size = winsize()
+        guard ioctl(rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
     /// Whether colours and cursor movements make sense.
     var hasColour: Bool {
         let environment = ProcessInfo.processInfo.environment

@@ -18,6 +18,7 @@ extension AvatarDetails {
         fields["failure"] = JSON(failure?.rawValue)
         fields["failureCount"] = JSON(failureCount)
         fields["sharedWith"] = JSON(sharedWith.map(\.rawValue))
+        fields["evictedAfterFiles"] = JSON(evictedAfterFiles)
         fields["reasons"] = JSON(reasons)
         return .object(fields)
     }
@@ -33,7 +34,8 @@ extension AvatarDetails {
         facts.add("owners", overview.owners.isEmpty ? nil : overview.owners.joined(separator: ", "))
         facts.add("shared with", sharedWith.isEmpty ? nil : sharedWith.map(\.rawValue).joined(separator: ", "))
         addOrigin(to: &facts)
-        return facts.text + reasons.map { "\n" + $0 }.joined() + "\n"
+        let columns = Console.output.isTerminal ? Console.output.columns : .max
+        return facts.text + reasons.map { "\n" + Wording.wrapped($0, columns: columns) }.joined() + "\n"
     }
 
     private var responseLines: [String] {

@@ -8,7 +8,7 @@ enum EntryState: String, CaseIterable, ExpressibleByArgument {
     var colour: Colour? {
         switch self {
         case .fresh, .own: .green
-        case .stale, .evicted, .missing: .yellow
+        case .stale, .evicted, .missing: .magenta
         case .failing, .gone: .red
         }
     }

@@ -101,7 +101,7 @@ struct ImageResult: Sendable {
     private var colour: Colour? {
         switch outcome {
         case .failed: .red
-        case .stored where isStale: .yellow
+        case .stored where isStale: .magenta
         default: .green
         }
     }

@@ -87,11 +87,11 @@ struct SyncSummary {
         addIfAny(
             skipped,
             "  skipped",
-            "\(skipped) (backing off, host blocked, offline or over a limit)",
-            .yellow,
+            "\(skipped) (\(report.wasCancelled ? "interrupted, " : "")backing off, host blocked, offline or over a limit)",
+            .magenta,
             to: &facts
         )
-        addIfAny(report.overBudget, "  over budget", "\(report.overBudget)", .yellow, to: &facts)
+        addIfAny(report.overBudget, "  over budget", "\(report.overBudget)", .magenta, to: &facts)
         addIfAny(report.failed, "  failed", "\(report.failed)", .red, to: &facts)
         addIfAny(report.evicted, "evicted", Wording.count(report.evicted, "file"), nil, to: &facts)
         if wouldAsk == nil { facts.add("took", String(format: "%.1f s", report.seconds)) }
@@ -141,6 +141,5 @@ struct SyncSummary {
             let what = Wording.count(report.overBudget, "image")
             Message.warning("No room within the budget for \(what); avatars config budget shows and sets it.")
         }
-        if report.wasCancelled { Message.note("interrupted; what arrived is stored, the next sync goes on from there") }
     }
 }

@@ -82,5 +82,6 @@ enum Colour: Int {
     case faint = 2
     case red = 31
     case green = 32
-    case yellow = 33
+    /// For what wants attention: yellow cannot be read on white.
+    case magenta = 35
 }

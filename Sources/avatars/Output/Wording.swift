@@ -1,20 +1,10 @@
+import AvatarStore
 import Foundation
 
 /// How sizes and times are written for people.
 enum Wording {
     /// `822 B`, `12.4 MB`: decimal units, as disks and networks are sold.
-    static func size(_ bytes: Int) -> String {
-        guard bytes >= 1000 else { return "\(bytes) B" }
-        var value = Double(bytes)
-        var unit = ""
-        for next in ["kB", "MB", "GB", "TB", "PB", "EB"] {
-            value /= 1000
-            unit = next
-            // 999.96 would be written as 1000.0.
-            if value < 999.95 { break }
-        }
-        return String(format: "%.1f ", value) + unit
-    }
+    static func size(_ bytes: Int) -> String { ByteSize.text(bytes) }
 
     /// `3 min ago`, `in 5 h`.
     static func age(of date: Date, now: Date = Date()) -> String {
@@ -47,6 +37,19 @@ enum Wording {
     /// `1 file`, `2 files`.
     static func count(_ number: Int, _ noun: String) -> String {
         "\(number) \(noun)\(number == 1 ? "" : "s")"
+    }
+
+    /// `text` in lines of at most `columns` characters, broken between words.
+    static func wrapped(_ text: String, columns: Int) -> String {
+        var lines: [String] = []
+        for word in text.split(separator: " ") {
+            if let line = lines.last, line.count + 1 + word.count <= columns {
+                lines[lines.count - 1] += " " + word
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines.joined(separator: "\n")
     }
 
     /// `text` without what would leave its line or command a terminal; names may hold anything.

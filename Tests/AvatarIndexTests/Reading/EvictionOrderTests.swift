@@ -32,7 +32,7 @@ import Testing
             try index.write { _ = try $0.addFile(1, storageClass: .documents, lastAccess: 1) }
 
             #expect(try candidates(index, accessedBefore: .max) == [])
-            #expect(try index.filesUsedBefore(.max) == 0)
+            #expect(try index.filesEvicted(before: 9, usedAt: .max) == 0)
         }
     }
 
@@ -42,7 +42,21 @@ import Testing
 
             #expect(try candidates(index, accessedBefore: 11).map(\.fileID) == [ids[0]])
             #expect(try candidates(index, accessedBefore: 10) == [])
-            #expect(try index.filesUsedBefore(11) == 1)
+            #expect(try index.filesEvicted(before: ids[1], usedAt: 11) == 1)
+        }
+    }
+
+    @Test func whatGoesBeforeAFileIsCountedInTheOrderOfTheWalk() throws {
+        try withIndex { index in
+            // Equal times: the row id decides.
+            _ = try fill(index, lastAccesses: [7, 3, 7, 7, 1])
+            let walked = try candidates(index, accessedBefore: .max)
+            let times = [walked[0].fileID: 1, walked[1].fileID: 3] as [Int64: Int64]
+
+            for (place, file) in walked.enumerated() {
+                let before = try index.filesEvicted(before: file.fileID, usedAt: times[file.fileID] ?? 7)
+                #expect(before == place)
+            }
         }
     }
 

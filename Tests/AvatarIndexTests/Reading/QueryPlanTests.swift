@@ -62,8 +62,8 @@ import Testing
         Case("eviction candidates", "file_by_last_access (storage_class=? AND last_access_us<?)") {
             try $0.forEachEvictionCandidate { _ in true }
         },
-        Case("files used before", "COVERING INDEX file_by_last_access (storage_class=? AND last_access_us<?)") {
-            _ = try $0.filesUsedBefore(1)
+        Case("files evicted before", "COVERING INDEX file_by_last_access (storage_class=? AND last_access_us<?)") {
+            _ = try $0.filesEvicted(before: 1, usedAt: 1)
         },
         Case("keys of a file", "avatar_by_file (file_id=?)", sorts: true) { _ = try $0.keys(usingFile: 1) },
         Case(

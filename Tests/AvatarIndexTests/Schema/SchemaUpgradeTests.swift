@@ -18,36 +18,31 @@ import Testing
     func aCopyOfTheStartLiesThereUntilTheLastStepIsIn(version: Int) throws {
         try withGolden(version) { path in
             let seen = try PlainSQL.rows(GoldenIndex.overview, in: path)
-            let told = Mutex<[SchemaProgress]>([])
+            let told = Mutex<[WorkProgress]>([])
             let copies = Mutex<[[String]]>([])
 
             let copy = path + ".version-\(version)"
-            let note: @Sendable (SchemaProgress) -> Void = { progress in
+            let note: ProgressHandler = { progress in
                 told.withLock { $0.append(progress) }
-                guard case .applying = progress else { return }
+                guard progress.phase == .migrating, progress.done < progress.total ?? 0 else { return }
                 let rows = Result {
                     try PlainSQL.rows(GoldenIndex.overview, in: copy) + PlainSQL.rows("PRAGMA user_version", in: copy)
                         + ["\(FileState.permissions(of: copy) ?? 0)"]
                 }
                 copies.withLock { $0.append((try? rows.get()) ?? ["no copy"]) }
             }
-            let index = try AvatarIndex.open(path: path, fileMode: 0o600, progress: note)
+            let index = try AvatarIndex.open(path: path, fileMode: 0o600, migrating: note)
             try index.close()
 
             let steps = Migration.all.dropFirst(version)
             let expected = seen + ["\(version)", "\(0o600)"]
             #expect(copies.withLock { $0 } == Array(repeating: expected, count: steps.count))
-            let applied = told.withLock { $0.filter { if case .applying = $0 { true } else { false } } }
+            let applied = told.withLock { $0.filter { $0.phase == .migrating } }
             #expect(
-                applied
-                    == steps.enumerated().map { number, step in
-                        .applying(name: step.name, number: number + 1, of: steps.count)
-                    }
+                applied == (0...steps.count).map { WorkProgress(.migrating, .steps, done: $0, of: steps.count) }
             )
-            guard case .copying(let bytes, let total)? = told.withLock({ $0.last(where: Self.isCopying) }) else {
-                return #expect(Bool(false), "Nothing was said of the copy.")
-            }
-            #expect(bytes == total && total > 0)
+            let copied = try #require(told.withLock { $0.last { $0.phase == .copyingIndex } })
+            #expect(copied.total == copied.done && copied.done > 0)
             #expect(try files(beside: path) == [])
         }
     }
@@ -162,10 +157,6 @@ import Testing
     }
 
     // MARK: Support
-
-    private static func isCopying(_ progress: SchemaProgress) -> Bool {
-        if case .copying = progress { true } else { false }
-    }
 
     private func withGolden(_ version: Int, _ body: (String) throws -> Void) throws {
         try withTemporaryDirectory { directory in

@@ -1,0 +1,160 @@
+package import AvatarCore
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// A folder of pictures that belongs to a person and not to a store: an export writes one, an import reads one.
+///
+/// Only files that lie in it itself are touched. No name leads out of it, and no symbolic link is followed.
+package final class PictureFolder: Sendable {
+    package let directory: Directory
+
+    /// The folder's path.
+    package var path: String { directory.path }
+
+    private init(_ directory: Directory) {
+        self.directory = directory
+    }
+
+    /// Opens the folder at `path` for reading; the path itself may lead through symbolic links.
+    package convenience init(reading path: String) throws(AvatarStoreError) {
+        do throws(SystemCallError) {
+            self.init(try Directory(opening: RealPath(path).text))
+        } catch {
+            throw error.storeError
+        }
+    }
+
+    /// Opens the folder at `path` for writing, and makes it if it is not there.
+    package convenience init(writing path: String, fileMode: UInt32) throws(AvatarStoreError) {
+        let mode = FileStore.directoryMode(for: fileMode)
+        self.init(try Directory.makeRoot(RealPath(path).text, mode: mode, allowsNetwork: true))
+    }
+
+    /// The names in the folder, sorted by their bytes.
+    package func names() throws(AvatarStoreError) -> [String] {
+        try wrapped { () throws(SystemCallError) in try directory.names() }
+            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// Whether there is anything called `name`, as this file system compares names.
+    package func has(_ name: String) -> Bool {
+        var information = stat()
+        return fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
+    }
+
+    // MARK: Reading
+
+    /// What a name turned out to be.
+    package enum Found {
+        case file([UInt8])
+        /// A file of more bytes than the limit; none were read.
+        case tooLarge(bytes: Int)
+        /// A folder, a symbolic link, a device or the like.
+        case somethingElse
+        case nothing
+    }
+
+    /// The bytes of the file `name`, which must lie in the folder itself.
+    ///
+    /// - Throws: an error of the disk, such as a file that may not be read.
+    package func read(_ name: String, limit: Int) throws(AvatarStoreError) -> Found {
+        guard Self.isPlain(name) else { return .somethingElse }
+        // Opening a pipe without this waits for somebody to write to it.
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        let descriptor = openat(directory.descriptor, name, flags)
+        guard descriptor >= 0 else {
+            let error = SystemCallError("open", path + "/" + name)
+            if error.isMissing { return .nothing }
+            if error.number == ELOOP || error.number == ENXIO { return .somethingElse }
+            throw error.storeError
+        }
+        defer { close(descriptor) }
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
+            return .somethingElse
+        }
+        guard information.st_size <= limit else { return .tooLarge(bytes: Int(information.st_size)) }
+        let source = FileSource(descriptor, byteCount: Int(information.st_size), path: path + "/" + name)
+        return .file(try Self.bytes(of: source))
+    }
+
+    /// Whether `name` names something in the folder itself.
+    package static func isPlain(_ name: String) -> Bool {
+        FilePath.staysInside(name) && !name.utf8.contains(UInt8(ascii: "/"))
+    }
+
+    private static func bytes(of source: FileSource) throws(AvatarStoreError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        do {
+            while bytes.count < source.byteCount {
+                let piece = try source.bytes(at: bytes.count, count: source.byteCount - bytes.count)
+                // It was cut short meanwhile; what came is judged like any other file.
+                if piece.isEmpty { break }
+                bytes += piece
+            }
+        } catch let error as AvatarStoreError {
+            throw error
+        } catch {
+            throw AvatarStoreError(.storage, "A picture cannot be read: \(error).", underlying: error)
+        }
+        return bytes
+    }
+
+    // MARK: Writing
+
+    /// Writes a file that was not there.
+    package func write(_ bytes: [UInt8], to name: String, mode: UInt32) throws(AvatarStoreError) {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+        try put(bytes, into: name, at: 0, flags: flags, mode: mode)
+    }
+
+    /// Writes `bytes` at `offset` of the file `name`, which is made if it is not there.
+    package func append(_ bytes: [UInt8], to name: String, at offset: Int, mode: UInt32) throws(AvatarStoreError) {
+        try put(bytes, into: name, at: offset, flags: O_WRONLY | O_CREAT | O_NOFOLLOW, mode: mode)
+    }
+
+    private func put(
+        _ bytes: [UInt8],
+        into name: String,
+        at offset: Int,
+        flags: Int32,
+        mode: UInt32
+    ) throws(AvatarStoreError) {
+        let system = LocalFileSystem()
+        try wrapped { () throws(SystemCallError) in
+            let descriptor = try system.open(name, in: directory.descriptor, flags: flags, mode: mode)
+            defer { close(descriptor) }
+            try bytes.withUnsafeBufferPointer { (buffer) throws(SystemCallError) in
+                try system.write(UnsafeRawBufferPointer(buffer), to: descriptor, at: offset, named: path + "/" + name)
+            }
+        }
+    }
+
+    /// Gives the file `name` another name.
+    package func rename(_ name: String, to other: String) throws(AvatarStoreError) {
+        try wrapped { () throws(SystemCallError) in
+            try LocalFileSystem().rename(name, in: directory.descriptor, to: other, in: directory.descriptor)
+        }
+    }
+
+    /// Removes the file `name`; what is gone already, or lies elsewhere, stays so.
+    package func remove(_ name: String) {
+        guard Self.isPlain(name) else { return }
+        // What stays is found by whoever wants the folder empty.
+        unlinkat(directory.descriptor, name, 0)
+    }
+
+    private func wrapped<Result>(
+        _ body: () throws(SystemCallError) -> Result
+    ) throws(AvatarStoreError) -> Result {
+        do throws(SystemCallError) {
+            return try body()
+        } catch {
+            throw error.storeError
+        }
+    }
+}

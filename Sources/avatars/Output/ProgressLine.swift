@@ -1,0 +1,59 @@
+import AvatarStore
+import Foundation
+
+/// One line that says how far work has come and how it goes on.
+struct ProgressLine {
+    private let progress: WorkProgress
+    private let pace: Pace
+    /// Since the phase began.
+    private let seconds: Double
+
+    init(_ progress: WorkProgress, _ pace: Pace, seconds: Double) {
+        self.progress = progress
+        self.pace = pace
+        self.seconds = seconds
+    }
+
+    /// `comparing files: 1234 of 5000 files, 310/s, 12 s left, 3 failed`
+    var text: String { "\(progress.phase.rawValue): \(parts.joined(separator: ", "))" }
+
+    /// The line with a bar in front, as far as both fit into `columns`.
+    func bar(columns: Int) -> String {
+        let width = min(24, columns - text.count - 4)
+        guard let total = progress.total, total > 0, width >= 8 else { return String(text.prefix(max(0, columns))) }
+        let filled = min(width, Int(Double(width) * Double(progress.done) / Double(total)))
+        let body = String(repeating: "=", count: filled) + (filled < width ? ">" : "")
+        return "[\(body.padding(toLength: width, withPad: " ", startingAt: 0))]  \(text)"
+    }
+
+    private var parts: [String] {
+        var parts: [String] = []
+        if progress.total != nil || progress.done > 0 { parts.append(progress.amount) }
+        let isUnderWay = progress.total.map { progress.done < $0 } ?? true
+        // Steps differ too much for one to say anything about the next.
+        if isUnderWay, progress.unit != .steps, let perSecond = pace.perSecond, progress.done > 0 {
+            parts.append(rate(perSecond))
+            if let left = progress.total.flatMap(pace.secondsLeft) {
+                parts.append("\(Wording.span(seconds: left)) left")
+            }
+        } else if isUnderWay, seconds >= 2, progress.total == nil || progress.unit == .steps {
+            parts.append("\(Wording.span(seconds: Int(seconds))) so far")
+        }
+        if progress.failed > 0 { parts.append("\(progress.failed) failed") }
+        return parts.isEmpty ? ["…"] : parts
+    }
+
+    private func rate(_ perSecond: Double) -> String {
+        if progress.unit == .bytes { return Wording.size(Int(perSecond)) + "/s" }
+        if perSecond < 1 { return String(format: "%.0f/min", perSecond * 60) }
+        return String(format: perSecond < 10 ? "%.1f/s" : "%.0f/s", perSecond)
+    }
+}
+
+extension WorkProgress {
+    /// `1234 of 5000 files`, `12.4 MB of 1.2 GB`.
+    var amount: String {
+        if unit == .bytes { return total.map { "\(Wording.size(done)) of \(Wording.size($0))" } ?? Wording.size(done) }
+        return total.map { "\(done) of \($0) \(unit.rawValue)" } ?? "\(done) \(unit.rawValue)"
+    }
+}

@@ -1,0 +1,63 @@
+import AvatarCore
+import Testing
+
+@Suite struct PaceTests {
+    /// A pace after `seconds` at each of `speeds`, told four times a second.
+    private func pace(_ phases: (seconds: Int, perSecond: Int)...) -> Pace {
+        var pace = Pace(at: 100)
+        var time = 100.0
+        var done = 0.0
+        for (seconds, speed) in phases {
+            for _ in 0..<(4 * seconds) {
+                time += 0.25
+                done += Double(speed) / 4
+                pace.note(Int(done), at: time)
+            }
+        }
+        return pace
+    }
+
+    @Test("for the first seconds nothing is claimed")
+    func firstSeconds() {
+        #expect(pace((1, 1000)).perSecond == nil)
+        #expect(pace((1, 1000)).secondsLeft(of: 5000) == nil)
+        #expect(pace((3, 1000)).perSecond != nil)
+    }
+
+    @Test("steady work is said to be what it is")
+    func steady() throws {
+        let pace = pace((20, 1000))
+        #expect(try abs(#require(pace.perSecond) - 1000) < 1)
+        #expect(pace.secondsLeft(of: 50_000) == 30)
+        #expect(pace.secondsLeft(of: 20_001) == 1)
+        #expect(pace.secondsLeft(of: 20_000) == 0)
+    }
+
+    @Test("a quick beginning is forgotten: total by elapsed time would promise the end ten times too early")
+    func quickBeginning() throws {
+        let pace = pace((10, 10_000), (40, 100))
+        // 100,000 of the 104,000 came in the first ten seconds: 2,080 a second over all.
+        #expect(try #require(pace.perSecond) < 350)
+    }
+
+    @Test("a slow beginning is forgotten as well")
+    func slowBeginning() throws {
+        #expect(try #require(pace((20, 0), (30, 1000)).perSecond) > 900)
+    }
+
+    @Test("at a standstill the time left grows, and in the end nothing is claimed")
+    func standstill() throws {
+        let before = try #require(pace((20, 100)).secondsLeft(of: 3000))
+        let after = try #require(pace((20, 100), (20, 0)).secondsLeft(of: 3000))
+        #expect(after > 5 * before)
+        #expect(pace((20, 100), (600, 0)).secondsLeft(of: 3000) == nil)
+    }
+
+    @Test("one lump is no pace")
+    func lump() throws {
+        var pace = Pace(at: 0)
+        pace.note(1000, at: 0.01)
+        pace.note(1000, at: 4)
+        #expect(pace.perSecond == 250)
+    }
+}

@@ -1,0 +1,142 @@
+import AvatarStore
+import AvatarStoreTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// Long work says how far it has come, and can be cancelled at any of those moments.
+@Suite struct InterruptedWorkTests {
+    /// A store with 12 images in `caches`.
+    private func withStore(_ body: (StoreFixture) async throws -> Void) async throws {
+        try await StoreFixture.withStore { fixture in
+            for number in 0..<12 {
+                let bytes = SampleImage.png(seed: UInt64(number), byteCount: 1000)
+                try await fixture.store.save(bytes, named: "\(number)", in: .caches)
+            }
+            try await body(fixture)
+        }
+    }
+
+    /// Cancels the task that tells of `phase` once `count` are done.
+    private static func cancelling(_ phase: WorkProgress.Phase, at count: Int) -> ProgressHandler {
+        { progress in
+            guard progress.phase == phase, progress.done >= count else { return }
+            withUnsafeCurrentTask { $0?.cancel() }
+        }
+    }
+
+    @Test("a cancelled trim has evicted whole batches, and the next one goes on")
+    func trim() async throws {
+        try await withStore { fixture in
+            let store = fixture.store
+            // The first batch takes all; a task that is cancelled before evicts nothing.
+            let none = try await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await store.trim(to: 0)
+            }.value
+            #expect(none == (0, 0))
+            let told = Mutex<[WorkProgress]>([])
+            let all = try await store.trim(to: 0) { progress in told.withLock { $0.append(progress) } }
+            #expect(all == (12, 12_000))
+            #expect(told.withLock { $0.map(\.done) } == [0, 12_000])
+            #expect(told.withLock { $0.allSatisfy { $0.phase == .evicting && $0.total == 12_000 } })
+        }
+    }
+
+    @Test("a cancelled verification changes nothing")
+    func verify() async throws {
+        try await withStore { fixture in
+            await #expect(throws: CancellationError.self) {
+                try await Task {
+                    try await fixture.store.verify(progress: Self.cancelling(.comparingFiles, at: 5))
+                }.value
+            }
+            let report = try await fixture.store.verify()
+            #expect(report.isSound)
+        }
+    }
+
+    @Test("progress of a verification counts each file and each folder once")
+    func verificationProgress() async throws {
+        try await withStore { fixture in
+            let told = Mutex<[WorkProgress]>([])
+            _ = try await fixture.store.verify { progress in told.withLock { $0.append(progress) } }
+
+            let all = told.withLock { $0 }
+            #expect(all.filter { $0.phase == .comparingFiles }.map(\.done) == Array(1...12))
+            #expect(all.filter { $0.phase == .comparingFiles }.allSatisfy { $0.total == 12 && $0.failed == 0 })
+            #expect(all.filter { $0.phase == .seekingOrphans }.map(\.done) == Array(1...512))
+        }
+    }
+
+    @Test("a cancelled backup, restore and export leave nothing", arguments: [1, 7, 12])
+    func copies(count: Int) async throws {
+        try await withStore { fixture in
+            try await BackupPlace.with { place in
+                await #expect(throws: CancellationError.self) {
+                    let progress = Self.cancelling(.copyingFiles, at: count)
+                    _ = try await Task { try await fixture.store.backup(to: place.backup, progress: progress) }.value
+                }
+                await #expect(throws: CancellationError.self) {
+                    let progress = Self.cancelling(.exporting, at: count)
+                    let out = place.path("out")
+                    _ = try await Task { try await fixture.store.exportPictures(to: out, progress: progress) }.value
+                    // The last image is written by then; nothing is left to be cancelled.
+                    if count == 12 { throw CancellationError() }
+                }
+                let left = try BackupPlace.names(in: place.path).filter { $0 != "out" }
+                #expect(left == [])
+                if count < 12 { #expect(try BackupPlace.names(in: place.path("out")) == []) }
+
+                _ = try await fixture.store.backup(to: place.backup)
+                await #expect(throws: CancellationError.self) {
+                    let configuration = AvatarStore.Configuration(directory: place.path("restored"))
+                    let progress = Self.cancelling(.copyingFiles, at: count)
+                    _ = try await Task {
+                        try await AvatarStore.restore(from: place.backup, to: configuration, progress: progress)
+                    }.value
+                }
+                #expect(!FileManager.default.fileExists(atPath: place.path("restored")))
+            }
+        }
+    }
+
+    @Test("a cancelled import goes on where it stopped")
+    func imports() async throws {
+        try await withStore { fixture in
+            try await BackupPlace.with { place in
+                let folder = place.path("pictures")
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+                for number in 0..<6 {
+                    let bytes = SampleImage.png(seed: UInt64(100 + number), byteCount: 500)
+                    try Data(bytes).write(to: URL(filePath: "\(folder)/own \(number).png"))
+                }
+                await #expect(throws: CancellationError.self) {
+                    let progress = Self.cancelling(.importing, at: 2)
+                    _ = try await Task { try await fixture.store.importPictures(from: folder, progress: progress) }
+                        .value
+                }
+
+                let report = try await fixture.store.importPictures(from: folder)
+
+                #expect(report.unchanged == 2 && report.stored == 4 && report.failed == 0)
+            }
+        }
+    }
+
+    @Test("a cancelled migration has done whole steps")
+    func migrations() async throws {
+        try await BackupPlace.with { place in
+            let configuration = AvatarStore.Configuration(directory: place.path("store"))
+            let progress = Self.cancelling(.migrating, at: 1)
+            await #expect(throws: CancellationError.self) {
+                _ = try await Task { try await AvatarStore.migrate(configuration, progress: progress) }.value
+            }
+            let half = try AvatarStore.migrationStatus(configuration.layout)
+            #expect(half.schemaVersion == 1 && half.applied.count == 1)
+
+            let status = try await AvatarStore.migrate(configuration)
+            #expect(status.pending.isEmpty)
+        }
+    }
+}

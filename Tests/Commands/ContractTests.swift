@@ -1,0 +1,159 @@
+import AvatarStoreTesting
+import Foundation
+import ProgramRunning
+import Testing
+
+/// What scripts rely on: the options of each command. Whoever adds one writes it here, with a test beside the others of
+/// its command.
+@Suite struct ContractTests {
+    private static let everywhere: Set<String> = ["store", "quiet", "verbose", "help", "version"]
+    private static let origin: Set<String> = [
+        "strict", "connections", "per-host", "timeout", "low-data", "allow-private-network", "budget", "header-file",
+        "user-agent", "ca-file",
+    ]
+
+    private static let options: [String: Set<String>] = [
+        "sync": origin.union([
+            "json", "format", "policy", "class", "all", "limit", "max-bytes", "time-limit", "host-time-limit", "prune",
+            "wait", "dry-run", "progress",
+        ]),
+        "fetch": origin.union(["json", "policy", "class"]),
+        "get": origin.union(["output", "policy", "class"]),
+        "path": ["json"],
+        "save": ["json", "name", "class"],
+        "list": ["json", "class", "state", "host", "owner", "sort", "limit", "after"],
+        "show": ["json"],
+        "remove": ["json", "owner", "host", "all", "erase", "dry-run"],
+        "move": ["json", "to", "dry-run"],
+        "trim": ["json", "budget", "dry-run", "progress"],
+        "verify": ["json", "repair", "quick", "dry-run", "progress"],
+        "stats": ["json", "format"],
+        "changes": ["json", "since"],
+        "config": ["json"],
+        "migrate": ["json", "status", "dry-run", "progress"],
+        "compact": ["json", "dry-run", "progress"],
+        "backup": ["json", "progress"],
+        "restore": ["json", "progress"],
+        "export": ["json", "class", "owner", "progress"],
+        "import": ["json", "class", "dry-run", "progress"],
+    ]
+
+    @Test func eachCommandHasItsOptionsAndNoOthers() async throws {
+        let run = try await Workplace().run("--experimental-dump-help")
+
+        let dump = try JSONDecoder().decode(Dump.self, from: Data(run.bytes))
+        let commands = try #require(dump.command.subcommands).filter { $0.commandName != "help" }
+        #expect(Set(commands.map(\.commandName)) == Set(Self.options.keys).union(["demo"]))
+        for command in commands where command.commandName != "demo" {
+            let expected = try #require(Self.options[command.commandName]).union(Self.everywhere)
+            #expect(command.options == expected, "\(command.commandName)")
+        }
+    }
+
+    private static let overview: Set<String> = [
+        "key", "sourceURL", "localFile", "storageClass", "sizeBytes", "etag", "lastAccess", "freshUntil", "checkedAt",
+        "state", "owners",
+    ]
+    private static let image: Set<String> = [
+        "key", "outcome", "stale", "localFile", "sizeBytes", "mediaType", "width", "height", "kind", "message",
+    ]
+    private static let copied: Set<String> = ["entries", "files", "bytes", "missing"]
+    private static let syncFields: Set<String> = [
+        "contacts", "withoutImage", "unreadable", "saved", "unlinked", "wanted", "fresh", "fetched", "notModified",
+        "changed", "failed", "skipped", "overBudget", "evicted", "requests", "bytesReceived", "seconds", "failures",
+    ]
+    private static let trimFields: Set<String> = ["evicted", "bytesFreed", "bytes", "budgetBytes", "lowWatermarkBytes"]
+    private static let importFields: Set<String> = [
+        "found", "stored", "replaced", "unchanged", "failed", "bytes", "failures",
+    ]
+
+    /// In this order: the first makes the store, the last ones take it away.
+    private static let fields: [([String], Set<String>)] = [
+        (["sync", "list.txt", "--allow-private-network"], syncFields),
+        (["sync", "--dry-run"], syncFields.union(["toFetch", "toRevalidate"])),
+        (["save", "folder/me.png", "--name", "me"], image),
+        (["fetch", "URL", "--allow-private-network"], image),
+        (["path", "URL"], ["key", "localFile"]),
+        (["list"], overview),
+        (
+            ["show", "URL"],
+            overview.union([
+                "filePresent", "sha256", "mediaType", "width", "height", "lastModified", "responseFields", "fetchedAt",
+                "nextCheck", "failure", "failureCount", "sharedWith", "evictedAfterFiles", "reasons",
+            ])
+        ),
+        (["changes"], ["sequence", "key", "owners", "kind", "digest", "time"]),
+        (["move", "URL", "--to", "documents", "--dry-run"], ["moved"]),
+        (["move", "URL", "--to", "documents"], ["moved"]),
+        (["verify"], ["checked", "pending", "faults", "faultCount", "repaired"]),
+        (["verify", "--quick", "--repair"], ["checked", "pending", "faults", "faultCount", "repaired"]),
+        (
+            ["config", "budget", "1MB"],
+            [
+                "budget", "lowWatermark", "maxImageBytes", "maxPixels", "minFree", "minimumFreshness",
+                "maximumFreshness",
+                "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "goneConfirmations",
+            ]
+        ),
+        (
+            ["stats"],
+            [
+                "entries", "files", "cachesBytes", "documentsBytes", "stagingBytes", "pendingBytes", "budgetBytes",
+                "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "oldestAccess", "newestAccess",
+                "schemaVersion", "guard",
+            ]
+        ),
+        (["migrate"], ["schemaVersion", "applied", "pending"]),
+        (["migrate", "--dry-run"], ["schemaVersion", "applied", "pending"]),
+        (["backup", "copy"], copied), (["restore", "copy", "--store", "other"], copied),
+        (["export", "out"], ["images", "bytes", "missing"]),
+        (["import", "folder", "--dry-run"], importFields), (["import", "folder"], importFields),
+        (["trim", "--budget", "0", "--dry-run"], trimFields), (["trim", "--budget", "0"], trimFields),
+        (["remove", "--all", "--dry-run"], ["rows", "files", "bytes", "erased"]),
+        (["remove", "--all"], ["rows", "files", "bytes", "erased"]),
+        (["compact", "--dry-run"], ["bytesBefore", "bytes", "bytesFreed"]),
+        (["compact"], ["bytesBefore", "bytes", "bytesFreed"]),
+    ]
+
+    @Test func eachCommandHasItsFieldsAndNoOthers() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(1))
+            try FileManager.default.createDirectory(
+                atPath: workplace.path("folder"),
+                withIntermediateDirectories: false
+            )
+            try workplace.write("folder/me.png", SampleImage.identicon(for: "me"))
+            for (arguments, names) in Self.fields {
+                let known = arguments.map { $0 == "URL" ? origin.url("/p/1.png") : $0 }
+                let run = try await workplace.start(known + ["--json"]).end()
+
+                #expect(run.status == 0, "\(arguments): \(run.messages)")
+                #expect(try !run.objects.isEmpty, "\(arguments)")
+                for object in try run.objects { #expect(object.names == names, "\(arguments)") }
+            }
+        }
+    }
+
+    /// What the parser tells tools of itself.
+    private struct Dump: Decodable {
+        let command: Command
+    }
+
+    private struct Command: Decodable {
+        struct Argument: Decodable {
+            struct Name: Decodable {
+                let kind: String
+                let name: String
+            }
+            let names: [Name]?
+        }
+        let commandName: String
+        let subcommands: [Command]?
+        let arguments: [Argument]?
+
+        var options: Set<String> {
+            Set((arguments ?? []).flatMap { $0.names ?? [] }.filter { $0.kind == "long" }.map(\.name))
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import AvatarStoreTesting
+import Foundation
+import ProgramRunning
+import Testing
+
+/// What only looks changes nothing: neither bytes nor times of the index and of any image.
+@Suite(.timeLimit(.minutes(5))) struct ReadOnlyCommandTests {
+    /// Every command that only looks, with each option that leads it another way.
+    private static func commands(_ url: String) -> [[String]] {
+        [
+            ["list"], ["list", "--json"], ["list", "--limit", "2", "--sort", "size"], ["list", "--owner", "1"],
+            ["show", url], ["show", url, "--json"], ["path", url], ["stats"], ["stats", "--json"],
+            ["stats", "--format", "prometheus"], ["changes"], ["changes", "--json"], ["verify"], ["verify", "--quick"],
+            ["verify", "--repair", "--dry-run"], ["migrate", "--status"], ["migrate", "--dry-run"], ["config"],
+            ["config", "budget"], ["config", "--json"], ["sync", "--dry-run"], ["sync", "list.txt", "--dry-run"],
+            ["remove", "--all", "--dry-run"], ["remove", url, "--dry-run"], ["remove", "--owner", "1", "--dry-run"],
+            ["move", url, "--to", "documents", "--dry-run"], ["trim", "--dry-run"],
+            ["trim", "--budget", "0", "--dry-run"], ["compact", "--dry-run"], ["import", "folder", "--dry-run"],
+        ]
+    }
+
+    /// Those that write elsewhere, to a place that is gone after each.
+    private static let copying = [["export", "out"], ["backup", "out"]]
+
+    /// A workplace with a store of three pictures and one document, a list, and a folder with one more picture.
+    private func withStore(_ body: (Workplace, String) async throws -> Void) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(5))
+            try workplace.write("people.ndjson", "{\"id\": \"1\", \"avatarURL\": \"\(origin.url("/p/1.png"))\"}\n")
+            try FileManager.default.createDirectory(
+                atPath: workplace.path("folder"),
+                withIntermediateDirectories: false
+            )
+            try workplace.write("folder/me.png", SampleImage.identicon(for: "me"))
+            try await workplace.run("sync", "list.txt", "--limit", "3", "--allow-private-network").requireSuccess()
+            try await workplace.run("sync", "people.ndjson", "--allow-private-network").requireSuccess()
+            try await workplace.run("save", "folder/me.png", "--name", "saved").requireSuccess()
+            try await body(workplace, origin.url("/p/1.png"))
+        }
+    }
+
+    @Test func nothingIsWritten() async throws {
+        try await withStore { workplace, url in
+            let before = try State(of: workplace)
+            for arguments in Self.commands(url) {
+                let run = try await workplace.start(arguments).end()
+                #expect(run.status == 0, "\(arguments): \(run.messages)")
+                #expect(try State(of: workplace) == before, "\(arguments)")
+            }
+            for arguments in Self.copying {
+                try await Self.expectSuccess(of: [arguments], in: workplace)
+                // A backup on the same file system is made of links, which the time of change shows and nothing else.
+                #expect(try State(of: workplace) == before, "\(arguments)")
+            }
+        }
+    }
+
+    #if os(Linux)
+    /// Mounting is for the superuser, and not everywhere for that one.
+    @Test func onAReadOnlyMount() async throws {
+        try await withStore { workplace, url in
+            let mount = try await workplace.shell(
+                "mount --bind store store && { mount -o remount,ro,bind store || { umount store; exit 1; }; }"
+            )
+            guard mount.status == 0 else {
+                print("Not tested on a read-only mount: \(mount.messages)")
+                return
+            }
+            do {
+                let before = try State(of: workplace)
+                try await Self.expectSuccess(of: Self.commands(url) + Self.copying, in: workplace)
+                let got = try await workplace.run("get", url)
+                #expect(got.bytes == pictureBytes("/p/1.png"))
+                for arguments in [
+                    ["trim"], ["compact"], ["migrate"], ["remove", url], ["config", "budget", "1MB"], ["sync"],
+                    ["import", "folder"], ["verify", "--repair"],
+                ] {
+                    let run = try await workplace.start(arguments).end()
+                    #expect(run.status == 2, "\(arguments)")
+                    #expect(run.messages.hasPrefix("avatars: "))
+                }
+                #expect(try State(of: workplace) == before)
+            } catch {
+                try await workplace.shell("umount store").requireSuccess()
+                throw error
+            }
+            try await workplace.shell("umount store").requireSuccess()
+        }
+    }
+    #endif
+
+    /// The writer is a sync that has stored pictures and waits for others; its log is not written back.
+    @Test func allOfThemBesideALiveWriter() async throws {
+        let slow = try await SlowOrigin.start()
+        do {
+            let workplace = try Workplace()
+            try FileManager.default.createDirectory(
+                atPath: workplace.path("folder"),
+                withIntermediateDirectories: false
+            )
+            try workplace.write("folder/me.png", SampleImage.identicon(for: "me"))
+            try workplace.write("list.txt", slow.origin.list(20))
+            try workplace.write("late.txt", slow.origin.list(8, folder: "late"))
+            try await workplace.run("sync", "list.txt", "--allow-private-network").requireSuccess()
+            let writer = try workplace.start(["sync", "late.txt", "--allow-private-network", "--json"])
+            await slow.lateRequest()
+            let url = slow.origin.url("/p/1.png")
+
+            try await Self.expectSuccess(of: Self.commands(url) + Self.copying, in: workplace)
+            let writing = [
+                ["get", url], ["fetch", url], ["save", "folder/me.png", "--name", "me"], ["import", "folder"],
+                ["move", "name:me", "--to", "caches"], ["config", "max-pixels", "1000000"], ["trim"], ["compact"],
+                ["migrate"], ["verify", "--repair"], ["remove", "name:me"], ["export", "more"],
+            ]
+            try await Self.expectSuccess(of: writing, in: workplace)
+            #expect(try await workplace.run("sync", "list.txt").status == 75)
+
+            slow.hurry()
+            writer.signal(SIGINT)
+            #expect(try await writer.end().status == 130)
+            #expect(try await workplace.run("verify").status == 0)
+        } catch {
+            try await slow.origin.stop()
+            throw error
+        }
+        try await slow.origin.stop()
+    }
+
+    private static func expectSuccess(of commands: [[String]], in workplace: Workplace) async throws {
+        for arguments in commands {
+            let run = try await workplace.start(arguments).end()
+            #expect(run.status == 0, "\(arguments): \(run.messages)")
+            if workplace.exists("out") { try FileManager.default.removeItem(atPath: workplace.path("out")) }
+        }
+    }
+
+    /// Bytes and times of the index and of all images, as somebody sees them who looks at the disk.
+    private struct State: Equatable {
+        private var files: [String: [Int]] = [:]
+        private var bytes: [String: [UInt8]] = [:]
+
+        init(of workplace: Workplace) throws {
+            for name in try FileManager.default.subpathsOfDirectory(atPath: workplace.path("store")) {
+                // These two are SQLite's own, and may appear.
+                if name.hasSuffix("-wal") || name.hasSuffix("-shm") { continue }
+                var information = stat()
+                let path = workplace.path("store/" + name)
+                guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { continue }
+                #if os(Linux)
+                let time = information.st_mtim
+                #else
+                let time = information.st_mtimespec
+                #endif
+                files[name] = [Int(time.tv_sec), Int(time.tv_nsec), Int(information.st_size)]
+                bytes[name] = try workplace.read(path)
+            }
+        }
+    }
+}

@@ -70,7 +70,7 @@ public final class AvatarStore: Sendable {
     private init(
         _ configuration: Configuration,
         _ fileSystem: any FileSystem,
-        _ migrating: ProgressHandler
+        _ migrating: @escaping ProgressHandler
     ) throws {
         let layout = configuration.layout
         // Before a folder is made beside it.

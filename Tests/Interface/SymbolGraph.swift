@@ -49,7 +49,7 @@ struct SymbolGraph {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         // What is left lies in the system's folder for temporary files, which empties itself.
         defer { try? FileManager.default.removeItem(at: folder) }
-        let build = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        let build = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments =

@@ -45,6 +45,7 @@ public final class RemoteAvatar {
     /// The image at `url`; it is loaded at once.
     ///
     /// - Parameters:
+    ///   - url: where the image is; `nil`: there is none yet.
     ///   - store: the store it comes from.
     ///   - memory: the images in memory in front of it. Default: the shared ones.
     ///   - options: how it is fetched.

@@ -332,7 +332,7 @@ struct AvatarPublisherTests {
     #if os(Linux)
     /// Measured in a process of its own: what a download of 13 MB adds to the memory that is in use.
     @Test func memoryStaysFlatForALargeImage() async {
-        await #expect(processExitsWith: .success) {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
             try await StoreFixture.withStore { fixture in
                 let large = LoopbackOrigin.Body.generated(byteCount: 13_000_000, beginning: Self.small)
                 fixture.origin.setResponse(LoopbackOrigin.Response(body: large), for: "/large.png")
@@ -353,6 +353,7 @@ struct AvatarPublisherTests {
                 precondition(growth < 6_000_000)
             }
         }
+        print(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self))
     }
     #endif
 

@@ -24,6 +24,8 @@ struct ImageResult: Sendable {
     var height: Int?
     var kind: FailureKind?
     var message: String?
+    /// The message with what a person at a shell can do about it.
+    private var spokenMessage: String?
 
     /// A read gave an image.
     init(_ image: AvatarFile) {
@@ -61,6 +63,7 @@ struct ImageResult: Sendable {
         outcome = .failed
         kind = error.failure ?? (error.code == .unsupportedURL ? .unsupportedURL : .storage)
         message = error.message
+        spokenMessage = error.messageWithAdvice
     }
 
     var json: JSON {
@@ -110,7 +113,7 @@ struct ImageResult: Sendable {
     func report() {
         guard let message else { return }
         if outcome == .failed {
-            Message.error(message)
+            Message.error(spokenMessage ?? message)
         } else {
             Message.warning("\(message) What is stored is given.")
         }

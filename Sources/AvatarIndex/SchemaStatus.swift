@@ -8,14 +8,13 @@ struct SchemaStatus: Sendable {
 
     let applicationID: Int64
     let version: Int
-    /// Tables, views, triggers and indexes.
-    let objectCount: Int
+    /// Whether the file has any table; one without is new and nobody's.
+    let isEmpty: Bool
+    /// Tables and views.
+    let tableCount: Int
 
     /// How many of them this program's schema has. People may have added some of their own.
-    static let expectedObjectCount = 33
-
-    /// Whether the file has any table; one without is new and nobody's.
-    var isEmpty: Bool { objectCount == 0 }
+    static let expectedTableCount = 14
 
     init(of connection: ReadConnection) throws {
         // In one statement: another process may be at its first migration, and commit it between two.
@@ -24,12 +23,14 @@ struct SchemaStatus: Sendable {
             SELECT
                 (SELECT application_id FROM pragma_application_id),
                 (SELECT user_version FROM pragma_user_version),
-                (SELECT count(*) FROM sqlite_schema)
+                (SELECT count(*) FROM sqlite_schema),
+                (SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view'))
             """
-        ) { (applicationID: $0.integer(0), version: Int($0.integer(1)), objects: Int($0.integer(2))) }
+        ) { (applicationID: $0.integer(0), version: Int($0.integer(1)), objects: $0.integer(2), tables: $0.integer(3)) }
         applicationID = row?.applicationID ?? 0
         version = row?.version ?? 0
-        objectCount = row?.objects ?? 0
+        isEmpty = row?.objects ?? 0 == 0
+        tableCount = Int(row?.tables ?? 0)
     }
 
     /// - Throws: `foreignIndex` or `newerIndex`; `damagedIndex` if it has not what its version says.
@@ -49,7 +50,7 @@ struct SchemaStatus: Sendable {
                     + "\(Migration.latestVersion). It was left as it is; use a newer version of the program."
             )
         }
-        guard version < Migration.latestVersion || objectCount >= Self.expectedObjectCount else {
+        guard version < Migration.latestVersion || tableCount >= Self.expectedTableCount else {
             throw AvatarStoreError(
                 .damagedIndex,
                 "The index says that it has schema version \(version), but lacks tables of it. It was left as it is."

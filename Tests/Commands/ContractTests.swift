@@ -15,7 +15,7 @@ import Testing
     private static let options: [String: Set<String>] = [
         "sync": origin.union([
             "json", "format", "policy", "class", "all", "limit", "max-bytes", "time-limit", "host-time-limit", "prune",
-            "wait", "dry-run", "progress",
+            "email-source", "email-recheck", "wait", "dry-run", "progress",
         ]),
         "fetch": origin.union(["json", "policy", "class"]),
         "get": origin.union(["output", "policy", "class"]),

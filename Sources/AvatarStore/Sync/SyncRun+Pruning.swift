@@ -36,4 +36,4 @@ extension SyncRun {
             if Task.isCancelled { return }
         }
     }
-    }
+}

@@ -149,10 +149,13 @@ import Testing
         }
     }
 
-    @Test func theNumberOfObjectsIsThatOfAFreshIndex() throws {
+    @Test func theNumberOfTablesIsThatOfAFreshIndex() throws {
         try withIndex { index in
-            let count = try PlainSQL.rows("SELECT count(*) FROM sqlite_schema", in: index.path)
-            #expect(count == ["\(SchemaStatus.expectedObjectCount)"])
+            let count = try PlainSQL.rows(
+                "SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view')",
+                in: index.path
+            )
+            #expect(count == ["\(SchemaStatus.expectedTableCount)"])
         }
     }
 

@@ -43,11 +43,17 @@ struct TricklingOriginTests {
 
         private var rest: ByteBuffer
 
+        private var hasBegun = false
+
         init(_ answer: String) {
             rest = ByteBuffer(string: answer)
         }
 
-        func channelActive(context: ChannelHandlerContext) {
+        /// The first byte waits for the request: what comes before it is lost on a client that still sets up its
+        /// connection, and the rest is then no HTTP.
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            guard !hasBegun else { return }
+            hasBegun = true
             let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
             context.eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(100)) { task in
                 let (handler, context) = loopBound.value

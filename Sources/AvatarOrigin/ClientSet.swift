@@ -51,6 +51,8 @@ struct ClientSet: Sendable {
         var client = HTTPClient.Configuration()
         client.redirectConfiguration = .disallow
         client.decompression = .disabled
+        // A trace id would be sent to every origin.
+        client.tracing.tracer = nil
         client.timeout.connect = .seconds(Int64(configuration.connectTimeoutSeconds))
         client.timeout.read = .seconds(Int64(configuration.idleTimeoutSeconds))
         client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connectionsPerHost

@@ -49,65 +49,79 @@ public final class HTTPOrigin: OriginClient {
         _ request: OriginRequest,
         receive: (OriginResponse) async throws -> Result
     ) async throws -> Result {
-        var hops = try RedirectChain(from: request, limit: configuration.maximumRedirects)
-        while true {
-            let response = try await execute(hops, request)
-            guard let location = response.redirectLocation else {
-                let answer = OriginResponse(
-                    status: Int(response.status.code),
-                    fields: HTTPFields(response.headers),
-                    body: body(of: response, at: hops.url)
-                )
-                return try await receive(answer)
-            }
-            try hops.follow(location)
-            await drain(response)
-        }
+        let hops = try RedirectChain(from: request, limit: configuration.maximumRedirects)
+        return try await follow(hops, request, from: try await execute(hops, request), receive)
     }
 
     /// What a request for `url` says besides its conditions; `nil` for what is no URL.
     public func requestFields(for url: String) -> HTTPFields? {
         guard let hops = try? RedirectChain(from: OriginRequest(url: url), limit: 0) else { return nil }
-        let headers = HTTPClientRequest(hops, along: .direct, HTTPFields(), configuration).headers
+        let headers = HopRequest(hops, along: .direct, HTTPFields(), configuration).headers
         return HTTPFields(headers)
     }
 
-    /// Sends one request. A pooled connection may have been closed by the origin in the moment it was taken; since
-    /// nothing was answered, that one attempt is made again on another.
-    private func execute(_ hops: RedirectChain, _ request: OriginRequest) async throws -> HTTPClientResponse {
-        let route = Route(to: hops.url, configuration.proxies)
-        try await hostGuard.admit(hops.url, along: route)
-        let message = HTTPClientRequest(hops, along: route, request.fields, configuration)
-        var attempts = 0
+    /// What a request led to: the head of an answer, and whoever has the rest.
+    struct Answer: Sendable {
+        let head: HTTPResponseHead
+        let exchange: Exchange
+    }
+
+    /// Follows the redirects of `hops` from `first` on, and hands the final answer to `receive`.
+    func follow<Result: Sendable>(
+        _ hops: RedirectChain,
+        _ request: OriginRequest,
+        from first: Answer,
+        _ receive: (OriginResponse) async throws -> Result
+    ) async throws -> Result {
+        var (hops, next) = (hops, first)
         while true {
-            attempts += 1
-            request.willSend()
-            do {
-                let response = try await clients[route].execute(message, deadline: .distantFuture)
-                try check(response, hops.url, route)
-                return response
-            } catch  where attempts < 2 && OriginFailure.isClosedConnection(error) {
-                continue
-            } catch {
-                throw OriginFailure.translate(error, host: hops.url, along: route)
+            let answer = next
+            // A body that is not read to its end would keep its connection.
+            defer { answer.exchange.cancel() }
+            try check(answer.head, hops.url)
+            guard let location = answer.head.redirectLocation else {
+                let body = body(of: answer.exchange, at: hops.url)
+                return try await receive(OriginResponse(answer.head, body: body))
             }
+            try hops.follow(location)
+            await drain(answer)
+            next = try await execute(hops, request)
         }
     }
 
-    private func check(_ response: HTTPClientResponse, _ url: AvatarKey, _ route: Route) throws {
-        if case .forward(let proxy) = route, response.status == .proxyAuthenticationRequired {
+    /// Sends the request of the present hop, and waits for the head of its answer.
+    private func execute(_ hops: RedirectChain, _ request: OriginRequest) async throws -> Answer {
+        let route = Route(to: hops.url, configuration.proxies)
+        try await hostGuard.admit(hops.url, along: route)
+        do {
+            let exchange = try exchange(hops, request, along: route)
+            return Answer(head: try await exchange.head(), exchange: exchange)
+        } catch {
+            throw OriginFailure.translate(error, host: hops.url, along: route)
+        }
+    }
+
+    private func exchange(_ hops: RedirectChain, _ request: OriginRequest, along route: Route) throws -> Exchange {
+        let hop = HopRequest(hops, along: route, request.fields, configuration)
+        let message = try HTTPClient.Request(url: hop.url, headers: hop.headers)
+        return Exchange(message, with: clients[route], willSend: request.willSend)
+    }
+
+    private func check(_ head: HTTPResponseHead, _ url: AvatarKey) throws {
+        if case .forward(let proxy) = Route(to: url, configuration.proxies),
+            head.status == .proxyAuthenticationRequired
+        {
             throw OriginFailure.proxyCredentials(proxy, url)
         }
         // Within the client's own limit, which is a defence of memory.
-        let size = response.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        let size = head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
         guard size <= Self.maximumHeaderBytes else { throw OriginFailure.headerTooLarge(url) }
     }
 
-    private func body(of response: HTTPClientResponse, at url: AvatarKey) -> OriginBody {
-        var iterator = response.body.makeAsyncIterator()
-        return OriginBody {
+    private func body(of exchange: Exchange, at url: AvatarKey) -> OriginBody {
+        OriginBody {
             do {
-                return try await iterator.next(isolation: #isolation).map { Array($0.readableBytesView) }
+                return try await exchange.next().map { Array($0.readableBytesView) }
             } catch {
                 throw OriginFailure.translateInBody(error, host: url)
             }
@@ -115,15 +129,21 @@ public final class HTTPOrigin: OriginClient {
     }
 
     /// Reads the body of a redirect if it is small, as its connection can only then be used again.
-    private func drain(_ response: HTTPClientResponse) async {
-        guard let length = response.headers.first(name: "Content-Length").flatMap({ Int($0) }),
+    private func drain(_ answer: Answer) async {
+        guard let length = answer.head.headers.first(name: "Content-Length").flatMap({ Int($0) }),
             length <= Self.longestRedirectBody
-        else { return }
+        else { return answer.exchange.cancel() }
         do {
-            for try await _ in response.body {}
+            while try await answer.exchange.next() != nil {}
         } catch {
             // The connection is lost, which is all that was at stake.
         }
+    }
+}
+
+extension OriginResponse {
+    fileprivate init(_ head: HTTPResponseHead, body: OriginBody) {
+        self.init(status: Int(head.status.code), fields: HTTPFields(head.headers), body: body)
     }
 }
 
@@ -140,7 +160,7 @@ extension HTTPFields {
     }
 }
 
-extension HTTPClientResponse {
+extension HTTPResponseHead {
     /// Where the answer sends us, if it does (RFC 9110 section 15.4). A 300 or 304 sends nobody anywhere.
     fileprivate var redirectLocation: String? {
         switch status.code {

@@ -1,8 +1,13 @@
 import AsyncHTTPClient
 import AvatarCore
 import HTTPTypes
+import NIOHTTP1
 
-extension HTTPClientRequest {
+/// A request for one hop, as text.
+struct HopRequest {
+    private(set) var url: String
+    private(set) var headers = HTTPHeaders()
+
     /// The request for the present hop of `hops`.
     ///
     /// Nothing that is meant for one origin is sent to another: the host's fields are asked for anew, and of the
@@ -13,7 +18,7 @@ extension HTTPClientRequest {
         _ fields: HTTPFields,
         _ configuration: HTTPOrigin.Configuration
     ) {
-        self.init(url: hops.url.rawValue)
+        url = hops.url.rawValue
         headers.add(name: "User-Agent", value: configuration.userAgent)
         headers.add(name: "Accept", value: "image/*")
         // What is stored is the image's own bytes; a coding would have to be undone first.

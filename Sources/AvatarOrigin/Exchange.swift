@@ -1,0 +1,182 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import Synchronization
+
+/// One request on its way, and the answer as it comes.
+///
+/// The head is told by a call, so that many requests can be under way without a task for each. The body is asked for
+/// piece by piece, with one piece read ahead; while nobody asks, the origin waits.
+final class Exchange: HTTPClientResponseDelegate {
+    typealias Response = Void
+    /// Called once, on any thread. For an answer that has no body by its status, once the connection is free again.
+    typealias Arrival = @Sendable (Result<HTTPResponseHead, any Error>) -> Void
+
+    private struct State {
+        var attempts = 0
+        var task: HTTPClient.Task<Void>?
+        var isCancelled = false
+        /// Who is told of the head; gone once that is done.
+        var arrival: Arrival?
+        /// That of an answer without a body, until its end.
+        var head: HTTPResponseHead?
+        /// The piece that was read ahead, and who is told that there is room for the next.
+        var piece: (bytes: ByteBuffer, room: EventLoopPromise<Void>?)?
+        var reader: CheckedContinuation<ByteBuffer?, any Error>?
+        var end: Result<Void, any Error>?
+    }
+
+    private let client: HTTPClient
+    private let request: HTTPClient.Request
+    private let willSend: @Sendable () -> Void
+    private let state = Mutex(State())
+
+    /// - Parameter willSend: called before each attempt.
+    init(
+        _ request: HTTPClient.Request,
+        with client: HTTPClient,
+        willSend: @escaping @Sendable () -> Void
+    ) {
+        self.client = client
+        self.request = request
+        self.willSend = willSend
+    }
+
+    /// Sends the request, and tells `arrival` what came of it.
+    func start(_ arrival: @escaping Arrival) {
+        let isCancelled = state.withLock { state in
+            if !state.isCancelled { state.arrival = arrival }
+            return state.isCancelled
+        }
+        guard !isCancelled else { return arrival(.failure(CancellationError())) }
+        send()
+    }
+
+    /// Sends the request, and waits for the head of the answer.
+    ///
+    /// - Throws: `CancellationError`; what the HTTP client reports.
+    func head() async throws -> HTTPResponseHead {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                start { continuation.resume(with: $0) }
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    /// Ends it, unless it has ended: whoever waits for the head or a piece gets an error.
+    func cancel() {
+        let task = state.withLock { state in
+            state.isCancelled = true
+            return state.end == nil ? state.task : nil
+        }
+        task?.cancel()
+    }
+
+    /// The next piece of the body; `nil` at the end.
+    ///
+    /// - Throws: `CancellationError` if it was cancelled; what the HTTP client reports.
+    func next() async throws -> ByteBuffer? {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let (result, room) = state.withLock {
+                    state -> (Result<ByteBuffer?, any Error>?, EventLoopPromise<Void>?) in
+                    if let piece = state.piece.take() { return (.success(piece.bytes), piece.room) }
+                    if let end = state.end { return (end.map { nil }, nil) }
+                    state.reader = continuation
+                    return (nil, nil)
+                }
+                room?.succeed()
+                if let result { continuation.resume(with: result) }
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    private func send() {
+        let attempt = state.withLock { state in
+            state.attempts += 1
+            return state.attempts
+        }
+        willSend()
+        let task = client.execute(request: request, delegate: self)
+        let isCancelled = state.withLock { state in
+            // It may have failed already, and been sent anew.
+            if state.attempts == attempt, state.end == nil { state.task = task }
+            return state.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    // MARK: What the HTTP client tells
+
+    func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+        let arrival = state.withLock { state -> Arrival? in
+            guard head.mayHaveBody else {
+                state.head = head
+                return nil
+            }
+            return state.arrival.take()
+        }
+        arrival?(.success(head))
+        return task.eventLoop.makeSucceededVoidFuture()
+    }
+
+    func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ bytes: ByteBuffer) -> EventLoopFuture<Void> {
+        let reader = state.withLock { $0.reader.take() }
+        if let reader {
+            reader.resume(returning: bytes)
+            return task.eventLoop.makeSucceededVoidFuture()
+        }
+        let room = task.eventLoop.makePromise(of: Void.self)
+        let late = state.withLock { state -> CheckedContinuation<ByteBuffer?, any Error>? in
+            // Somebody may have begun to wait between the two looks.
+            if let reader = state.reader.take() { return reader }
+            state.piece = (bytes, room)
+            return nil
+        }
+        guard let late else { return room.futureResult }
+        room.succeed()
+        late.resume(returning: bytes)
+        return room.futureResult
+    }
+
+    func didFinishRequest(task: HTTPClient.Task<Void>) {
+        let (arrival, head, reader) = state.withLock { state in
+            state.end = .success(())
+            state.task = nil
+            return (state.arrival.take(), state.head.take(), state.reader.take())
+        }
+        if let head { arrival?(.success(head)) }
+        reader?.resume(returning: nil)
+    }
+
+    func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
+        if beginsAnew(after: error) { return send() }
+        let (arrival, reader, room, isCancelled) = state.withLock { state in
+            let error: any Error = state.isCancelled ? CancellationError() : error
+            state.end = .failure(error)
+            state.task = nil
+            return (state.arrival.take(), state.reader.take(), state.piece?.room.take(), state.isCancelled)
+        }
+        let reported: any Error = isCancelled ? CancellationError() : error
+        // What was read ahead can still be read; nothing comes after it.
+        room?.succeed()
+        arrival?(.failure(reported))
+        reader?.resume(throwing: reported)
+    }
+
+    /// A pooled connection may have been closed by the origin in the moment it was taken; since nothing was answered,
+    /// that one attempt is made again on another.
+    private func beginsAnew(after error: any Error) -> Bool {
+        guard OriginFailure.isClosedConnection(error) else { return false }
+        return state.withLock { $0.arrival != nil && $0.head == nil && $0.attempts < 2 && !$0.isCancelled }
+    }
+}
+
+extension HTTPResponseHead {
+    /// RFC 9110 sections 15.3.5 and 15.4.5.
+    fileprivate var mayHaveBody: Bool { status != .noContent && status != .notModified }
+}

@@ -14,9 +14,9 @@ public final class HTTPOrigin: OriginClient {
     /// The longest body of a redirect that is read to keep its connection.
     private static let longestRedirectBody = 16_384
 
-    private let configuration: Configuration
+    let configuration: Configuration
     private let clients: ClientSet
-    private let hostGuard: HostGuard
+    let hostGuard: HostGuard
 
     /// A client with connections of its own; `shutdown` closes them.
     ///
@@ -101,7 +101,8 @@ public final class HTTPOrigin: OriginClient {
         }
     }
 
-    private func exchange(_ hops: RedirectChain, _ request: OriginRequest, along route: Route) throws -> Exchange {
+    /// The request of the present hop, ready to be sent.
+    func exchange(_ hops: RedirectChain, _ request: OriginRequest, along route: Route) throws -> Exchange {
         let hop = HopRequest(hops, along: route, request.fields, configuration)
         let message = try HTTPClient.Request(url: hop.url, headers: hop.headers)
         return Exchange(message, with: clients[route], willSend: request.willSend)

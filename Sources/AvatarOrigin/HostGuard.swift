@@ -22,11 +22,7 @@ struct HostGuard: Sendable {
     /// - Throws: `OriginError`: `forbiddenAddress`, or `unreachable` or `offline` for a name without addresses;
     ///   `CancellationError`.
     func admit(_ url: AvatarKey, along route: Route) async throws {
-        guard let host = url.host else { throw OriginError(.unsupportedURL, "\(url.redacted) names no host.") }
-        if let refusal = rules.refusal(of: host) {
-            throw OriginError(.forbiddenAddress, "\(url.redacted): the host \(host) \(refusal).")
-        }
-        let name = host.name.hasPrefix("[") ? String(host.name.dropFirst().dropLast()) : host.name
+        let name = try name(of: url)
         if let address = IPAddress(name) { return try require([address], url, route) }
         switch try await names.answer(for: name) {
         case .addresses(let addresses):
@@ -40,6 +36,29 @@ struct HostGuard: Sendable {
                 ? failure(.offline, "there is no network: no name server answers", url, route)
                 : failure(.unreachable, "the name servers of the host do not answer", url, route)
         }
+    }
+
+    /// Whether a request may be sent to `url`, as far as that is known without asking a name server.
+    ///
+    /// - Throws: as `admit(_:along:)`.
+    func admitsAtOnce(_ url: AvatarKey, along route: Route) throws -> Bool {
+        let name = try name(of: url)
+        if let address = IPAddress(name) {
+            try require([address], url, route)
+            return true
+        }
+        guard case .addresses(let addresses) = names.known(name) else { return false }
+        try require(addresses, url, route)
+        return true
+    }
+
+    /// The name or address of the host of `url`, which the rules allow.
+    private func name(of url: AvatarKey) throws -> String {
+        guard let host = url.host else { throw OriginError(.unsupportedURL, "\(url.redacted) names no host.") }
+        if let refusal = rules.refusal(of: host) {
+            throw OriginError(.forbiddenAddress, "\(url.redacted): the host \(host) \(refusal).")
+        }
+        return host.name.hasPrefix("[") ? String(host.name.dropFirst().dropLast()) : host.name
     }
 
     private func require(_ addresses: [IPAddress], _ url: AvatarKey, _ route: Route) throws {

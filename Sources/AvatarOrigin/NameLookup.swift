@@ -24,11 +24,16 @@ package final class NameLookup: Sendable {
         self.resolver = resolver
     }
 
+    /// What was learnt of `name` a moment ago.
+    func known(_ name: String) -> Answer? {
+        state.withLock { $0.known(name, at: .now) }
+    }
+
     /// The addresses of `name`, which may be an address itself.
     ///
     /// - Throws: `CancellationError`.
     func answer(for name: String) async throws -> Answer {
-        if let known = state.withLock({ $0.known(name, at: .now) }) { return known }
+        if let known = known(name) { return known }
         let waiter = state.withLock { $0.newWaiter() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

@@ -170,8 +170,9 @@ public final class AvatarStore: Sendable {
     /// A fetcher that goes by `limits`.
     func fetcher(_ limits: Limits, timeout: Duration?) throws -> Fetcher {
         let writable = try requireWritable()
+        let client = try origin.client()
         return Fetcher(
-            origin: try origin.client(),
+            origin: client,
             places: writable.places,
             clock: clock,
             timeout: timeout ?? configuration.timeout,
@@ -185,7 +186,8 @@ public final class AvatarStore: Sendable {
                 clock: clock,
                 logger: configuration.logger
             ),
-            progress: progress
+            progress: progress,
+            batchOrigin: client as? any BatchOriginClient
         )
     }
 }

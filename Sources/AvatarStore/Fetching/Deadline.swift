@@ -34,9 +34,18 @@ final class Deadlines: Sendable {
         _ timeout: Duration,
         _ work: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
+        try await run(until: .now.advanced(by: timeout), work)
+    }
+
+    /// Runs `work`, and cancels it at `deadline`.
+    ///
+    /// - Throws: `DeadlinePassed`; what `work` throws.
+    func run<Result: Sendable>(
+        until deadline: ContinuousClock.Instant,
+        _ work: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
         let task = Task { try await work() }
-        let deadline = ContinuousClock.now.advanced(by: timeout)
-        let number = add(Waiter(deadline: deadline) { task.cancel() })
+        let number = add(deadline) { task.cancel() }
         defer { remove(number) }
         do {
             return try await withTaskCancellationHandler {
@@ -49,7 +58,9 @@ final class Deadlines: Sendable {
         }
     }
 
-    private func add(_ waiter: Waiter) -> Int {
+    /// Calls `cancel` at `deadline`, unless the number is removed before.
+    func add(_ deadline: ContinuousClock.Instant, _ cancel: @escaping @Sendable () -> Void) -> Int {
+        let waiter = Waiter(deadline: deadline, cancel: cancel)
         let (number, isFirst) = state.withLock { state in
             state.lastNumber += 1
             state.waiting[state.lastNumber] = waiter
@@ -61,7 +72,8 @@ final class Deadlines: Sendable {
         return number
     }
 
-    private func remove(_ number: Int) {
+    /// Takes a deadline back.
+    func remove(_ number: Int) {
         _ = state.withLock { $0.waiting.removeValue(forKey: number) }
     }
 

@@ -55,6 +55,16 @@ final class FetchSlots: Sendable {
         return try await body()
     }
 
+    /// Takes a connection to `host` if one is free and nobody waits; `giveBack` ends that.
+    func takeAtOnce(_ host: String) -> Bool {
+        state.withLock { $0.beginAtOnce(host, total, perHost) }
+    }
+
+    /// Gives back what `takeAtOnce` took.
+    func giveBack(_ host: String) {
+        release(host)
+    }
+
     /// Connections in use.
     var activeCount: Int { state.withLock { $0.active } }
 
@@ -149,7 +159,7 @@ extension FetchSlots.State {
             insert(waiter)
             return .waiting
         }
-        start(waiter)
+        start(waiter.host)
         return .started
     }
 
@@ -172,13 +182,19 @@ extension FetchSlots.State {
         activeByHost[host] = activeByHost[host].flatMap { $0 > 1 ? $0 - 1 : nil }
         guard let place = waiting.firstIndex(where: { isFree(for: $0, total) }) else { return nil }
         let waiter = waiting.remove(at: place)
-        start(waiter)
+        start(waiter.host)
         return waiter
     }
 
-    private mutating func start(_ waiter: FetchSlots.Waiter) {
+    fileprivate mutating func beginAtOnce(_ host: String, _ total: Int, _ perHost: Int) -> Bool {
+        guard waiting.isEmpty, active < total, activeByHost[host, default: 0] < perHost else { return false }
+        start(host)
+        return true
+    }
+
+    private mutating func start(_ host: String) {
         active += 1
-        activeByHost[waiter.host, default: 0] += 1
+        activeByHost[host, default: 0] += 1
     }
 
     private func isFree(for waiter: FetchSlots.Waiter, _ total: Int) -> Bool {

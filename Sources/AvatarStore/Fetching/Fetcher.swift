@@ -14,6 +14,8 @@ struct Fetcher: Sendable {
     let metrics: StoreMetrics
     let partials: PartialDownloads
     let progress: FetchProgressTable
+    /// `origin`, if it can begin requests without a task for each.
+    let batchOrigin: (any BatchOriginClient)?
 
     /// Fetches or revalidates `target`. A failure is a result; only cancellation is thrown.
     func fetch(_ target: FetchTarget) async throws -> FetchResult {
@@ -41,8 +43,12 @@ struct Fetcher: Sendable {
         }
         let stored = stored(target)
         if let content = try await request(target, conditions(for: target, stored), stored, tally) { return content }
-        // The answer was "not modified", but of what is stored nothing is left, or it spoke of something else.
-        return try await request(target, HTTPFields(), nil, tally)
+        return try await unconditional(target, tally)
+    }
+
+    /// Asks in full: the answer was "not modified", but of what is stored nothing is left, or it spoke of something else.
+    func unconditional(_ target: FetchTarget, _ tally: Tally) async throws -> FetchResult.Content {
+        try await request(target, HTTPFields(), nil, tally)
             ?? .failed(
                 FetchFailure(
                     kind: .unexpectedStatus,
@@ -60,15 +66,28 @@ struct Fetcher: Sendable {
         _ tally: Tally
     ) async throws -> FetchResult.Content? {
         try await send(target, conditions, tally) { response, times in
-            switch response.status {
-            case 200, 203:
-                return try await receiveImage(response, metadata(response, times, target), target, tally)
-            case 304:
-                return notModified(response, times, stored, target)
-            default:
-                try await drain(response.body, tally)
-                throw statusFailure(response, target)
-            }
+            try await take(response, times, stored, target, tally)
+        }
+    }
+
+    /// Takes the answer to a request for all of the image, which may have been conditional.
+    ///
+    /// - Returns: `nil`: the origin says that what is stored is right, but the store cannot use that.
+    func take(
+        _ response: OriginResponse,
+        _ times: Times,
+        _ stored: ResponseMetadata?,
+        _ target: FetchTarget,
+        _ tally: Tally
+    ) async throws -> FetchResult.Content? {
+        switch response.status {
+        case 200, 203:
+            return try await receiveImage(response, metadata(response, times, target), target, tally)
+        case 304:
+            return notModified(response.fields, times, stored, target)
+        default:
+            try await drain(response.body, tally)
+            throw statusFailure(response, target)
         }
     }
 
@@ -98,7 +117,7 @@ struct Fetcher: Sendable {
     }
 
     /// When a request was sent, and when the head of its answer came.
-    private struct Times {
+    struct Times {
         let request: Timestamp
         let response: Timestamp
     }
@@ -130,14 +149,14 @@ struct Fetcher: Sendable {
     // MARK: Conditions
 
     /// What the origin said of the image that is stored; `nil` if none is, in full.
-    private func stored(_ target: FetchTarget) -> ResponseMetadata? {
+    func stored(_ target: FetchTarget) -> ResponseMetadata? {
         guard let entry = target.entry, let file = entry.file, entry.isLowData == target.isLowData,
             places.stored.contains(file)
         else { return nil }
         return ResponseMetadata(stored: entry.validation)
     }
 
-    private func conditions(for target: FetchTarget, _ stored: ResponseMetadata?) -> HTTPFields {
+    func conditions(for target: FetchTarget, _ stored: ResponseMetadata?) -> HTTPFields {
         ConditionalRequest(
             for: stored,
             fetched: target.entry?.validation.fetched,
@@ -148,8 +167,9 @@ struct Fetcher: Sendable {
         ).fields
     }
 
-    private func notModified(
-        _ response: OriginResponse,
+    /// What is stored, brought up to date by the `fields` of a 304; `nil` if they speak of something else.
+    func notModified(
+        _ fields: HTTPFields,
         _ times: Times,
         _ stored: ResponseMetadata?,
         _ target: FetchTarget
@@ -157,7 +177,7 @@ struct Fetcher: Sendable {
         // Its file may have gone meanwhile.
         guard let stored, let file = target.entry?.file, places.stored.contains(file) else { return nil }
         let updated = stored.updating(
-            with: response.fields,
+            with: fields,
             requestTime: times.request,
             responseTime: times.response,
             request: origin.requestFields(for: target.requestURL),
@@ -185,7 +205,7 @@ struct Fetcher: Sendable {
         )
     }
 
-    private func failure(for error: any Error, _ target: FetchTarget) -> FetchFailure {
+    func failure(for error: any Error, _ target: FetchTarget) -> FetchFailure {
         switch error {
         case let failure as FetchFailure:
             failure

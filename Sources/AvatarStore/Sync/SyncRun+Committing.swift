@@ -2,7 +2,7 @@ import AvatarCore
 
 /// What came, on its way into files and index: one batch at a time, while more is fetched.
 extension SyncRun {
-    func startCommit(_ group: inout TaskGroup<Event>) {
+    func startCommit(_ group: inout DiscardingTaskGroup) {
         guard committing.isEmpty, !collected.isEmpty else { return }
         let isIdle = queues.activeCount == 0
         let isLate = ContinuousClock.now - lastCommit >= Self.longestWait
@@ -23,30 +23,29 @@ extension SyncRun {
         }
     }
 
-    func startTicking(_ group: inout TaskGroup<Event>) {
-        guard !isTicking, !shouldStop, wantsToRead || (!collected.isEmpty && queues.activeCount > 0) else { return }
+    func startTicking(_ group: inout DiscardingTaskGroup) {
+        guard !isTicking, !shouldStop, !collected.isEmpty, queues.activeCount > 0 else { return }
         isTicking = true
-        // With more to read, nobody waits: the tick is there for what came to be seen in between.
-        let wait = wantsToRead ? Duration.zero : Self.longestWait
+        let (inbox, wait) = (inbox, Self.longestWait)
         group.addTask {
             // Cancelled early, the tick comes early: the sync ends, and looks at what is collected all the same.
-            if wait > .zero { try? await Task.sleep(for: wait) }
-            return .tick
+            try? await Task.sleep(for: wait)
+            inbox.put(.tick)
         }
     }
 
-    private func addCommit(_ group: inout TaskGroup<Event>) {
-        let (writer, rules, changes) = (writer, rules, committing.map(\.change))
+    private func addCommit(_ group: inout DiscardingTaskGroup) {
+        let (writer, inbox, rules, changes) = (writer, inbox, rules, committing.map(\.change))
         group.addTask {
             do {
-                return .committed(.success(try await writer.commit(changes, rules)))
+                inbox.put(.committed(.success(try await writer.commit(changes, rules))))
             } catch {
-                return .committed(.failure(error))
+                inbox.put(.committed(.failure(error)))
             }
         }
     }
 
-    func committed(_ result: Result<CommitSummary, any Error>, _ group: inout TaskGroup<Event>) async {
+    func committed(_ result: Result<CommitSummary, any Error>, _ group: inout DiscardingTaskGroup) async {
         do {
             let summary = try result.get()
             report.evicted += summary.evicted

@@ -23,9 +23,15 @@ final class SyncRun {
     let limits: Limits
     /// Whether the network is constrained, as of the beginning.
     let isConstrained: Bool
-    let writer: StoreWriter
+    let writable: AvatarStore.Writable
+    var writer: StoreWriter { writable.writer }
     let fetcher: Fetcher
     let started: Timestamp
+
+    /// What came, and is not yet taken note of.
+    let inbox = SyncInbox<Event>()
+    /// What is under way without a task, by the numbers of the flights.
+    var revalidating: [Int: Revalidating] = [:]
 
     var report = SyncReport()
     var done = 0
@@ -89,6 +95,8 @@ final class SyncRun {
 
     enum Event: Sendable {
         case fetched(FetchTarget, flight: Int, FetchLease?, FetchResult)
+        /// The head of an answer came, or nothing will come.
+        case answered(flight: Int, Revalidation.Arrival)
         /// Another process asked for the image meanwhile.
         case caughtUp(FetchTarget, flight: Int, FetchOutcome)
         case gaveUp(FetchTarget, flight: Int, any Error)
@@ -116,7 +124,7 @@ final class SyncRun {
         self.emit = emit
         limits = try store.limits(mode: options.mode, ceiling: options.budgetCeiling)
         isConstrained = store.isConstrained(options.isConstrained)
-        writer = try store.requireWritable().writer
+        writable = try store.requireWritable()
         fetcher = try store.fetcher(limits, timeout: options.timeout)
         started = store.clock.now()
         queues = HostQueues(perHost: options.connectionsPerHost)
@@ -132,12 +140,12 @@ final class SyncRun {
         let begun = ContinuousClock.now
         try await writer.dropExpiredPartials(at: started)
         try lookAtTotals()
-        await withTaskGroup(of: Event.self) { group in
+        await withDiscardingTaskGroup { group in
             if let limit = options.timeLimit {
-                group.addTask {
+                group.addTask { [inbox] in
                     // Cancelled early: the sync is done, and nobody looks at the event.
                     try? await Task.sleep(for: limit)
-                    return .timeIsUp
+                    inbox.put(.timeIsUp)
                 }
             }
             await drive(&group)
@@ -174,7 +182,7 @@ final class SyncRun {
 
     var shouldStop: Bool { Task.isCancelled || failure != nil || report.ranOutOfTime }
 
-    private func drive(_ group: inout TaskGroup<Event>) async {
+    private func drive(_ group: inout DiscardingTaskGroup) async {
         while true {
             if shouldStop {
                 abandonWaiting()
@@ -189,8 +197,22 @@ final class SyncRun {
                 if collected.isEmpty && chainsToAdvance.isEmpty && (shouldStop || isExhausted) { return }
                 continue
             }
-            if let event = await group.next() { await handle(event, &group) }
+            for event in await nextEvents() { await handle(event, &group) }
             await tellEvents()
+        }
+    }
+
+    /// What came; waits for something, unless there is more to read.
+    private func nextEvents() async -> [Event] {
+        if wantsToRead { return inbox.take() }
+        if isCutShort {
+            endRevalidations()
+            return await inbox.next()
+        }
+        return await withTaskCancellationHandler {
+            await inbox.next()
+        } onCancel: { [inbox] in
+            inbox.ring()
         }
     }
 
@@ -238,7 +260,7 @@ final class SyncRun {
 
     // MARK: Fetching
 
-    private func startFetches(_ group: inout TaskGroup<Event>) {
+    private func startFetches(_ group: inout DiscardingTaskGroup) {
         // Enough is collected for the next batches; the disk comes first.
         while queues.activeCount < options.connections, collected.count < 2 * options.batchSize,
             let target = queues.first
@@ -286,12 +308,12 @@ final class SyncRun {
     /// The bytes that will count against the budget if everything outstanding has the typical size.
     private var expectedBytes: Int { accountedBytes + outstandingCount * typicalBytes }
 
-    private func startFetch(_ target: FetchTarget, _ group: inout TaskGroup<Event>) {
+    private func startFetch(_ target: FetchTarget, _ group: inout DiscardingTaskGroup) {
         hosts.begin(target.host, at: store.clock.now())
         let (store, fetcher, storage, isConstrained) = (store, fetcher, options.storage, isConstrained)
         guard let flight = store.flights.begin(target.key) else {
             // Somebody is reading this very image; what they get is what we want.
-            group.addTask {
+            group.addTask { [inbox] in
                 do {
                     var options = FetchOptions(policy: .revalidate, storage: storage)
                     options.lowDataURL = target.lowDataURL
@@ -300,21 +322,26 @@ final class SyncRun {
                         let source = target.sourceKey.rawValue
                         return try await store.fetchAndStore(target.key, from: source, options, seen: target.entry)
                     }
-                    return .joined(target, .success(outcome))
+                    inbox.put(.joined(target, .success(outcome)))
                 } catch {
-                    return .joined(target, .failure(error))
+                    inbox.put(.joined(target, .failure(error)))
                 }
             }
             return
         }
-        group.addTask { await SyncRun.fetch(target, flight, store, fetcher, isConstrained: isConstrained) }
+        guard !revalidate(target, flight) else { return }
+        group.addTask { [inbox] in
+            inbox.put(await SyncRun.fetch(target, flight, store, fetcher, isConstrained: isConstrained))
+        }
     }
 
-    private func handle(_ event: Event, _ group: inout TaskGroup<Event>) async {
+    private func handle(_ event: Event, _ group: inout DiscardingTaskGroup) async {
         switch event {
         case .fetched(let target, let flight, let lease, let result):
             queues.finish(host: target.host)
             collect(target, flight, lease, result)
+        case .answered(let flight, let arrival):
+            answered(flight, arrival, &group)
         case .caughtUp(let target, let flight, let outcome):
             queues.finish(host: target.host)
             settle(target, flight, outcome)
@@ -352,7 +379,7 @@ final class SyncRun {
         }
     }
 
-    private func collect(_ target: FetchTarget, _ flight: Int, _ lease: FetchLease?, _ result: FetchResult) {
+    func collect(_ target: FetchTarget, _ flight: Int, _ lease: FetchLease?, _ result: FetchResult) {
         report.requests += result.requestCount
         report.bytesReceived += result.bytesReceived
         if case .failed(let failed) = result.content {

@@ -1,0 +1,63 @@
+package import AvatarCore
+import HTTPTypes
+import NIOHTTP1
+import Synchronization
+
+extension HTTPOrigin: BatchOriginClient {
+    /// Begins `request` if the addresses of its host are known.
+    package func begin(
+        _ request: OriginRequest,
+        arrival: @escaping @Sendable (Result<OriginHead, any Error>) -> Void
+    ) -> (any BegunRequest)? {
+        do {
+            let hops = try RedirectChain(from: request, limit: configuration.maximumRedirects)
+            let route = Route(to: hops.url, configuration.proxies)
+            guard try hostGuard.admitsAtOnce(hops.url, along: route) else { return nil }
+            let begun = BegunHTTPRequest(self, hops, request, try exchange(hops, request, along: route))
+            begun.start { result in
+                switch result {
+                case .success(let head):
+                    arrival(.success(OriginHead(status: Int(head.status.code), fields: HTTPFields(head.headers))))
+                case .failure(let error):
+                    arrival(.failure(OriginFailure.translate(error, host: hops.url, along: route)))
+                }
+            }
+            return begun
+        } catch {
+            // What cannot be begun fails again when it is sent, and is reported there.
+            return nil
+        }
+    }
+}
+
+/// The first hop of a request, under way.
+private final class BegunHTTPRequest: BegunRequest {
+    private let origin: HTTPOrigin
+    private let hops: RedirectChain
+    private let request: OriginRequest
+    private let exchange: Exchange
+    private let head = Mutex<HTTPResponseHead?>(nil)
+
+    init(_ origin: HTTPOrigin, _ hops: RedirectChain, _ request: OriginRequest, _ exchange: Exchange) {
+        self.origin = origin
+        self.hops = hops
+        self.request = request
+        self.exchange = exchange
+    }
+
+    func start(_ arrival: @escaping Exchange.Arrival) {
+        exchange.start { [self] result in
+            if case .success(let head) = result { self.head.withLock { $0 = head } }
+            arrival(result)
+        }
+    }
+
+    func finish<Result: Sendable>(receive: (OriginResponse) async throws -> Result) async throws -> Result {
+        guard let head = head.withLock({ $0 }) else { throw CancellationError() }
+        return try await origin.follow(hops, request, from: HTTPOrigin.Answer(head: head, exchange: exchange), receive)
+    }
+
+    func cancel() {
+        exchange.cancel()
+    }
+}

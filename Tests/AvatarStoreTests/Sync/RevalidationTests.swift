@@ -1,0 +1,115 @@
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+/// Images that are stored are asked for by calls, not by tasks: whatever comes of it, it comes of it here too.
+struct RevalidationTests {
+    @Test("a revalidation without an answer ends at its time limit, and the image stays")
+    func unansweredRevalidationTimesOut() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = try await storedImage(fixture)
+            fixture.origin.setResponse(.hang, for: "/a.png")
+            var options = all
+            options.timeout = .milliseconds(300)
+
+            let report = try await fixture.store.sync(options: options)
+
+            #expect(report.failed == 1)
+            #expect(report.failures.map(\.kind) == [.timeout])
+            #expect(report.requests == 1)
+            #expect(try fixture.store.storedAvatar(for: url) != nil)
+        }
+    }
+
+    @Test("a sync that is cancelled does not wait for answers, and says nothing of who gave none")
+    func cancelledSyncLeavesRevalidationsAlone() async throws {
+        try await StoreFixture.withStore { fixture in
+            _ = try await storedImage(fixture)
+            let gate = LoopbackOrigin.Gate()
+            fixture.origin.setResponse(.status(304).held(by: gate), for: "/a.png")
+            fixture.origin.resetCounts()
+            var patient = all
+            patient.timeout = .seconds(600)
+            let sync = Task { [store = fixture.store, patient] in try await store.sync(options: patient) }
+            while fixture.origin.requestCount == 0 { await Task.yield() }
+
+            sync.cancel()
+            let report = try await sync.value
+
+            #expect(report.wasCancelled)
+            #expect(report.failed == 0)
+            #expect(report.skipped == 1)
+            gate.open()
+            // Its place and its lease are free again.
+            fixture.origin.setResponse(.status(304), for: "/a.png")
+            #expect(try await fixture.store.sync(options: all).notModified == 1)
+        }
+    }
+
+    @Test("a sync whose time is up does not wait for answers")
+    func timeLimitEndsRevalidations() async throws {
+        try await StoreFixture.withStore { fixture in
+            _ = try await storedImage(fixture)
+            fixture.origin.setResponse(.hang, for: "/a.png")
+            var options = all
+            options.timeLimit = .milliseconds(300)
+
+            let report = try await fixture.store.sync(options: options)
+
+            #expect(report.ranOutOfTime)
+            #expect(report.failed == 0)
+        }
+    }
+
+    @Test("an answer that is no confirmation is followed, read or reported, and gives its connection back")
+    func otherAnswersAreFollowedUp() async throws {
+        try await StoreFixture.withStore { fixture in
+            let contacts = Self.answers.keys.sorted().map { Contact(id: $0, avatarURL: fixture.origin.url("/\($0)")) }
+            for contact in contacts { fixture.serve(SampleImage.gif(seed: 1), at: "/\(contact.id)", etag: "\"1\"") }
+            _ = try await fixture.store.sync(contacts: contacts)
+            for (name, answer) in Self.answers { fixture.origin.setResponse(answer, for: "/\(name)") }
+            fixture.origin.setResponse(.image(SampleImage.gif(seed: 3), etag: "\"3\""), for: "/elsewhere")
+            var options = all
+            options.policy = .revalidate
+            options.connectionsPerHost = 1
+
+            for round in 1...3 {
+                fixture.origin.resetCounts()
+                fixture.clock.advance(by: .seconds(8 * 86_400))
+                let report = try await fixture.store.sync(contacts: contacts, options: options)
+
+                #expect(report.changed == (round == 1 ? 2 : 0))
+                #expect(Set(report.failures.map(\.kind)) == [.gone, .serverError, .notImage, .truncated, .unreachable])
+                // A host that fails so often is left alone.
+                #expect(report.notModified + report.fetched + report.failed + report.skipped == contacts.count)
+                #expect(report.requests == fixture.origin.requestCount)
+            }
+            let moved = try #require(try fixture.store.storedAvatar(for: fixture.origin.url("/moved")))
+            #expect(moved.bytes == SampleImage.gif(seed: 3))
+        }
+    }
+
+    private static let answers: [String: LoopbackOrigin.Response] = [
+        "same": .status(304),
+        "changed": .image(SampleImage.gif(seed: 2), etag: "\"2\""),
+        "moved": .redirect(to: "/elsewhere"),
+        "gone": .status(404),
+        "broken": .status(500),
+        "text": .image(Array("no image".utf8)),
+        "cut": .image(SampleImage.gif(seed: 4)).behaving(.cutShort(after: 20)),
+        "closed": .closed,
+    ]
+
+    private var all: SyncOptions {
+        var options = SyncOptions()
+        options.includesFresh = true
+        return options
+    }
+
+    private func storedImage(_ fixture: StoreFixture) async throws -> String {
+        fixture.serve(SampleImage.gif(seed: 1), at: "/a.png", etag: "\"1\"")
+        let url = fixture.origin.url("/a.png")
+        _ = try await fixture.store.sync(contacts: [Contact(id: "a", avatarURL: url)])
+        return url
+    }
+}

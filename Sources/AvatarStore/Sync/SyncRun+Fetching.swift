@@ -1,8 +1,83 @@
 import AvatarCore
-import AvatarFiles
 
-/// The task of one image.
+/// Which image is asked for next, and by whom.
 extension SyncRun {
+    /// Begins as many fetches as there are connections for.
+    func startFetches(_ group: inout DiscardingTaskGroup) {
+        // Enough is collected for the next batches; the disk comes first.
+        while queues.activeCount < options.connections, collected.count < 2 * options.batchSize,
+            let target = queues.first
+        {
+            if isOffline || hasSpentItsBytes || isLeftAlone(target.host) {
+                if let target = takeOut() { skip(target) }
+                continue
+            }
+            if target.bringsCacheFile {
+                if isRoomExhausted {
+                    if let target = takeOut() { leaveOut(target) }
+                    continue
+                }
+                // Near the limit the next commit says whether there is room for more, so nothing comes in vain.
+                if expectedBytes + typicalBytes > limits.budget && outstandingCount > 0 { return }
+            }
+            if let target = queues.next() { startFetch(target, &group) }
+        }
+    }
+
+    /// The next target, which will not be asked for.
+    private func takeOut() -> FetchTarget? {
+        guard let target = queues.next() else { return nil }
+        queues.finish(host: target.host)
+        return target
+    }
+
+    /// Counts an image that there is no room for.
+    func leaveOut(_ target: FetchTarget) {
+        report.overBudget += 1
+        done += 1
+        linkOwners(of: target)
+    }
+
+    func isLeftAlone(_ host: String) -> Bool {
+        hosts.isLeftAlone(host, at: store.clock.now())
+    }
+
+    /// Whether as many bytes came as this sync may take.
+    var hasSpentItsBytes: Bool { report.bytesReceived >= options.maximumBytes ?? .max }
+
+    /// What was asked for and is not yet committed.
+    private var outstandingCount: Int { queues.activeCount + collected.count + committing.count }
+
+    /// The bytes that will count against the budget if everything outstanding has the typical size.
+    private var expectedBytes: Int { accountedBytes + outstandingCount * typicalBytes }
+
+    private func startFetch(_ target: FetchTarget, _ group: inout DiscardingTaskGroup) {
+        hosts.begin(target.host, at: store.clock.now())
+        let (store, fetcher, storage, isConstrained) = (store, fetcher, options.storage, isConstrained)
+        guard let flight = store.flights.begin(target.key) else {
+            // Somebody is reading this very image; what they get is what we want.
+            group.addTask { [inbox] in
+                do {
+                    var options = FetchOptions(policy: .revalidate, storage: storage)
+                    options.lowDataURL = target.lowDataURL
+                    options.isConstrained = isConstrained
+                    let outcome = try await store.flights.join(target.key) { [options] in
+                        let source = target.sourceKey.rawValue
+                        return try await store.fetchAndStore(target.key, from: source, options, seen: target.entry)
+                    }
+                    inbox.put(.joined(target, .success(outcome)))
+                } catch {
+                    inbox.put(.joined(target, .failure(error)))
+                }
+            }
+            return
+        }
+        guard !revalidate(target, flight) else { return }
+        group.addTask { [inbox] in
+            inbox.put(await SyncRun.fetch(target, flight, store, fetcher, isConstrained: isConstrained))
+        }
+    }
+
     /// Asks the origin for `target`, unless another process does so: that one is waited for, and nobody else by that.
     static func fetch(
         _ target: FetchTarget,

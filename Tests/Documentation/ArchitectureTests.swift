@@ -20,9 +20,9 @@ struct ArchitectureTests {
         let declarations = manifest.matches(
             of: /\n        \.(?<kind>\w+)\(\s*name: "(?<name>\w+)"(?<rest>(?s:.*?))(?=\n        [.\/\]]|\n    \])/
         )
-        let names = declarations.map { String($0.name) }
-        return declarations.filter { $0.kind.hasSuffix("arget") || $0.kind == "systemLibrary" }.compactMap {
-            declaration in
+        let targets = declarations.filter { $0.kind.lowercased().hasSuffix("target") || $0.kind == "systemLibrary" }
+        let names = targets.map { String($0.name) }
+        return targets.compactMap { declaration in
             let rest = declaration.rest
             let path = rest.firstMatch(of: /path: "([^"]+)"/).map { String($0.1) } ?? "Sources/\(declaration.name)"
             guard declaration.kind != "testTarget", !path.hasPrefix("Tests/") else { return nil }

@@ -16,7 +16,7 @@ struct DocCTests {
 
         let run = try await workplace.shell("PATH='\(Self.path)' AVATARS_BUILD='\(build)' '\(script)' pages")
 
-        #expect(run.status == 0, "\(run.messages)")
+        try #require(run.status == 0, "\(run.messages)")
         for article in ExampleTests.articles {
             #expect(workplace.exists("pages/data/documentation/avatarstore/\(article.lowercased()).json"))
         }

@@ -131,6 +131,7 @@ let package = Package(
             name: "AvatarStoreService",
             dependencies: [
                 "AvatarStore",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: swiftSettings
@@ -139,7 +140,6 @@ let package = Package(
         .target(
             name: "AvatarFrontEnds",
             dependencies: [
-                "AvatarCore",
                 "AvatarStore",
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -306,7 +306,6 @@ let package = Package(
             path: "Tests/Network",
             swiftSettings: swiftSettings
         ),
-        // Looks at the built program from outside: its system calls, a disk that is full, a power loss.
         .testTarget(
             name: "InterfaceTests",
             dependencies: [
@@ -317,6 +316,20 @@ let package = Package(
             exclude: ["Recorded"],
             swiftSettings: swiftSettings
         ),
+        // The examples of all pages, compiled and run, and the picture of the modules.
+        .testTarget(
+            name: "DocumentationTests",
+            dependencies: [
+                "avatars", "AvatarStore", "AvatarStoreService", "AvatarContacts", "AvatarStoreTesting",
+                "ProgramRunning",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            path: "Tests/Documentation",
+            swiftSettings: swiftSettings
+        ),
+        // Looks at the built program from outside: its system calls, a disk that is full, a power loss.
         .testTarget(
             name: "DurabilityTests",
             dependencies: [

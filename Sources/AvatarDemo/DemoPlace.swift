@@ -1,5 +1,5 @@
 import AvatarContacts
-import AvatarCore
+import AvatarStore
 import Foundation
 
 /// The folder that the demonstration leaves behind: a store, and the contact list it was filled from.

@@ -1,4 +1,4 @@
-import AvatarCore
+import AvatarStore
 
 /// What is behind a person's image URL: an image, or one of the things that happen instead.
 enum Picture: Hashable, Sendable {

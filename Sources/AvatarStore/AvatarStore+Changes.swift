@@ -8,6 +8,7 @@ extension AvatarStore {
     ///
     /// Whoever mirrors the pictures keeps the number of the last change they have dealt with, and asks for those after
     /// it: each change is seen at least once. About 200,000 changes are kept.
+    /// - Parameter sequence: the number of the last change that is known; 0: all that are kept.
     /// - Parameter limit: at most so many; if there are as many, ask again.
     /// - Throws: `startOver` if the changes after `sequence` are not all kept any more, or the store was restored, or its
     ///   index made anew. Then keep `lastChange()`, look at all images after that, and go on from the number kept.
@@ -25,6 +26,7 @@ extension AvatarStore {
 
     /// The changes after the number `sequence`, and then those to come, as `changes(since:limit:)`.
     ///
+    /// - Parameter sequence: the number of the last change that is known; 0: all that are kept.
     /// - Parameter interval: how often the index is asked when there is nothing new: one row. Other processes change the
     ///   store too, and nobody else tells of that.
     public func changeFeed(since sequence: Int64 = 0, every interval: Duration = .seconds(1)) -> ChangeFeed {

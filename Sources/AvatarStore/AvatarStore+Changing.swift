@@ -22,7 +22,9 @@ extension AvatarStore {
     /// Stores an image of the caller's own under the key `name:NAME`; the same name replaces.
     ///
     /// On return it is in the index and on disk; a document is on stable storage.
+    /// - Parameter bytes: the image's, as a file has them.
     /// - Parameter name: 1 to 1,024 bytes without NUL. Never a path: no name leads anywhere on disk.
+    /// - Parameter storageClass: where it is stored. Default: `documents`.
     /// - Throws: `imageRefused` for bytes that are no image, or too many, or too many pixels; `invalidKey`;
     ///   `overBudget`; an error of the index or disk.
     @discardableResult
@@ -51,6 +53,7 @@ extension AvatarStore {
     /// Removes the entries for `keys`, and the files that no other entry uses. Keys that are not there are named in the
     /// receipt. On return all of it is gone from index and disk.
     ///
+    /// - Parameter keys: the entries to remove.
     /// - Parameter erasing: leaves no trace: deletes what the feed of changes tells of the images, indexes that were set
     ///   aside, and set-aside copies of the images, and empties the index's log. Rows are overwritten with zeros when they
     ///   are deleted in any case. The receipt says whether that is done; not if another process reads an older state
@@ -83,6 +86,7 @@ extension AvatarStore {
 
     /// Unlinks `contact` from all of its images, and removes the images that nobody else uses.
     ///
+    /// - Parameter contact: whose images.
     /// - Parameter erasing: leaves no trace of the contact and of those images, as `remove(_:erasing:)`. An image that
     ///   another contact uses stays, and so does its URL.
     public func remove(contact: String, erasing: Bool = false) async throws -> RemovalReceipt {

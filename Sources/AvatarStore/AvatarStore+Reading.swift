@@ -19,7 +19,9 @@ extension AvatarStore {
 
     /// The image of `key`.
     ///
+    /// - Parameter key: which image.
     /// - Parameter source: the URL to fetch it from, for a key of the caller's own; the latest one is kept.
+    /// - Parameter options: how it is got. Default: what is stored, else fetched into `caches`.
     public func avatar(
         for key: AvatarKey,
         from source: String? = nil,
@@ -64,6 +66,7 @@ extension AvatarStore {
     /// The file was there with its indexed length when the call returned. What lies at the path never changes, but it
     /// may be unlinked later; `withFile(for:_:)` lends a descriptor for use that must not fail.
     ///
+    /// - Parameter key: which image.
     /// - Parameter recordsAccess: whether this counts as a use for the eviction order. Default: yes.
     public func localFile(for key: AvatarKey, recordsAccess: Bool = true) throws -> String? {
         try lookTwice(key) { hit in

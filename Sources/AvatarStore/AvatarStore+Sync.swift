@@ -6,7 +6,9 @@ extension AvatarStore {
     /// contact to its image.
     ///
     /// - Parameter records: the list. It is read from the beginning, and once more if something has to be evicted.
+    /// - Parameter options: how it works.
     /// - Parameter total: how many records there are, for the progress.
+    /// - Parameter progress: is told how far it has come.
     /// - Returns: what was done, also if the task was cancelled meanwhile: what had arrived is stored.
     /// - Throws: `syncIsRunning`; `invalidConfiguration`; an error of the list, the index or the disk.
     public func sync<Records>(

@@ -24,9 +24,11 @@ public struct AvatarSyncService: Service {
 
     /// A service that is not yet running.
     ///
+    /// - Parameter store: an open store, which stays the host's.
     /// - Parameter pause: from the end of a sync to the beginning of the next one; a tenth of it, drawn anew each time, is
     ///   added, so that many services do not begin together.
     /// - Parameter contacts: asked before each sync. Default: revalidates what is due.
+    /// - Parameter options: how each sync works.
     /// - Parameter onReport: told what each sync did. Default: nobody.
     public init(
         store: AvatarStore,

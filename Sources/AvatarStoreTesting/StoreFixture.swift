@@ -17,6 +17,7 @@ public struct StoreFixture: Sendable {
     ///
     /// - Parameter endsSound: whether the store has to be sound in the end.
     /// - Parameter configure: changes how the store is opened.
+    /// - Parameter body: the test.
     /// - Throws: `UnsoundStore` with what a verification found.
     public static func withStore<Result>(
         endsSound: Bool = true,

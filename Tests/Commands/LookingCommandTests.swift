@@ -81,6 +81,25 @@ import Testing
         }
     }
 
+    /// The program itself reads a thousand entries at a time.
+    @Test(arguments: ["key", "size"])
+    func aLongPageIsWhole(order: String) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(1_100))
+            try await workplace.run("sync", "list.txt", "--allow-private-network", "--quiet").requireSuccess()
+
+            let page = try await workplace.run("list", "--json", "--sort", order, "--limit", "1050").objects
+            let next = try #require(page.last?.text("next"))
+            let rest = try await workplace.run("list", "--json", "--sort", order, "--limit", "1050", "--after", next)
+                .objects
+
+            #expect(page.count == 1_051 && rest.count == 51)
+            #expect(Set((page + rest).compactMap { $0.text("key") }).count == 1_100)
+            #expect(rest.last?.text("next") == nil)
+        }
+    }
+
     @Test func placeThatNoPageGaveIsAUsageError() async throws {
         try await withStore { workplace, _ in
             let run = try await workplace.run("list", "--sort", "size", "--after", "nonsense")

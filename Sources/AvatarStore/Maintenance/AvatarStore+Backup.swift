@@ -48,6 +48,7 @@ extension AvatarStore {
     /// store's files are hard links to those of the backup, which stays as it is. All of it is on stable storage when
     /// this returns.
     ///
+    /// - Parameter directory: where the backup is.
     /// - Parameter configuration: where the store is to be; its roots may lie apart. They must be empty or not be there,
     ///   and there must be no index. What a restore to it left that was killed is cleared.
     /// - Parameter progress: is told how far it has come.

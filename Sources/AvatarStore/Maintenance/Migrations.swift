@@ -22,6 +22,7 @@ extension AvatarStore {
     /// killed process, a full disk or a cancelled task broke off goes on from the last whole migration. A process that
     /// has the store open meanwhile stops writing with `indexWasUpgraded`.
     ///
+    /// - Parameter configuration: how the store is opened; for writing in any case.
     /// - Parameter progress: is told how much is copied, and before each step.
     /// - Throws: as `open(_:)`; `diskFull` with nothing changed if there is no room for the copy; `CancellationError`.
     public static func migrate(

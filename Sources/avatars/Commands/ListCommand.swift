@@ -48,13 +48,16 @@ struct ListCommand: AsyncParsableCommand {
     func run() async throws {
         try await store.withStore(.readOnly) { store in
             var query = query
-            var isFirst = true
+            let pageSize = query.limit
+            var listed = 0
             repeat {
+                query.limit = min(pageSize, (limit ?? .max) - listed)
                 let page = try page(query, in: store)
-                try print(page, isFirst: isFirst)
+                try print(page.items, isFirst: listed == 0)
+                listed += page.items.count
                 query.after = page.next
-                isFirst = false
-            } while limit == nil && query.after != nil
+            } while query.after != nil && listed < limit ?? .max
+            if limit != nil, listed > 0 { try printEnd(next: query.after) }
         }
     }
 
@@ -69,7 +72,7 @@ struct ListCommand: AsyncParsableCommand {
         query.host = host
         query.owner = owner
         query.order = sort
-        query.limit = limit ?? (sort == .key ? query.limit : Self.sortedPage)
+        if sort != .key { query.limit = Self.sortedPage }
         query.after = after
         return query
     }
@@ -82,17 +85,24 @@ struct ListCommand: AsyncParsableCommand {
         }
     }
 
-    private func print(_ page: AvatarListPage, isFirst: Bool) throws {
-        guard !page.items.isEmpty else { return }
+    private func print(_ items: [AvatarListItem], isFirst: Bool) throws {
+        guard !items.isEmpty else { return }
         var text = isFirst && !output.json ? AvatarListItem.table.heading : ""
-        for item in page.items {
+        for item in items {
             text += output.json ? try JSON.object(item.fields).line : AvatarListItem.table.line(item.row)
             guard text.utf8.count > 1 << 16 else { continue }
             try Console.output.write(text)
             text = ""
         }
-        if limit != nil, output.json { text += try JSON.object(["next": JSON(page.next)]).line }
         try Console.output.write(text)
-        if limit != nil, !output.json, let next = page.next { store.note("there may be more: --after '\(next)'") }
+    }
+
+    /// Where the next page begins, for whoever asked for one.
+    private func printEnd(next: String?) throws {
+        if output.json {
+            try Console.output.write(JSON.object(["next": JSON(next)]).line)
+        } else if let next {
+            store.note("there may be more: --after '\(next)'")
+        }
     }
 }

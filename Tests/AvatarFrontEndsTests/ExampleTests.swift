@@ -9,11 +9,11 @@ import Testing
 import SwiftUI
 #endif
 
-/// The examples of the documentation, compiled and run, line by line as they stand there. Only their URLs are others:
-/// `"https://example.org/ada.png"` is the variable `ada` here.
+/// The examples of the documentation, compiled and run, line by line as they stand there, which a test in
+/// `Tests/Documentation` sees to. Only their URLs are others: `"https://example.org/ada.png"` is the variable `ada` here.
 @MainActor
 @Suite(.timeLimit(.minutes(2)))
-struct DocumentationTests {
+struct ExampleTests {
     private let face = SampleImage.png(seed: 1, byteCount: 3000)
     private let silhouette = Pictures.face(2)
 
@@ -221,65 +221,5 @@ struct DocumentationTests {
             let stored = try store.storedAvatar(for: rows[0].avatarURL)
             #expect(stored?.bytes == Pictures.face(0))
         }
-    }
-}
-
-/// That the examples in the documentation are those that are compiled.
-struct DocumentationTextTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-
-    /// The lines of a file, without what is left and right of them; no empty ones.
-    private func lines(_ path: String) throws -> [String] {
-        try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
-            .split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
-    }
-
-    /// The examples in the pages and in the comments of `folder`.
-    private func examples(in folder: String) throws -> [(file: String, lines: [String])] {
-        let names = FileManager.default.enumerator(atPath: Self.root.appending(path: folder).path)?
-            .compactMap { $0 as? String }
-        var examples: [(String, [String])] = []
-        for name in names ?? [] where name.hasSuffix(".md") || name.hasSuffix(".swift") {
-            var example: [String]?
-            for line in try lines(folder + "/" + name) {
-                let text = line.hasPrefix("///") ? line.dropFirst(3).trimmingCharacters(in: .whitespaces) : line
-                if text.hasPrefix("```") {
-                    if let example { examples.append((name, example)) }
-                    example = text == "```swift" ? [] : nil
-                } else if !text.isEmpty {
-                    example?.append(withoutURLs(text))
-                }
-            }
-        }
-        return examples
-    }
-
-    /// `"https://example.org/ada-large.jpg"` as `adaLarge`.
-    private func withoutURLs(_ line: String) -> String {
-        line.replacing(/"https:\/\/example\.org\/([a-z]+)(?:-([a-z]+))?\.[a-z]+"/) { match in
-            match.output.1 + (match.output.2?.capitalized ?? "")
-        }
-    }
-
-    @Test(arguments: [
-        ("Sources/AvatarFrontEnds", "Tests/AvatarFrontEndsTests/DocumentationTests.swift", 14),
-        ("Sources/AvatarPublisher", "Tests/AvatarPublisherTests/AvatarPublisherTests.swift", 1),
-    ])
-    func examplesAreThoseThatAreRun(folder: String, tests: String, count: Int) throws {
-        let examples = try examples(in: folder)
-        let run = try lines(tests)
-        #expect(examples.count == count)
-        for example in examples {
-            let isThere = run.indices.contains { run[$0...].starts(with: example.lines) }
-            #expect(isThere, "\(example.file): \(example.lines.first ?? "")")
-        }
-    }
-
-    @Test(arguments: ["FetchableImages", "FutureAvatars", "RemoteAvatars", "AvatarLoaders", "Prefetching"])
-    func eachFaceHasAnArticle(name: String) throws {
-        let folder = "Sources/AvatarFrontEnds/AvatarFrontEnds.docc/"
-        #expect(try lines(folder + name + ".md").contains("```swift"))
-        #expect(try lines(folder + "AvatarFrontEnds.md").contains("- <doc:\(name)>"))
     }
 }

@@ -1,0 +1,77 @@
+import AvatarStore
+import AvatarStoreTesting
+import GRDB
+import Testing
+
+/// A process that has the store open while another one, a newer program, upgrades its index.
+struct UpgradedStoreTests {
+    private let face = SampleImage.png(seed: 1, byteCount: 4_000)
+    private let other = SampleImage.png(seed: 2, byteCount: 3_000)
+
+    /// What the fixture's store is asked to change, once it has an image at `/a.png` and an own one.
+    private static let changes: [(String, @Sendable (StoreFixture) async throws -> Void)] = [
+        ("save", { _ = try await $0.store.save(SampleImage.png(seed: 3, byteCount: 900), named: "new") }),
+        ("fetch", { _ = try await $0.store.avatar(for: $0.origin.url("/b.png")) }),
+        ("confirm", { _ = try await $0.store.avatar(for: $0.origin.url("/a.png"), options: .init(policy: .reload)) }),
+        ("sync", { _ = try await $0.store.sync(contacts: [Contact(id: "b", avatarURL: $0.origin.url("/b.png"))]) }),
+        ("remove", { _ = try await $0.store.remove(AvatarKey(name: "me")) }),
+        ("erase", { _ = try await $0.store.remove(contact: "a", erasing: true) }),
+        ("move", { _ = try await $0.store.move(AvatarKey(name: "me"), to: .caches) }),
+        ("link", { _ = try await $0.store.link([(contact: "b", key: AvatarKey(name: "me"))]) }),
+        ("set", { try await $0.store.set(.budget, to: 1) }),
+        ("trim", { _ = try await $0.store.trim(to: 0) }),
+    ]
+
+    @Test(arguments: changes.map(\.0)) func aProcessThatWasOpenStopsWriting(name: String) async throws {
+        let change = try #require(Self.changes.first { $0.0 == name }).1
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(face, at: "/a.png")
+            fixture.serve(other, at: "/b.png")
+            _ = try await fixture.store.sync(contacts: [Contact(id: "a", avatarURL: url)])
+            let me = try await fixture.store.save(other, named: "me")
+            let index = try DatabaseQueue(path: fixture.directory + "/index.sqlite")
+            let version = try await index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") ?? 0 }
+            try await setVersion(version + 1, of: index)
+            let before = try await State(fixture, index)
+
+            let error = await #expect(throws: AvatarStoreError.self) { try await change(fixture) }
+
+            #expect(error?.code == .indexWasUpgraded)
+            #expect(try await State(fixture, index) == before)
+            // What is stored can be read, and whoever opens the store now learns why it cannot be.
+            #expect(try fixture.store.storedAvatar(for: url)?.bytes == face)
+            #expect(try fixture.store.storedAvatar(for: me)?.bytes == other)
+            let opening = await #expect(throws: AvatarStoreError.self) { try await fixture.openAgain() }
+            #expect(opening?.code == .newerIndex)
+
+            // So that the fixture can close and verify it.
+            try await setVersion(version, of: index)
+            try index.close()
+        }
+    }
+
+    private func setVersion(_ version: Int, of index: DatabaseQueue) async throws {
+        try await index.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = \(version)") }
+    }
+
+    /// All that the store keeps: its files, and the rows of its tables.
+    private struct State: Equatable {
+        let caches: [String: Int]
+        let documents: [String: Int]
+        let rows: [String]
+
+        init(_ fixture: StoreFixture, _ index: DatabaseQueue) async throws {
+            caches = fixture.files(in: .caches)
+            documents = fixture.files(in: .documents)
+            rows = try await index.read { database in
+                let tables = try String.fetchAll(
+                    database,
+                    sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
+                )
+                return try tables.flatMap { table in
+                    try Row.fetchAll(database, sql: "SELECT * FROM \(table)").map { "\(table) \($0)" }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+/// The picture of the modules, the package's manifest and the imports say the same.
+struct ArchitectureTests {
+    /// A target of the manifest.
+    private struct Target {
+        let name: String
+        /// The folder of its sources.
+        let path: String
+        /// Its dependencies in this package.
+        let targets: Set<String>
+        /// Its dependencies in other packages.
+        let products: Set<String>
+    }
+
+    /// The targets that are part of the program and the library; tests are left out.
+    private static func targets() throws -> [Target] {
+        let manifest = try Page("Package.swift").text
+        let declarations = manifest.matches(
+            of: /\n        \.(?<kind>\w+)\(\s*name: "(?<name>\w+)"(?<rest>(?s:.*?))(?=\n        [.\/\]]|\n    \])/
+        )
+        let targets = declarations.filter { $0.kind.lowercased().hasSuffix("target") || $0.kind == "systemLibrary" }
+        let names = targets.map { String($0.name) }
+        return targets.compactMap { declaration in
+            let rest = declaration.rest
+            let path = rest.firstMatch(of: /path: "([^"]+)"/).map { String($0.1) } ?? "Sources/\(declaration.name)"
+            guard declaration.kind != "testTarget", !path.hasPrefix("Tests/") else { return nil }
+            let dependencies = rest.firstMatch(of: /dependencies: (\[(?s:.*?)\]),\s*(?:path|swiftSettings)/)?.1 ?? ""
+            let products = dependencies.matches(of: /\.product\(name: "(\w+)"/).map { String($0.1) }
+            let words = dependencies.replacing(/\.product\([^)]*\)/, with: "").matches(of: /"(\w+)"/).map {
+                String($0.1)
+            }
+            return Target(
+                name: String(declaration.name),
+                path: path,
+                targets: Set(words).intersection(names),
+                products: Set(products)
+            )
+        }
+    }
+
+    /// The modules that the sources in `folder` import.
+    private static func imports(in folder: String) throws -> Set<String> {
+        var modules: Set<String> = []
+        for page in try Page.all(in: folder) where page.path.hasSuffix(".swift") {
+            for match in page.text.matches(of: /(?m:^)(?:@\w+ )*(?:(?:public|package|internal|private) )?import (\w+)/)
+            {
+                modules.insert(String(match.1))
+            }
+        }
+        return modules
+    }
+
+    private static func arrows() throws -> Set<String> {
+        let picture = try Page("docs/ARCHITECTURE.md").examples(in: "mermaid").joined()
+        return Set(picture.filter { $0.contains("-->") })
+    }
+
+    @Test func thePictureShowsTheManifest() throws {
+        let targets = try Self.targets()
+        #expect(targets.count == 17)
+        let declared = targets.flatMap { target in target.targets.map { "\(target.name) --> \($0)" } }
+        #expect(try Self.arrows().subtracting(declared).sorted() == [], "not in the manifest")
+        #expect(try Set(declared).subtracting(Self.arrows()).sorted() == [], "not in the picture")
+    }
+
+    @Test func theManifestNamesWhatIsImported() throws {
+        let system: Set = [
+            "Combine", "CoreGraphics", "CoreText", "Darwin", "Dispatch", "Foundation", "Glibc", "ImageIO",
+            "Observation",
+            "SwiftUI", "Synchronization",
+        ]
+        for target in try Self.targets() where !target.targets.union(target.products).isEmpty {
+            let imports = try Self.imports(in: target.path).subtracting(system)
+            #expect(imports == target.targets.union(target.products), "\(target.name)")
+        }
+    }
+
+    /// What the page calls a rule, beside the arrows.
+    @Test func indexFilesAndOriginDoNotKnowEachOther() throws {
+        let worlds = ["AvatarIndex", "AvatarFiles", "AvatarOrigin"]
+        for world in worlds {
+            let imports = try Self.imports(in: "Sources/" + world)
+            #expect(imports.isDisjoint(with: worlds))
+        }
+        #expect(try Self.imports(in: "Sources/AvatarCore").isDisjoint(with: Self.targets().map(\.name)))
+    }
+
+    @Test func eachModuleIsInTheTable() throws {
+        let page = try Page("docs/ARCHITECTURE.md")
+        let named = page.tableRows.flatMap { $0[0].quotedWords } + ["CAvatarSystem", "CPango"]
+        #expect(try Set(named) == Set(Self.targets().map(\.name)))
+    }
+}

@@ -1,0 +1,95 @@
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+struct ContactsAndChangesExamples {
+    private let face = SampleImage.png(seed: 1, byteCount: 4_000)
+    private let logoBytes = SampleImage.png(seed: 2, byteCount: 2_000)
+
+    @Test func whoseItIs() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            var people = [
+                Contact(id: "42", avatarURL: fixture.serve(face, at: "/ada.png")),
+                Contact(id: "43", avatarURL: fixture.serve(logoBytes, at: "/ben.png")),
+            ]
+
+            let report = try await store.sync(contacts: people)
+            let images = try store.images(ofContact: "42")
+            let picture = try store.avatar(forContact: "42")
+            let contacts = try store.contacts(using: images[0])
+
+            #expect(report.fetched == 2 && images.count == 1 && picture?.bytes == face && contacts == ["42"])
+
+            let logo = try await store.save(logoBytes, named: "logo")
+            try await store.link([(contact: "42", key: logo), (contact: "43", key: logo)])
+            try await store.unlink([(contact: "43", key: logo)])
+
+            #expect(try store.contacts(using: logo) == ["42"])
+            people.removeLast()
+
+            var options = SyncOptions()
+            options.prunes = true
+            let pruned = try await store.sync(contacts: people, options: options)
+            print("\(pruned.unlinked) contacts lost their pictures")
+
+            #expect(pruned.unlinked == 1)
+            #expect(try store.images(ofContact: "43").isEmpty)
+
+            let receipt = try await store.remove(contact: "42", erasing: true)
+            print(receipt.isErased, receipt.rows, receipt.files)
+
+            #expect(receipt.isErased)
+            #expect(try store.images(ofContact: "42").isEmpty)
+        }
+    }
+
+    private actor Mirror {
+        var keys: [AvatarKey] = []
+        let continuation: AsyncStream<Void>.Continuation
+
+        init(_ continuation: AsyncStream<Void>.Continuation) {
+            self.continuation = continuation
+        }
+
+        func take(_ change: AvatarChange) {
+            keys.append(change.key)
+            continuation.finish()
+        }
+    }
+
+    @Test func whatChanged() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            _ = try await store.save(face, named: "before")
+
+            var position = try store.lastChange()
+
+            let people = [Contact(id: "42", avatarURL: fixture.serve(face, at: "/ada.png"))]
+            _ = try await store.sync(contacts: people)
+
+            let changes = try store.changes(since: position)
+            for change in changes {
+                print(change.sequence, change.kind, change.owners, change.key)
+            }
+            position = changes.last?.sequence ?? position
+
+            #expect(changes.map(\.kind) == [.added] && changes.first?.owners == ["42"])
+
+            let (seen, continuation) = AsyncStream.makeStream(of: Void.self)
+            let mirror = Mirror(continuation)
+            let reading = Task { [position] in
+                for try await change in store.changeFeed(since: position) {
+                    await mirror.take(change)
+                }
+            }
+
+            let key = try await store.save(logoBytes, named: "logo")
+            for await _ in seen {}
+            reading.cancel()
+            try await reading.value
+
+            #expect(await mirror.keys == [key])
+        }
+    }
+}

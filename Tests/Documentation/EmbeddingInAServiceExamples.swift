@@ -1,0 +1,133 @@
+import AvatarStore
+import AvatarStoreService
+import AvatarStoreTesting
+import Foundation
+import Logging
+import ServiceLifecycle
+import Testing
+
+struct EmbeddingInAServiceExamples {
+    private let logger = Logger(label: "test")
+
+    /// Stands in for the host's own things.
+    private struct Dashboard {
+        let stream = AsyncStream.makeStream(of: SyncReport.self)
+        func show(_ report: SyncReport) async { stream.continuation.yield(report) }
+    }
+
+    private struct AddressBook {
+        let people: [Contact]
+        func contacts() async throws -> [Contact] { people }
+    }
+
+    private struct Server: Service {
+        func run() async throws { try await gracefulShutdown() }
+    }
+
+    @Test func aServiceSyncsUntilItsGroupEnds() async throws {
+        try await Place.with { avatars in
+            let addressBook = AddressBook(people: [Contact(id: "42", avatarURL: avatars.serve("/ada.png"))])
+            let dashboard = Dashboard()
+            let server = Server()
+
+            var configuration = AvatarStore.Configuration(directory: avatars)
+            configuration.logger = logger
+            configuration.timeout = .seconds(20)
+            configuration.http.userAgent = "contacts/1.0 (ops@example.org)"
+
+            let store = try await AvatarStore.open(configuration)
+
+            let sync = AvatarSyncService(
+                store: store,
+                every: .seconds(900),
+                onReport: { report in await dashboard.show(report) },
+                contacts: { try await addressBook.contacts() }
+            )
+            let group = ServiceGroup(services: [server, sync], gracefulShutdownSignals: [.sigterm], logger: logger)
+
+            let first = Task {
+                let report = await dashboard.stream.stream.first { _ in true }
+                await group.triggerGracefulShutdown()
+                return report
+            }
+
+            try await group.run()
+            try await store.close()
+
+            #expect(await first.value?.fetched == 1)
+            #expect(avatars.origin.requests.first?.headers["User-Agent"] == "contacts/1.0 (ops@example.org)")
+        }
+    }
+
+    @Test func requestsAreAnsweredWithoutWaiting() async throws {
+        try await Place.with { avatars in
+            let store = try await AvatarStore.open(directory: avatars)
+            let people = [Contact(id: "42", avatarURL: avatars.serve("/ada.png"))]
+            _ = try await store.sync(contacts: people)
+            let key = try AvatarKey(url: avatars.origin.url("/ada.png"))
+
+            func picture(of contact: String) throws -> (mediaType: String, bytes: [UInt8])? {
+                guard let image = try store.avatar(forContact: contact) else { return nil }
+                return (image.mediaType, image.bytes)
+            }
+
+            #expect(try picture(of: "42")?.bytes == Place.picture("/ada.png"))
+            #expect(try picture(of: "43") == nil)
+
+            let client = Pipe()
+            func send(_ descriptor: Int32, to client: Pipe) throws -> Int {
+                let data = try FileHandle(fileDescriptor: descriptor).readToEnd() ?? Data()
+                try client.fileHandleForWriting.write(contentsOf: data)
+                return data.count
+            }
+
+            let sent = try store.withFile(for: key) { descriptor in
+                try send(descriptor, to: client)
+            }
+
+            #expect(sent == Place.picture("/ada.png").count)
+            try await store.close()
+        }
+    }
+
+    @Test func aHostBringsItsOwnClient() async throws {
+        try await Place.with { avatars in
+            let face = SampleImage.png(seed: 1, byteCount: 4_000)
+            let pictures = ["https://pictures.example/ada": face]
+            var configuration = AvatarStore.Configuration(directory: avatars)
+
+            struct PictureArchive: OriginClient {
+                let pictures: [String: [UInt8]]
+
+                func send<Result: Sendable>(
+                    _ request: OriginRequest,
+                    receive: nonisolated(nonsending) (OriginResponse) async throws -> Result
+                ) async throws -> Result {
+                    request.willSend()
+                    var rest = pictures[request.url]
+                    let body = OriginBody {
+                        defer { rest = nil }
+                        return rest
+                    }
+                    return try await receive(OriginResponse(status: rest == nil ? 404 : 200, fields: [:], body: body))
+                }
+            }
+
+            configuration.originClient = PictureArchive(pictures: pictures)
+
+            let store = try await AvatarStore.open(configuration)
+            #expect(try await store.avatar(for: "https://pictures.example/ada").bytes == face)
+            await #expect(throws: AvatarStoreError.self) { try await store.avatar(for: "https://pictures.example/ben") }
+            try await store.close()
+        }
+    }
+
+    @Test func theMetricsAreThoseThatAreCounted() throws {
+        func rows(_ path: String) throws -> [[String]] {
+            try Page(path).tableRows.filter { $0[0].hasPrefix("`avatar_store_") }
+        }
+        let counted = try rows("Sources/AvatarStore/StoreMetrics.swift")
+        #expect(counted.count == 10)
+        #expect(try rows("Sources/AvatarStore/AvatarStore.docc/EmbeddingInAService.md") == counted)
+    }
+}

@@ -1,0 +1,75 @@
+import Testing
+
+/// That the examples in texts for people are those that are compiled and run.
+///
+/// Each example stands in its file of tests line by line, in one piece, under the names that the text uses. Different are
+/// only places: `"https://example.org/ada-small.png"` and `"/var/lib/contacts/avatars"` are variables there, `adaSmall` and
+/// `avatars`.
+struct ExampleTests {
+    static let articles = [
+        "GettingStarted", "EmbeddingInAService", "StorageClassesAndTheBudget", "FreshnessAndOffline", "AfterACrash",
+        "ContactsAndChanges", "TestingWithAvatarStoreTesting", "OperatingAStore", "IndexSchema",
+    ]
+
+    private static let catalogue = "Sources/AvatarStore/AvatarStore.docc/"
+
+    @Test(arguments: [
+        ("GettingStarted", 6), ("EmbeddingInAService", 6), ("StorageClassesAndTheBudget", 4),
+        ("FreshnessAndOffline", 5),
+        ("AfterACrash", 3), ("ContactsAndChanges", 7), ("TestingWithAvatarStoreTesting", 3), ("AvatarStore", 1),
+    ])
+    func examplesOfArticlesAreRun(article: String, count: Int) throws {
+        try expectRun(Page(Self.catalogue + article + ".md"), "Tests/Documentation/\(article)Examples.swift", count)
+    }
+
+    @Test func examplesOfTheReadmeAreRun() throws {
+        try expectRun(Page("README.md"), "Tests/Documentation/ReadmeExamples.swift", 1)
+    }
+
+    @Test(arguments: [
+        ("Sources/AvatarFrontEnds", "Tests/AvatarFrontEndsTests/ExampleTests.swift", 14),
+        ("Sources/AvatarPublisher", "Tests/AvatarPublisherTests/AvatarPublisherTests.swift", 1),
+    ])
+    func examplesOfFrontEndsAreRun(folder: String, tests: String, count: Int) throws {
+        let pages = try Page.all(in: folder)
+        #expect(pages.map { $0.examples(in: "swift").count }.reduce(0, +) == count)
+        for page in pages { try expectRun(page, tests) }
+    }
+
+    @Test func eachArticleIsListedAndRun() throws {
+        let pages = try Page.all(in: String(Self.catalogue.dropLast())).map { $0.path.split(separator: "/").last }
+        #expect(Set(pages) == Set((Self.articles + ["AvatarStore"]).map { "\($0).md" }))
+        let list = try Page(Self.catalogue + "AvatarStore.md").lines
+        for article in Self.articles { #expect(list.contains("- <doc:\(article)>")) }
+    }
+
+    @Test(arguments: ["FetchableImages", "FutureAvatars", "RemoteAvatars", "AvatarLoaders", "Prefetching"])
+    func eachFrontEndHasAnArticle(name: String) throws {
+        let folder = "Sources/AvatarFrontEnds/AvatarFrontEnds.docc/"
+        #expect(try !Page(folder + name + ".md").examples(in: "swift").isEmpty)
+        #expect(try Page(folder + "AvatarFrontEnds.md").lines.contains("- <doc:\(name)>"))
+    }
+
+    /// - Parameter count: how many examples the page has, so that none is overlooked.
+    private func expectRun(_ page: Page, _ tests: String, _ count: Int? = nil) throws {
+        let run = try Page(tests).lines.map(plain).filter { !$0.isEmpty }
+        let examples = page.examples(in: "swift")
+        if let count { #expect(examples.count == count) }
+        for example in examples {
+            let lines = example.map(plain).filter { !$0.isEmpty }
+            let statements = lines.filter { !$0.hasPrefix("import ") }
+            let isThere = run.indices.contains { run[$0...].starts(with: statements) }
+            #expect(isThere, "\(page.path): \(statements.first ?? "")")
+            #expect(lines.allSatisfy { !$0.hasPrefix("import ") || run.contains($0) })
+        }
+    }
+
+    /// The line with names for places, and single spaces.
+    private func plain(_ line: String) -> String {
+        line.replacing(/"(?:https:\/\/example\.org|\/var\/lib\/contacts)\/([a-z]+)(?:-([a-z]+))?(?:\.[a-z]+)?"/) {
+            match in
+            match.output.1 + (match.output.2?.capitalized ?? "")
+        }
+        .split(separator: " ").joined(separator: " ")
+    }
+}

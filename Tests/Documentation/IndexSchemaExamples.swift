@@ -1,0 +1,65 @@
+import AvatarStore
+import AvatarStoreTesting
+import GRDB
+import Testing
+
+/// What the article says of the index, asked of an index.
+struct IndexSchemaExamples {
+    private var page: Page { get throws { try Page("Sources/AvatarStore/AvatarStore.docc/IndexSchema.md") } }
+
+    /// The first words between backticks of the table rows under the column that is called `heading`.
+    private func words(_ heading: String) throws -> [String] {
+        let lines = try page.lines
+        let start = try #require(lines.firstIndex { $0.hasPrefix("| " + heading) })
+        return lines[start...].dropFirst(2).prefix { $0.hasPrefix("|") }.compactMap { $0.quotedWords.first }
+    }
+
+    private func withIndex(_ body: @Sendable (Database, _ url: String) throws -> Void) async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 4_000), at: "/ada.png")
+            _ = try await fixture.store.sync(contacts: [Contact(id: "42", avatarURL: url)])
+            var configuration = GRDB.Configuration()
+            configuration.readonly = true
+            let index = try DatabaseQueue(path: fixture.directory + "/index.sqlite", configuration: configuration)
+            try await index.read { try body($0, url) }
+        }
+    }
+
+    @Test func questionsAreAnswered() async throws {
+        let questions = try page.examples(in: "sql").map { $0.joined(separator: "\n") }
+        #expect(questions.count == 6)
+        try await withIndex { database, url in
+            let answers = try questions.map { question in
+                try Row.fetchAll(database, sql: question.replacing("https://example.org/ada.png", with: url))
+            }
+            // One entry. The fixture's clock stands at the beginning of 2026, so that it was not checked for long.
+            #expect(answers.map(\.count) == [1, 1, 1, 1, 1, 1])
+            #expect(answers[4].first?[0] == 1_096_171_860)
+            #expect(answers[5].first?[0] == "42")
+        }
+    }
+
+    @Test func theArticleHasEachColumnAndTable() async throws {
+        try await withIndex { database, _ in
+            let columns = try database.columns(in: "avatar_overview").map(\.name)
+            #expect(try words("column") == columns)
+            let tables = try String.fetchAll(
+                database,
+                sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            )
+            #expect(try words("table").sorted() == tables.sorted())
+        }
+    }
+
+    @Test func theArticleHasEachState() async throws {
+        try await withIndex { database, _ in
+            let view = try #require(
+                try String.fetchOne(database, sql: "SELECT sql FROM sqlite_schema WHERE name = 'avatar_overview'")
+            )
+            for state in try words("state") where !["evicted", "missing"].contains(state) {
+                #expect(view.contains("'\(state)'"))
+            }
+            #expect(try words("state").count == 7)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import ProgramRunning
+import Testing
+
+struct OperatingAStoreExamples {
+    /// All commands of the article, one after the other. Different is only the origin, which is on loopback.
+    @Test func commandsDoWhatTheArticleSays() async throws {
+        try await withPictures { origin in
+            let ada = origin.url("/ada.png")
+            let workplace = try Workplace()
+            try workplace.write("people.json", #"[{"id": "42", "avatarURL": "\#(ada)"}, {"id": "43"}]"#)
+            let blocks = try Page("Sources/AvatarStore/AvatarStore.docc/OperatingAStore.md").examples(in: "shell")
+            #expect(blocks.count == 7)
+            let commands = blocks.joined().joined(separator: "\n").replacing("https://example.org/ada.png", with: ada)
+
+            let run = try await workplace.shell(
+                """
+                set -eu
+                avatars() {
+                    case "$1" in
+                    sync) "$AVATARS" "$@" --allow-private-network ;;
+                    *) "$AVATARS" "$@" ;;
+                    esac
+                }
+                \(commands)
+                """
+            )
+
+            #expect(run.status == 0, "\(run.messages)")
+            #expect(origin.requestCount == 1)
+            #expect(workplace.exists("backups/monday/index.sqlite") && workplace.exists("restored/index.sqlite"))
+            #expect(try await workplace.run("config", "budget").text.contains("536"))
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import AvatarStore
+import AvatarStoreTesting
+import Foundation
+
+/// A directory to open a store at as the pages say, only that loopback may be contacted.
+struct Place {
+    let path: String
+    let origin: LoopbackOrigin
+
+    /// Runs `body` with an empty place and an origin, and removes both.
+    static func with(_ body: (Place) async throws -> Void) async throws {
+        let path = NSTemporaryDirectory() + "avatar-pages-" + UUID().uuidString
+        let place = Place(path: path, origin: try await LoopbackOrigin.start())
+        // What is left lies in the system's folder for temporary files, which empties itself.
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        do {
+            try await body(place)
+        } catch {
+            try await place.origin.stop()
+            throw error
+        }
+        try await place.origin.stop()
+    }
+
+    /// Serves a picture of its own at `path`, and gives its URL.
+    func serve(_ path: String) -> String {
+        origin.setResponse(.image(Self.picture(path), etag: "\"1\"", cacheControl: "max-age=3600"), for: path)
+        return origin.url(path)
+    }
+
+    static func picture(_ path: String) -> [UInt8] { SampleImage.identicon(for: path) }
+}
+
+extension AvatarStore.Configuration {
+    init(directory: Place) {
+        self.init(directory: directory.path)
+        http.allowsPrivateNetworks = true
+    }
+}
+
+extension AvatarStore {
+    static func open(directory: Place) async throws -> AvatarStore {
+        try await open(Configuration(directory: directory))
+    }
+}

@@ -1,0 +1,38 @@
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+struct StorageClassesAndTheBudgetExamples {
+    @Test func classesAndBudget() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            let ada = fixture.serve(SampleImage.png(seed: 1, byteCount: 4_000), at: "/ada.png")
+            let silhouette = SampleImage.png(seed: 2, byteCount: 3_000)
+            _ = try await store.avatar(for: ada)
+
+            let kept = FetchOptions(storage: .documents)
+            let image = try await store.avatar(for: ada, options: kept)
+            print(image.storageClass == .documents)
+
+            #expect(image.storageClass == .documents)
+
+            let nobody = try await store.save(silhouette, named: "nobody")
+            let wasMoved = try await store.move(nobody, to: .caches)
+
+            #expect(wasMoved)
+            #expect(Array(fixture.files(in: .documents).values) == [4_000])
+            #expect(Array(fixture.files(in: .caches).values) == [3_000])
+
+            try await store.set(.budget, to: 64 << 20)
+
+            #expect(try store.statistics().budgetBytes == 64 << 20)
+            #expect(try store.statistics().lowWatermarkBytes == (64 << 20) * 9 / 10)
+
+            let (files, bytes) = try store.trimPreview(to: 32 << 20)
+            print("\(files) files with \(bytes) bytes would go")
+
+            #expect(files == 0 && bytes == 0)
+            #expect(try store.trimPreview(to: 2_999) == (files: 1, bytes: 3_000))
+        }
+    }
+}

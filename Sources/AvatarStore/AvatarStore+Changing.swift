@@ -2,22 +2,6 @@ public import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// What a removal took away.
-public struct RemovalReceipt: Hashable, Sendable {
-    /// Entries.
-    public var rows = 0
-    /// Files that no other entry used.
-    public var files = 0
-    /// The bytes of those files.
-    public var bytes = 0
-    /// Keys that were not there.
-    public var unknown: [AvatarKey] = []
-    /// Whether nothing of it is left on the disk: no bytes, no URL, no contact's id. Only if that was asked for.
-    public var isErased = false
-    /// Files that an erasure could not remove, and that may hold traces.
-    public var traces: [String] = []
-}
-
 extension AvatarStore {
     /// Stores an image of the caller's own under the key `name:NAME`; the same name replaces.
     ///
@@ -146,30 +130,6 @@ extension AvatarStore {
         )
         try index.forEachEvictionCandidate { plan.offer(fileID: $0.fileID, sizeBytes: $0.sizeBytes) }
         return (plan.victims.count, plan.freed)
-    }
-
-    /// The value in force for `setting`; `nil` if it has none.
-    public func value(of setting: Setting) throws -> Int64? {
-        guard setting == .lowWatermark else { return try index.value(of: setting) }
-        return Int64(try defaultTrimTarget())
-    }
-
-    /// Keeps `value` for `setting`, for all processes. A lower budget is in force, and the files trimmed to its low
-    /// watermark, when this returns.
-    public func set(_ setting: Setting, to value: Int64) async throws {
-        try await requireWritable().writer.set(setting, to: value)
-    }
-
-    /// Moves the index's write-ahead log into the index and empties it, so that nothing of what was removed is left in
-    /// it. Deleted rows themselves are overwritten with zeros when they are deleted.
-    ///
-    /// - Returns: false if another process was reading an older state for longer than the wait limit.
-    public func emptyLog() async throws -> Bool {
-        try await requireWritable().writer.emptyLog()
-    }
-
-    private func defaultTrimTarget() throws -> Int {
-        try index.lowWatermark(budget: Int(try index.value(of: .budget) ?? 0))
     }
 
     func stage(

@@ -10,6 +10,9 @@ public protocol OriginClient: Sendable {
     /// The connection may be used again or closed when `receive` returns; when it throws, or the task is cancelled,
     /// the rest of the body is not read. The store's deadline cancels the task: a client has to end soon after that.
     ///
+    /// In a package without the upcoming feature `NonisolatedNonsendingByDefault`, `receive` is to be written
+    /// `nonisolated(nonsending)`.
+    ///
     /// - Throws: `OriginError` for what went wrong before an answer came; what `receive` throws passes through.
     func send<Result: Sendable>(
         _ request: OriginRequest,

@@ -170,11 +170,6 @@ actor StoreWriter {
         }
     }
 
-    /// Empties the write-ahead log; false if a reader of an older state did not let it.
-    func emptyLog() throws -> Bool {
-        try index.truncateWAL()
-    }
-
     /// Writes what is gathered, finishes what is pending, and lets the holder go.
     func close() throws {
         // First, as it makes room: the disk may be full. What cannot be removed keeps its holder's name, by which the

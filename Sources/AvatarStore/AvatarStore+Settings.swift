@@ -1,0 +1,20 @@
+import AvatarIndex
+
+extension AvatarStore {
+    /// The value in force for `setting`; `nil` if it has none.
+    public func value(of setting: Setting) throws -> Int64? {
+        guard setting == .lowWatermark else { return try index.value(of: setting) }
+        return Int64(try defaultTrimTarget())
+    }
+
+    /// Keeps `value` for `setting`, for all processes. A lower budget is in force, and the files trimmed to its low
+    /// watermark, when this returns.
+    public func set(_ setting: Setting, to value: Int64) async throws {
+        try await requireWritable().writer.set(setting, to: value)
+    }
+
+    /// Where trimming stops if nobody says.
+    func defaultTrimTarget() throws -> Int {
+        try index.lowWatermark(budget: Int(try index.value(of: .budget) ?? 0))
+    }
+}

@@ -1,0 +1,17 @@
+public import AvatarCore
+
+/// What a removal took away.
+public struct RemovalReceipt: Hashable, Sendable {
+    /// Entries.
+    public var rows = 0
+    /// Files that no other entry used.
+    public var files = 0
+    /// The bytes of those files.
+    public var bytes = 0
+    /// Keys that were not there.
+    public var unknown: [AvatarKey] = []
+    /// Whether nothing of it is left on the disk: no bytes, no URL, no contact's id. Only if that was asked for.
+    public var isErased = false
+    /// Files that an erasure could not remove, and that may hold traces.
+    public var traces: [String] = []
+}

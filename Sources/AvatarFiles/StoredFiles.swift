@@ -16,14 +16,16 @@ package struct StoredFiles: Sendable {
 
     /// The bytes of `file` in a fresh buffer; `nil` if it is gone or has another length than the index says.
     package func read(_ file: FileRecord) throws(AvatarStoreError) -> [UInt8]? {
-        guard let descriptor = try open(file) else { return nil }
+        // A pipe that somebody put there must not make it wait.
+        guard let descriptor = try descriptor(of: file, O_NONBLOCK) else { return nil }
         defer { close(descriptor) }
         var failure: SystemCallError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: file.sizeBytes) { buffer, initialized in
+        // Room for one byte more than there should be: so the read itself tells a file that is longer.
+        let bytes = [UInt8](unsafeUninitializedCapacity: file.sizeBytes + 1) { buffer, initialized in
             while initialized < file.sizeBytes {
                 let count = Self.read(descriptor, into: buffer, from: initialized)
                 if count < 0 && errno == EINTR { continue }
-                if count < 0 { failure = SystemCallError("read", file.path) }
+                if count < 0 && errno != EISDIR { failure = SystemCallError("read", file.path) }
                 if count <= 0 { return }
                 initialized += count
             }
@@ -42,13 +44,16 @@ package struct StoredFiles: Sendable {
         return try body(descriptor)
     }
 
+    private func descriptor(of file: FileRecord, _ flags: Int32 = 0) throws(AvatarStoreError) -> Int32? {
+        let descriptor = openat(root.descriptor, file.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags)
+        if descriptor >= 0 { return descriptor }
+        let error = SystemCallError("open", root.path + "/" + file.path)
+        if error.isMissing || error.number == ELOOP { return nil }
+        throw error.storeError
+    }
+
     private func open(_ file: FileRecord) throws(AvatarStoreError) -> Int32? {
-        let descriptor = openat(root.descriptor, file.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            let error = SystemCallError("open", root.path + "/" + file.path)
-            if error.isMissing || error.number == ELOOP { return nil }
-            throw error.storeError
-        }
+        guard let descriptor = try descriptor(of: file) else { return nil }
         var information = stat()
         guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
             Int(information.st_size) == file.sizeBytes

@@ -5,6 +5,10 @@ import GRDBSQLite
 final class ReadConnection {
     let handle: OpaquePointer
     private var statements: [String: Statement] = [:]
+    private var heldHitStatement: Statement?
+    private let isImmutable: Bool
+    /// Where commits show; `nil` for a file in which none can be seen.
+    private(set) lazy var walIndex = isImmutable ? nil : WALIndex(of: handle)
 
     /// Opens `path` for reading.
     ///
@@ -20,11 +24,13 @@ final class ReadConnection {
             throw error
         }
         self.handle = handle
+        self.isImmutable = isImmutable
         sqlite3_busy_timeout(handle, busyTimeoutMilliseconds)
     }
 
     deinit {
         statements.removeAll()
+        heldHitStatement = nil
         sqlite3_close_v2(handle)
     }
 
@@ -33,6 +39,14 @@ final class ReadConnection {
         if let statement = statements[sql] { return statement }
         let statement = try Statement(sql, on: handle)
         statements[sql] = statement
+        return statement
+    }
+
+    /// The statement of the hot path, found without its text.
+    func hitStatement() throws -> Statement {
+        if let heldHitStatement { return heldHitStatement }
+        let statement = try Statement(AvatarIndex.hitSQL, on: handle)
+        heldHitStatement = statement
         return statement
     }
 

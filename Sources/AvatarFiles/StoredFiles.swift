@@ -45,7 +45,10 @@ package struct StoredFiles: Sendable {
     }
 
     private func descriptor(of file: FileRecord, _ flags: Int32 = 0) throws(AvatarStoreError) -> Int32? {
-        let descriptor = openat(root.descriptor, file.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags)
+        // A string that is handed to C directly is copied first.
+        let descriptor = file.path.withCString {
+            openat(root.descriptor, $0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags)
+        }
         if descriptor >= 0 { return descriptor }
         let error = SystemCallError("open", root.path + "/" + file.path)
         if error.isMissing || error.number == ELOOP { return nil }
@@ -67,13 +70,22 @@ package struct StoredFiles: Sendable {
     /// Whether `file` is there, a plain file of the length that the index says.
     package func contains(_ file: FileRecord) -> Bool {
         var information = stat()
-        return fstatat(root.descriptor, file.path, &information, AT_SYMLINK_NOFOLLOW) == 0
+        return file.path.withCString { fstatat(root.descriptor, $0, &information, AT_SYMLINK_NOFOLLOW) } == 0
             && information.st_mode & S_IFMT == S_IFREG && Int(information.st_size) == file.sizeBytes
     }
 
     /// The absolute path of `file`.
     package func path(of file: FileRecord) -> String {
-        root.path + "/" + file.path
+        var (folder, name) = (root.path, file.path)
+        return folder.withUTF8 { folder in
+            name.withUTF8 { name in
+                String(unsafeUninitializedCapacity: folder.count + 1 + name.count) { text in
+                    _ = text.initialize(fromContentsOf: folder)
+                    text.initializeElement(at: folder.count, to: UInt8(ascii: "/"))
+                    return text[(folder.count + 1)...].initialize(fromContentsOf: name)
+                }
+            }
+        }
     }
 
     private static func read(

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarIndex
 import Dispatch
 import Synchronization
 
@@ -15,13 +16,16 @@ final class AccessRecorder: Sendable {
 
     private static let shardCount = 32
 
-    /// Times by file, in parts, so that threads seldom meet.
+    /// What was used since the times were last written; each of them has its time itself. In parts, so that threads
+    /// seldom meet.
     private final class Shard: Sendable {
-        let times = Mutex<[Int64: Int64]>([:])
+        let used = Mutex<[(fileID: Int64, hit: IndexHit)]>([])
     }
 
     private let clock: any WallClock
     private let shards = (0..<shardCount).map { _ in Shard() }
+    /// Times that could not be written, by file.
+    private let unwritten = Mutex<[Int64: Int64]>([:])
     private let count = Atomic(0)
     private let lastTime = Atomic<Int64>(0)
     private let isTimerRunning = Atomic(false)
@@ -44,13 +48,12 @@ final class AccessRecorder: Sendable {
     /// A time later than every one given before, in microseconds: the order of uses is never in doubt.
     func nextTime() -> Int64 { nextTime(clock.now()) }
 
-    /// Records that the file was used at `now`.
-    func record(fileID: Int64, at now: Timestamp) {
+    /// Records that the file of `hit` was used at `now`.
+    func record(_ hit: IndexHit, at now: Timestamp) {
         guard isGathering.load(ordering: .acquiring) else { return }
-        let time = nextTime(now)
-        let isNew = shard(of: fileID).times.withLock { $0.updateValue(time, forKey: fileID) == nil }
-        // Of a file that was gathered already somebody has seen to it that it will be written.
-        guard isNew else { return }
+        // One that was used already since the times were last written is known.
+        guard hit.unwrittenUse.exchange(nextTime(now), ordering: .acquiringAndReleasing) == 0 else { return }
+        shard(of: hit.file.id).used.withLock { $0.append((hit.file.id, hit)) }
         if count.add(1, ordering: .relaxed).newValue < Self.largestCount {
             startTimer()
         } else if !isFlushRequested.exchange(true, ordering: .acquiringAndReleasing) {
@@ -60,34 +63,34 @@ final class AccessRecorder: Sendable {
 
     /// When the file was last used, if that is not written yet.
     func gatheredTime(ofFile id: Int64) -> Int64? {
-        shard(of: id).times.withLock { $0[id] }
+        let used = shard(of: id).used.withLock { used in
+            used.lazy.filter { $0.fileID == id }.map { $0.hit.unwrittenUse.load(ordering: .acquiring) }.max()
+        }
+        return [used, unwritten.withLock { $0[id] }].compactMap(\.self).max()
     }
 
-    /// Takes all times out, for writing, by file.
+    /// Takes all times out, for writing, in the order of the files: neighbours are written together.
     func drain() -> [(fileID: Int64, time: Int64)] {
-        var drained: [(fileID: Int64, time: Int64)] = []
-        for shard in shards {
-            let times = shard.times.withLock { times in
-                defer { times = [:] }
-                return times
+        let used = shards.flatMap { shard in
+            shard.used.withLock { used in
+                defer { used = [] }
+                return used
             }
-            drained += times.lazy.map { (fileID: $0.key, time: $0.value) }
         }
-        count.subtract(drained.count, ordering: .relaxed)
+        count.subtract(used.count, ordering: .relaxed)
         isFlushRequested.store(false, ordering: .releasing)
-        // In the order in which the index has them: neighbours are written together.
-        return drained.sorted { $0.fileID < $1.fileID }
+        var times = unwritten.withLock { times in
+            defer { times = [:] }
+            return times.map { (fileID: $0.key, time: $0.value) }
+        }
+        times += used.lazy.map { (fileID: $0, time: $1.unwrittenUse.exchange(0, ordering: .acquiringAndReleasing)) }
+        return times.sorted { $0.fileID < $1.fileID }
     }
 
     /// Puts times back that could not be written, to be written later; a later time wins.
     func restore(_ times: some Sequence<(fileID: Int64, time: Int64)>) {
-        for (fileID, time) in times {
-            let isNew = shard(of: fileID).times.withLock { times in
-                let known = times[fileID]
-                times[fileID] = max(known ?? time, time)
-                return known == nil
-            }
-            if isNew { count.add(1, ordering: .relaxed) }
+        unwritten.withLock { unwritten in
+            for (fileID, time) in times { unwritten[fileID] = max(unwritten[fileID] ?? time, time) }
         }
         startTimer()
     }
@@ -108,7 +111,7 @@ final class AccessRecorder: Sendable {
 
     private func timerFired() {
         isTimerRunning.store(false, ordering: .releasing)
-        if count.load(ordering: .acquiring) > 0 { requestFlush() }
+        if count.load(ordering: .acquiring) > 0 || unwritten.withLock({ !$0.isEmpty }) { requestFlush() }
     }
 
     private func requestFlush() {

@@ -87,7 +87,7 @@ extension AvatarStore {
         try lookTwice(key) { hit in
             let files = roots.files(of: hit.file.storageClass)
             guard files.contains(hit.file) else { return nil }
-            if recordsAccess { accesses.record(fileID: hit.file.id, at: clock.now()) }
+            if recordsAccess { accesses.record(hit, at: clock.now()) }
             return files.path(of: hit.file)
         }
     }
@@ -98,7 +98,7 @@ extension AvatarStore {
     public func withFile<Result>(for key: AvatarKey, _ body: (_ descriptor: Int32) throws -> Result) throws -> Result? {
         try lookTwice(key) { hit in
             try roots.files(of: hit.file.storageClass).withDescriptor(of: hit.file) { descriptor in
-                accesses.record(fileID: hit.file.id, at: clock.now())
+                accesses.record(hit, at: clock.now())
                 return try body(descriptor)
             }
         }
@@ -136,7 +136,7 @@ extension AvatarStore {
     /// Records the access.
     private func used(_ hit: IndexHit, _ key: AvatarKey) -> AvatarFile {
         let now = clock.now()
-        accesses.record(fileID: hit.file.id, at: now)
+        accesses.record(hit, at: now)
         return AvatarFile(
             key: key,
             sizeBytes: hit.file.sizeBytes,

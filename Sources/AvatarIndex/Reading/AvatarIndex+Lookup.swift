@@ -1,7 +1,9 @@
 package import AvatarCore
+package import Synchronization
 
 /// What a hit needs of an entry that has a file.
 package final class IndexHit: Sendable {
+    package let key: AvatarKey
     package let entryID: Int64
     package let file: FileRecord
     /// `nil` for an own image, which is always fresh.
@@ -10,8 +12,11 @@ package final class IndexHit: Sendable {
     package let isLowData: Bool
     /// Whether its key is a URL.
     package let isURL: Bool
+    /// When it was last used, in microseconds, if that is not written yet; else 0. Whoever records uses sets it.
+    package let unwrittenUse = Atomic<Int64>(0)
 
     init(_ row: borrowing Statement.Row, of key: AvatarKey) {
+        self.key = key
         isURL = key.isURL
         file = FileRecord(row, from: 0)
         freshUntil = row.timestamp(7)
@@ -38,7 +43,7 @@ extension AvatarIndex {
             let walIndex = connection.walIndex
             let state = walIndex?.state()
             let hit = try connection.hitStatement().firstRow(text: key.rawValue) { IndexHit($0, of: key) }
-            if let hit, let walIndex, let state { hits.keep(hit, for: key, in: walIndex, state) }
+            if let hit, let walIndex, let state { hits.keep(hit, in: walIndex, state) }
             return hit
         }
     }

@@ -18,15 +18,6 @@ final class HitCache: Sendable {
     fileprivate static let shardCount = 64
     private static let stripeCount = 4096
 
-    fileprivate struct Key: Hashable {
-        let hash: Int
-        let key: AvatarKey
-
-        func hash(into hasher: inout Hasher) { hasher.combine(hash) }
-
-        static func == (left: Key, right: Key) -> Bool { left.hash == right.hash && left.key == right.key }
-    }
-
     fileprivate struct Found {
         let hit: IndexHit
         /// How often entries of the same stripe had been changed by this process.
@@ -40,8 +31,9 @@ final class HitCache: Sendable {
         var state = WALIndex.State()
         var isClosed = false
         /// When `young` is full, it becomes `old`, and what was old and not used since is forgotten.
-        var young: [Key: Found] = [:]
-        var old: [Key: Found] = [:]
+        /// By the hash of the key, which is compared in full all the same: should two share a hash, one is kept.
+        var young: [Int: Found] = [:]
+        var old: [Int: Found] = [:]
     }
 
     private final class Lock: Sendable {
@@ -66,21 +58,17 @@ final class HitCache: Sendable {
 
     /// What is kept for `key`, if it still holds.
     func hit(for key: AvatarKey) -> IndexHit? {
-        let key = Key(hash: key.hashValue, key: key)
-        return lock(of: key).shard.withLock { shard in
+        let hash = key.hashValue
+        return lock(of: hash).shard.withLock { shard in
             guard let walIndex = shard.walIndex else { return nil }
             guard walIndex.isIn(shard.state) else {
                 // What our own commit leaves as it was is kept; it says so in a moment.
                 if !isCommitting.load(ordering: .acquiring) { shard.forget() }
                 return nil
             }
-            if let found = shard.young[key] {
-                return stripe(of: found.hit) == found.changes ? found.hit : nil
-            }
-            guard let found = shard.old.removeValue(forKey: key), stripe(of: found.hit) == found.changes else {
-                return nil
-            }
-            shard.keep(found, for: key)
+            if let found = shard.young[hash] { return holds(found, for: key) ? found.hit : nil }
+            guard let found = shard.old.removeValue(forKey: hash), holds(found, for: key) else { return nil }
+            shard.keep(found, for: hash)
             return found.hit
         }
     }
@@ -88,11 +76,11 @@ final class HitCache: Sendable {
     /// Keeps what a look-up gave.
     ///
     /// - Parameter state: the state before the look-up, in `walIndex`.
-    func keep(_ hit: IndexHit, for key: AvatarKey, in walIndex: WALIndex, _ state: WALIndex.State) {
+    func keep(_ hit: IndexHit, in walIndex: WALIndex, _ state: WALIndex.State) {
         isUsed.store(true, ordering: .relaxed)
-        let key = Key(hash: key.hashValue, key: key)
-        let found = Found(hit: hit, changes: stripe(of: hit))
-        lock(of: key).shard.withLock { shard in
+        let hash = hit.key.hashValue
+        let found = Found(hit: hit, changes: changes(of: hit))
+        lock(of: hash).shard.withLock { shard in
             // Changes are counted once the commit is to be seen. So if it is still not, then none is missed in `found`.
             guard !shard.isClosed, walIndex.isIn(state) else { return }
             if shard.walIndex != walIndex || shard.state != state {
@@ -101,7 +89,7 @@ final class HitCache: Sendable {
                 shard.walIndex = walIndex
                 shard.state = state
             }
-            shard.keep(found, for: key)
+            shard.keep(found, for: hash)
         }
     }
 
@@ -137,16 +125,21 @@ final class HitCache: Sendable {
         }
     }
 
-    private func lock(of key: Key) -> Lock { locks[key.hash & (Self.shardCount - 1)] }
+    @inline(__always)
+    private func holds(_ found: Found, for key: AvatarKey) -> Bool {
+        changes(of: found.hit) == found.changes && found.hit.key == key
+    }
 
-    private func stripe(of hit: IndexHit) -> UInt32 { stripes[Self.stripe(hit.entryID)].load(ordering: .acquiring) }
+    private func lock(of hash: Int) -> Lock { locks[hash & (Self.shardCount - 1)] }
+
+    private func changes(of hit: IndexHit) -> UInt32 { stripes[Self.stripe(hit.entryID)].load(ordering: .acquiring) }
 
     private static func stripe(_ id: Int64) -> Int { Int(truncatingIfNeeded: id) & (stripeCount - 1) }
 }
 
 extension HitCache.Shard {
-    fileprivate mutating func keep(_ found: HitCache.Found, for key: HitCache.Key) {
-        young[key] = found
+    fileprivate mutating func keep(_ found: HitCache.Found, for hash: Int) {
+        young[hash] = found
         guard young.count >= HitCache.capacity / HitCache.shardCount else { return }
         old = young
         young = [:]

@@ -39,13 +39,7 @@ extension AvatarIndex {
 
     /// The file stored for `key`, looked up whatever is in memory.
     package func hitInFile(for key: AvatarKey) throws -> IndexHit? {
-        try readers.read { connection in
-            let walIndex = connection.walIndex
-            let state = walIndex?.state()
-            let hit = try connection.hitStatement().firstRow(text: key.rawValue) { IndexHit($0, of: key) }
-            if let hit, let walIndex, let state { hits.keep(hit, in: walIndex, state) }
-            return hit
-        }
+        try readers.hit(for: key) { hits.keep($0, in: $1, $2) }
     }
 
     static let hitSQL = """

@@ -6,7 +6,10 @@ import Workload
 
 @Suite(.serialized)
 struct CoherenceTests {
-    @Test("what another process stored or removed is what the next read gives, killed or not", arguments: [false, true])
+    @Test(
+        "what another process stored or removed is what the next read gives, killed or not",
+        arguments: [false, true]
+    )
     func coherence(kills: Bool) async throws {
         let directory = FileManager.default.temporaryDirectory.path + "/avatars-coherence-\(UUID().uuidString)"
         defer { removeFolder(directory) }
@@ -50,7 +53,10 @@ actor Watching {
             var looks = 0
             while !isDone(number, worker), looks < lookUntil {
                 let found = try store.storedAvatar(for: key).map { Picture.digest(of: $0.bytes) }
-                #expect(found == next || (found == stored && !hasChanged), "round \(number): what was replaced came back")
+                #expect(
+                    found == next || (found == stored && !hasChanged),
+                    "round \(number): what was replaced came back"
+                )
                 hasChanged = found == next
                 looks += 1
             }

@@ -33,7 +33,8 @@ package struct ChildProcess {
     /// Starts `arguments`; its standard output can be read from the handle.
     ///
     /// - Parameter input: its standard input; default: ours.
-    package static func start(_ arguments: [String], input: Pipe? = nil) throws -> (process: pid_t, output: FileHandle) {
+    package static func start(_ arguments: [String], input: Pipe? = nil) throws -> (process: pid_t, output: FileHandle)
+    {
         let pipe = Pipe()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

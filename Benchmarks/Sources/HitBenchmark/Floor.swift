@@ -3,12 +3,13 @@ import Foundation
 /// The least that has to be done for an image: plain calls on names that are known, relative to an open folder.
 final class Floor: Sendable {
     private let root: Int32
-    private nonisolated(unsafe) let names: [UnsafeMutablePointer<CChar>?]  // Made here, freed at the end, never changed.
+    // Made here, freed at the end, never changed.
+    private nonisolated(unsafe) let names: [UnsafeMutablePointer<CChar>]
     private let bytes: Int
 
     init(_ pictures: PictureStore) {
         root = open(pictures.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        names = pictures.files.map { strdup($0) }
+        names = pictures.files.compactMap { strdup($0) }
         bytes = pictures.bytes
     }
 
@@ -20,7 +21,7 @@ final class Floor: Sendable {
     /// Opens the file, asks for its length, reads it into a fresh buffer, closes it.
     @inline(never)
     func read(_ number: Int) -> [UInt8] {
-        let file = openat(root, names[number]!, O_RDONLY | O_CLOEXEC)
+        let file = openat(root, names[number], O_RDONLY | O_CLOEXEC)
         defer { close(file) }
         var information = stat()
         fstat(file, &information)
@@ -34,6 +35,6 @@ final class Floor: Sendable {
     @inline(never)
     func contains(_ number: Int) -> Bool {
         var information = stat()
-        return fstatat(root, names[number]!, &information, AT_SYMLINK_NOFOLLOW) == 0
+        return fstatat(root, names[number], &information, AT_SYMLINK_NOFOLLOW) == 0
     }
 }

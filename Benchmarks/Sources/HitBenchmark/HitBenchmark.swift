@@ -6,7 +6,7 @@ import Foundation
 @main
 struct HitBenchmark {
     /// What can be measured, in the order in which it is.
-    static let parts = ["hits", "threads", "first", "paths", "memory", "diskcache", "load", "program"]
+    static let parts = ["hits", "threads", "first", "paths", "tier", "diskcache", "program"]
 
     // Synchronous, as a program is that callgrind is to look at.
     static func main() {
@@ -39,9 +39,8 @@ struct HitBenchmark {
             case "threads": table.add(try HitRows(pictures: pictures).threads(rounds: 15))
             case "first": table.add(try HitRows(pictures: pictures).firstTouches(rounds: 16))
             case "paths": table.add(try HitRows(pictures: pictures).paths(rounds: 25))
-            case "memory": table.add(try MemoryRows(pictures: pictures).hits(rounds: 25))
+            case "tier": table.add(try MemoryRows(pictures: pictures).hits(rounds: 25))
             case "diskcache": table.add(try DiskCacheRow(pictures: pictures).run())
-            case "load": table.add(try LoadRow(pictures: pictures).run())
             default: table.add(try ProgramRow(pictures: pictures, avatars: avatars).run(rounds: 31))
             }
         }

@@ -43,7 +43,9 @@ struct HitRows {
             for number in slice(numbers, round) { try read(number, store) }
             let alone = ContinuousClock.now - begun
             let together = try onTwoThreads { part in
-                for index in round * Self.work..<(round + 1) * Self.work { try read(numbers[part * half + index], store) }
+                for index in round * Self.work..<(round + 1) * Self.work {
+                    try read(numbers[part * half + index], store)
+                }
             }
             gains.append((2 * (alone / together), 0))
         } _: { round in

@@ -20,7 +20,9 @@ struct PictureStore: Sendable {
         self.directory = directory
         self.count = count
         self.bytes = bytes
-        urls = (0..<count).map { "https://pictures\($0 % 97).example.org/people/\(1_000_000_007 &* $0 % 99_991)/photo-\($0).png" }
+        urls = (0..<count).map {
+            "https://pictures\($0 % 97).example.org/people/\(1_000_000_007 &* $0 % 99_991)/photo-\($0).png"
+        }
         files = (0..<count).map(Self.file)
         guard !FileManager.default.fileExists(atPath: directory + "/index.sqlite") else { return }
         try waiting { try await AvatarStore.open(directory: directory).close() }

@@ -28,7 +28,6 @@ final class ReadConnection {
         self.handle = handle
         self.isImmutable = isImmutable
         sqlite3_busy_timeout(handle, busyTimeoutMilliseconds)
-        sqlite3_exec(handle, "PRAGMA mmap_size = 268435456", nil, nil, nil)
     }
 
     deinit {

@@ -49,13 +49,16 @@ struct WALIndex: Sendable {
     @inline(__always)
     private func copy(_ first: Int) -> State {
         State(
-            words[first].load(ordering: .acquiring), words[first + 1].load(ordering: .acquiring),
-            words[first + 2].load(ordering: .acquiring), words[first + 3].load(ordering: .acquiring)
+            words[first].load(ordering: .acquiring),
+            words[first + 1].load(ordering: .acquiring),
+            words[first + 2].load(ordering: .acquiring),
+            words[first + 3].load(ordering: .acquiring)
         )
     }
 
     private static func isInWALMode(_ connection: OpaquePointer) -> Bool {
-        // The mode is known only once the file was read.
+        // The mode is known only once the file was read. Should that fail, nothing is kept in memory, and the look-up that
+        // follows says what is wrong.
         guard let statement = try? Statement("PRAGMA schema_version", on: connection),
             (try? statement.forEachRow([]) { _ in true }) != nil,
             let mode = try? Statement("PRAGMA journal_mode", on: connection)

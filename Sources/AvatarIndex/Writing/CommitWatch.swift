@@ -57,7 +57,8 @@ final class CommitWatch: TransactionObserver {
         case .insert: false
         // A file is deleted after the entries that had it have another one or none.
         case .delete(let table): table == "avatar"
-        case .update("avatar", let columns): !columns.isDisjoint(with: ["key", "file_id", "fresh_until_ms", "is_low_data"])
+        case .update("avatar", let columns):
+            !columns.isDisjoint(with: ["key", "file_id", "fresh_until_ms", "is_low_data"])
         case .update("file", let columns): columns != ["last_access_us"]
         case .update: false
         }

@@ -45,7 +45,10 @@ import Testing
         }
     }
 
-    @Test("a change of this process makes what it changed be forgotten, and nothing else", arguments: Alteration.allCases)
+    @Test(
+        "a change of this process makes what it changed be forgotten, and nothing else",
+        arguments: Alteration.allCases
+    )
     func ownChanges(alteration: Alteration) throws {
         try withUsedIndex { index, first, _ in
             let file = try #require(index.rememberedHit(for: Self.first)).file.id

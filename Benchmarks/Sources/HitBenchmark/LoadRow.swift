@@ -1,9 +1,0 @@
-import AvatarStore
-import BenchmarkFigures
-
-/// The slowest hits while the store writes and evicts.
-struct LoadRow {
-    let pictures: PictureStore
-
-    func run() throws -> [Figure] { [] }
-}

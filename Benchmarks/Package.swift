@@ -1,6 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+let swiftSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
 // A package of its own, so that nobody who uses the library builds it.
 let package = Package(
     name: "Benchmarks",
@@ -13,9 +20,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
     ],
     targets: [
+        // What is measured, as a table and a file, and programs to compare with.
+        .target(name: "BenchmarkFigures", swiftSettings: swiftSettings),
         .executableTarget(
             name: "SyncBenchmark",
             dependencies: [
+                "BenchmarkFigures",
                 .product(name: "AvatarStore", package: "AvatarStore"),
                 .product(name: "AvatarFrontEnds", package: "AvatarStore"),
                 .product(name: "AvatarPublisher", package: "AvatarStore"),
@@ -25,12 +35,18 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux])),
             ],
-            swiftSettings: [
-                .swiftLanguageMode(.v6),
-                .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-                .enableUpcomingFeature("ExistentialAny"),
-                .enableUpcomingFeature("InternalImportsByDefault"),
-            ]
-        )
+            swiftSettings: swiftSettings
+        ),
+        // Reading: a synchronous main, so that callgrind can look at it.
+        .executableTarget(
+            name: "HitBenchmark",
+            dependencies: [
+                "BenchmarkFigures",
+                .product(name: "AvatarStore", package: "AvatarStore"),
+                .product(name: "AvatarFrontEnds", package: "AvatarStore"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: swiftSettings
+        ),
     ]
 )

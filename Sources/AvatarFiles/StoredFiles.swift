@@ -16,14 +16,16 @@ package struct StoredFiles: Sendable {
 
     /// The bytes of `file` in a fresh buffer; `nil` if it is gone or has another length than the index says.
     package func read(_ file: FileRecord) throws(AvatarStoreError) -> [UInt8]? {
-        guard let descriptor = try open(file) else { return nil }
+        // A pipe that somebody put there must not make it wait.
+        guard let descriptor = try descriptor(of: file, O_NONBLOCK) else { return nil }
         defer { close(descriptor) }
         var failure: SystemCallError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: file.sizeBytes) { buffer, initialized in
+        // Room for one byte more than there should be: so the read itself tells a file that is longer.
+        let bytes = [UInt8](unsafeUninitializedCapacity: file.sizeBytes + 1) { buffer, initialized in
             while initialized < file.sizeBytes {
                 let count = Self.read(descriptor, into: buffer, from: initialized)
                 if count < 0 && errno == EINTR { continue }
-                if count < 0 { failure = SystemCallError("read", file.path) }
+                if count < 0 && errno != EISDIR { failure = SystemCallError("read", file.path) }
                 if count <= 0 { return }
                 initialized += count
             }
@@ -42,13 +44,19 @@ package struct StoredFiles: Sendable {
         return try body(descriptor)
     }
 
-    private func open(_ file: FileRecord) throws(AvatarStoreError) -> Int32? {
-        let descriptor = openat(root.descriptor, file.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            let error = SystemCallError("open", root.path + "/" + file.path)
-            if error.isMissing || error.number == ELOOP { return nil }
-            throw error.storeError
+    private func descriptor(of file: FileRecord, _ flags: Int32 = 0) throws(AvatarStoreError) -> Int32? {
+        // A string that is handed to C directly is copied first.
+        let descriptor = file.path.withCString {
+            openat(root.descriptor, $0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags)
         }
+        if descriptor >= 0 { return descriptor }
+        let error = SystemCallError("open", root.path + "/" + file.path)
+        if error.isMissing || error.number == ELOOP { return nil }
+        throw error.storeError
+    }
+
+    private func open(_ file: FileRecord) throws(AvatarStoreError) -> Int32? {
+        guard let descriptor = try descriptor(of: file) else { return nil }
         var information = stat()
         guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
             Int(information.st_size) == file.sizeBytes
@@ -62,13 +70,22 @@ package struct StoredFiles: Sendable {
     /// Whether `file` is there, a plain file of the length that the index says.
     package func contains(_ file: FileRecord) -> Bool {
         var information = stat()
-        return fstatat(root.descriptor, file.path, &information, AT_SYMLINK_NOFOLLOW) == 0
+        return file.path.withCString { fstatat(root.descriptor, $0, &information, AT_SYMLINK_NOFOLLOW) } == 0
             && information.st_mode & S_IFMT == S_IFREG && Int(information.st_size) == file.sizeBytes
     }
 
     /// The absolute path of `file`.
     package func path(of file: FileRecord) -> String {
-        root.path + "/" + file.path
+        var (folder, name) = (root.path, file.path)
+        return folder.withUTF8 { folder in
+            name.withUTF8 { name in
+                String(unsafeUninitializedCapacity: folder.count + 1 + name.count) { text in
+                    _ = text.initialize(fromContentsOf: folder)
+                    text.initializeElement(at: folder.count, to: UInt8(ascii: "/"))
+                    return text[(folder.count + 1)...].initialize(fromContentsOf: name)
+                }
+            }
+        }
     }
 
     private static func read(

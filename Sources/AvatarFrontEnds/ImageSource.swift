@@ -41,7 +41,7 @@ struct ImageSource: Sendable {
     /// What is in memory, if it is what the store has. A file's name is never used twice, so the same name says that.
     private func kept(_ key: AvatarKey, _ options: FetchOptions) throws -> AvatarImage? {
         guard let memory, var image = memory.image(for: key) else { return nil }
-        guard let file = try store.usedFile(for: key), file.localFile == image.localFile else {
+        guard let file = try store.storedFile(for: key), file.localFile == image.localFile else {
             memory.remove(key)
             return nil
         }

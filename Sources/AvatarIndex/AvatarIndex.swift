@@ -2,6 +2,7 @@ package import AvatarCore
 import AvatarMigrations
 import Foundation
 import GRDB
+import Synchronization
 
 /// The metadata database: the only module that holds SQL.
 ///
@@ -16,10 +17,12 @@ package final class AvatarIndex: Sendable {
 
     let path: String
     let readers: ReadConnections
+    let hits = HitCache()
     private let now: @Sendable () -> Timestamp
     private let feedLimit: Int64
     /// `nil` in an index that was opened for reading only.
     private let writer: DatabaseQueue?
+    private let writerWALIndex = Mutex<WALIndex?>(nil)
 
     /// Opens the index at `path` for reading and writing; makes it, or brings its schema up to date.
     ///
@@ -92,6 +95,7 @@ package final class AvatarIndex: Sendable {
 
     /// Closes all connections. Pending WAL content is moved into the file if no other process is at work.
     package func close() throws {
+        hits.close()
         readers.close()
         guard let writer else { return }
         do {
@@ -126,13 +130,17 @@ package final class AvatarIndex: Sendable {
                 if durability == .power { try database.execute(sql: "PRAGMA synchronous = FULL") }
                 defer { if durability == .power { Self.restoreSynchronous(database) } }
                 var result: Result?
+                let watch = CommitWatch(hits, walIndex(of: database), on: database)
+                defer { watch.end(database) }
                 try database.inTransaction(.immediate) {
                     try SchemaMigrator.requireUnchangedVersion(database)
+                    watch.begin(database)
                     let transaction = IndexTransaction(database: database)
                     result = try body(transaction)
                     try transaction.tellNews(at: now(), keeping: feedLimit)
                     return .commit
                 }
+                watch.commit(database)
                 guard let result else { throw AvatarStoreError(.storage, "A transaction of the index gave no result.") }
                 return result
             }
@@ -165,6 +173,15 @@ package final class AvatarIndex: Sendable {
             try writer.writeWithoutTransaction(body)
         } catch {
             throw SQLiteError.translate(error, doing: action)
+        }
+    }
+
+    /// The memory of the write connection, once there is something in front of the index to keep; found once.
+    private func walIndex(of database: Database) -> WALIndex? {
+        guard hits.isWorthKeeping else { return nil }
+        return writerWALIndex.withLock { known in
+            if known == nil { known = database.sqliteConnection.flatMap(WALIndex.init(of:)) }
+            return known
         }
     }
 

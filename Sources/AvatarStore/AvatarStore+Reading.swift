@@ -51,7 +51,11 @@ extension AvatarStore {
     ///
     /// - Throws: `unsupportedURL`; an error of the index or disk.
     public func storedAvatar(for url: String) throws -> AvatarImage? {
-        try storedAvatar(for: AvatarKey(url: url))
+        if let (hit, key) = remembered(url), let image = try image(of: hit, key) {
+            metrics.read(from: .store)
+            return image
+        }
+        return try storedAvatar(for: AvatarKey(url: url))
     }
 
     /// What is stored for `key`; `nil` if nothing is. Never sends a request and waits for nobody.
@@ -59,6 +63,20 @@ extension AvatarStore {
         let image = try storedImage(for: key)
         if image == nil { metrics.miss() } else { metrics.read(from: .store) }
         return image
+    }
+
+    /// What is stored for `url` as a file: as `storedAvatar(for:)`, but its bytes are not read.
+    ///
+    /// The file was there with its indexed length when the call returned. What lies at the path never changes, but it
+    /// may be unlinked later.
+    public func storedFile(for url: String) throws -> AvatarFile? {
+        if let (hit, key) = remembered(url), let file = file(of: hit, key) { return file }
+        return try storedFile(for: AvatarKey(url: url))
+    }
+
+    /// What is stored for `key` as a file, as `storedFile(for:)` with a URL.
+    public func storedFile(for key: AvatarKey) throws -> AvatarFile? {
+        try lookTwice(key) { file(of: $0, key) }
     }
 
     /// The absolute path of the file stored for `key`; `nil` if there is none.
@@ -72,7 +90,7 @@ extension AvatarStore {
         try lookTwice(key) { hit in
             let files = roots.files(of: hit.file.storageClass)
             guard files.contains(hit.file) else { return nil }
-            if recordsAccess { accesses.record(fileID: hit.file.id) }
+            if recordsAccess { accesses.record(hit, at: clock.now()) }
             return files.path(of: hit.file)
         }
     }
@@ -83,10 +101,17 @@ extension AvatarStore {
     public func withFile<Result>(for key: AvatarKey, _ body: (_ descriptor: Int32) throws -> Result) throws -> Result? {
         try lookTwice(key) { hit in
             try roots.files(of: hit.file.storageClass).withDescriptor(of: hit.file) { descriptor in
-                accesses.record(fileID: hit.file.id)
+                accesses.record(hit, at: clock.now())
                 return try body(descriptor)
             }
         }
+    }
+
+    /// What is in memory for `url`, if that is spelled as a key: it is found without a look at each of its characters.
+    private func remembered(_ url: String) -> (hit: IndexHit, key: AvatarKey)? {
+        let key = AvatarKey(stored: url)
+        guard let hit = index.rememberedHit(for: key), hit.isURL else { return nil }
+        return (hit, key)
     }
 
     /// Runs `read` for what the index has for `key`. If the file vanished meanwhile, looks again once: somebody may
@@ -94,29 +119,27 @@ extension AvatarStore {
     private func lookTwice<Result>(_ key: AvatarKey, _ read: (IndexHit) throws -> Result?) throws -> Result? {
         guard let hit = try index.hit(for: key) else { return nil }
         if let result = try read(hit) { return result }
-        guard let second = try index.hit(for: key), second.file.id != hit.file.id else { return nil }
+        guard let second = try index.hitInFile(for: key), second.file.id != hit.file.id else { return nil }
         return try read(second)
     }
 
     private func storedImage(for key: AvatarKey) throws -> AvatarImage? {
-        try lookTwice(key) { hit in
-            guard let bytes = try roots.files(of: hit.file.storageClass).read(hit.file) else { return nil }
-            return AvatarImage(file: used(hit, key), bytes: bytes)
-        }
+        try lookTwice(key) { try image(of: $0, key) }
     }
 
-    /// The file stored for `key`, whose access is recorded; `nil` if there is none. Sends no request.
-    package func usedFile(for key: AvatarKey) throws -> AvatarFile? {
-        try storedFile(for: key)
+    private func image(of hit: IndexHit, _ key: AvatarKey) throws -> AvatarImage? {
+        guard let bytes = try roots.files(of: hit.file.storageClass).read(hit.file) else { return nil }
+        return AvatarImage(file: used(hit, key), bytes: bytes)
     }
 
-    func storedFile(for key: AvatarKey) throws -> AvatarFile? {
-        try lookTwice(key) { hit in roots.contains(hit.file) ? used(hit, key) : nil }
+    private func file(of hit: IndexHit, _ key: AvatarKey) -> AvatarFile? {
+        roots.contains(hit.file) ? used(hit, key) : nil
     }
 
     /// Records the access.
     private func used(_ hit: IndexHit, _ key: AvatarKey) -> AvatarFile {
-        accesses.record(fileID: hit.file.id)
+        let now = clock.now()
+        accesses.record(hit, at: now)
         return AvatarFile(
             key: key,
             sizeBytes: hit.file.sizeBytes,
@@ -125,7 +148,7 @@ extension AvatarStore {
             height: hit.file.height,
             localFile: roots.files(of: hit.file.storageClass).path(of: hit.file),
             storageClass: hit.file.storageClass,
-            isStale: hit.freshUntil.map { $0 <= clock.now() } ?? false,
+            isStale: hit.freshUntil.map { $0 <= now } ?? false,
             isLowData: hit.isLowData,
             source: .store
         )

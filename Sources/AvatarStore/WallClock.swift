@@ -1,5 +1,10 @@
 public import AvatarCore
-import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
 
 /// What time it is: the seam at which tests move time by hand.
 public protocol WallClock: Sendable {
@@ -14,6 +19,9 @@ public struct SystemClock: WallClock {
 
     /// The operating system's time.
     public func now() -> Timestamp {
-        Timestamp(Date())
+        var time = timespec()
+        // Every system has this clock.
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 }

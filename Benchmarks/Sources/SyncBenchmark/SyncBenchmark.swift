@@ -1,3 +1,4 @@
+@_exported import BenchmarkFigures
 import Foundation
 
 /// Measures the main job as a user runs it: `avatars sync` against origins on loopback, in processes of their own.

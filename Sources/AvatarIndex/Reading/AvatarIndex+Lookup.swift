@@ -1,31 +1,50 @@
 package import AvatarCore
+package import Synchronization
 
 /// What a hit needs of an entry that has a file.
-package struct IndexHit: Sendable {
+package final class IndexHit: Sendable {
+    package let key: AvatarKey
+    package let entryID: Int64
     package let file: FileRecord
     /// `nil` for an own image, which is always fresh.
     package let freshUntil: Timestamp?
     /// Whether the file is the smaller image for constrained networks.
     package let isLowData: Bool
+    /// Whether its key is a URL.
+    package let isURL: Bool
+    /// When it was last used, in microseconds, if that is not written yet; else 0. Whoever records uses sets it.
+    package let unwrittenUse = Atomic<Int64>(0)
+
+    init(_ row: borrowing Statement.Row, of key: AvatarKey) {
+        self.key = key
+        isURL = key.isURL
+        file = FileRecord(row, from: 0)
+        freshUntil = row.timestamp(7)
+        isLowData = row.integer(8) != 0
+        entryID = row.integer(9)
+    }
 }
 
 extension AvatarIndex {
-    /// The file stored for `key`: the hot path. One descent of the index on `avatar.key`, two look-ups by row id.
+    /// The file stored for `key`: the hot path. From memory, or one descent of the index on `avatar.key` and two look-ups
+    /// by row id.
     package func hit(for key: AvatarKey) throws -> IndexHit? {
-        try readers.read { connection in
-            try connection.statement(Self.hitSQL).firstRow(text: key.rawValue) { row in
-                IndexHit(
-                    file: FileRecord(row, from: 0),
-                    freshUntil: row.timestamp(7),
-                    isLowData: row.integer(8) != 0
-                )
-            }
-        }
+        try hits.hit(for: key) ?? hitInFile(for: key)
+    }
+
+    /// What is in memory for `key`; `nil` if nothing is, whatever the index holds.
+    package func rememberedHit(for key: AvatarKey) -> IndexHit? {
+        hits.hit(for: key)
+    }
+
+    /// The file stored for `key`, looked up whatever is in memory.
+    package func hitInFile(for key: AvatarKey) throws -> IndexHit? {
+        try readers.hit(for: key) { hits.keep($0, in: $1, $2) }
     }
 
     static let hitSQL = """
         SELECT file.id, file.storage_class, file.path, file.size_bytes, file.media_type, file.width, file.height,
-            avatar.fresh_until_ms, avatar.is_low_data
+            avatar.fresh_until_ms, avatar.is_low_data, avatar.id
         FROM avatar JOIN file ON file.id = avatar.file_id
         WHERE avatar.key = ?
         """

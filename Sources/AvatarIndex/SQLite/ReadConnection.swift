@@ -5,6 +5,12 @@ import GRDBSQLite
 final class ReadConnection {
     let handle: OpaquePointer
     private var statements: [String: Statement] = [:]
+    private var heldHitStatement: Statement?
+    /// The state of the index that is held open for more look-ups, and how many have seen it.
+    private var held: (state: WALIndex.State, uses: Int)?
+    private let isImmutable: Bool
+    /// Where commits show; `nil` for a file in which none can be seen.
+    private(set) lazy var walIndex = isImmutable ? nil : WALIndex(of: handle)
 
     /// Opens `path` for reading.
     ///
@@ -20,11 +26,13 @@ final class ReadConnection {
             throw error
         }
         self.handle = handle
+        self.isImmutable = isImmutable
         sqlite3_busy_timeout(handle, busyTimeoutMilliseconds)
     }
 
     deinit {
         statements.removeAll()
+        heldHitStatement = nil
         sqlite3_close_v2(handle)
     }
 
@@ -33,6 +41,54 @@ final class ReadConnection {
         if let statement = statements[sql] { return statement }
         let statement = try Statement(sql, on: handle)
         statements[sql] = statement
+        return statement
+    }
+
+    /// What is stored for `key`, and the state before it was looked up.
+    ///
+    /// Half of what a look-up costs is to take and give back SQLite's lock for reading. So the lock is kept while look-ups
+    /// follow each other and nobody commits, for 256 of them at most; whoever lets a connection rest calls `letGo`, for a
+    /// reader that stays keeps the log from shrinking.
+    func hit(for key: AvatarKey) throws -> (hit: IndexHit?, state: WALIndex.State?) {
+        guard let walIndex else { return (try look(for: key), nil) }
+        if let held, held.uses < 256, walIndex.isIn(held.state) {
+            self.held?.uses += 1
+            return (try look(for: key), held.state)
+        }
+        letGo()
+        guard let state = walIndex.state() else { return (try look(for: key), nil) }
+        try statement("BEGIN").forEachRow([]) { _ in true }
+        held = (state, 1)
+        do {
+            let hit = try look(for: key)
+            // If there was a commit before the first look, it is not `state` that is held.
+            if !walIndex.isIn(state) { letGo() }
+            return (hit, state)
+        } catch {
+            letGo()
+            throw error
+        }
+    }
+
+    /// Whether a state of the index is held open.
+    var isHolding: Bool { held != nil }
+
+    /// Lets go of the state that is held open.
+    func letGo() {
+        guard held != nil else { return }
+        held = nil
+        sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+    }
+
+    private func look(for key: AvatarKey) throws -> IndexHit? {
+        try hitStatement().firstRow(text: key.rawValue) { IndexHit($0, of: key) }
+    }
+
+    /// The statement of the hot path, found without its text.
+    private func hitStatement() throws -> Statement {
+        if let heldHitStatement { return heldHitStatement }
+        let statement = try Statement(AvatarIndex.hitSQL, on: handle)
+        heldHitStatement = statement
         return statement
     }
 

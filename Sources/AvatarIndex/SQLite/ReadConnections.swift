@@ -1,4 +1,5 @@
 import AvatarCore
+import Dispatch
 import Synchronization
 
 /// A fixed set of read connections; a read takes the first that is free.
@@ -22,14 +23,33 @@ final class ReadConnections: Sendable {
 
     /// Runs `body` on a free connection. Waits for one if all are in use.
     func read<Result: Sendable>(_ body: (ReadConnection) throws -> Result) throws -> Result {
+        try withFreeSlot { connection, _ in
+            // What looks up more than a hit sees the index as it is now.
+            connection.letGo()
+            return try body(connection)
+        }
+    }
+
+    /// Looks up what a hit needs. The connection may keep what it sees open for the next look-up, for a moment.
+    func hit(for key: AvatarKey, _ keep: (IndexHit, WALIndex, WALIndex.State) -> Void) throws -> IndexHit? {
+        try withFreeSlot { connection, slot in
+            let (hit, state) = try connection.hit(for: key)
+            if connection.isHolding { slot.letGoSoon() }
+            if let hit, let state, let walIndex = connection.walIndex { keep(hit, walIndex, state) }
+            return hit
+        }
+    }
+
+    private func withFreeSlot<Result: Sendable>(_ body: (ReadConnection, Slot) throws -> Result) throws -> Result {
         for slot in slots {
             let result = try slot.connection.withLockIfAvailable { connection in
-                try body(open(&connection))
+                try body(open(&connection), slot)
             }
             if let result { return result }
         }
-        return try slots[Int.random(in: slots.indices)].connection.withLock { connection in
-            try body(open(&connection))
+        let slot = slots[Int.random(in: slots.indices)]
+        return try slot.connection.withLock { connection in
+            try body(open(&connection), slot)
         }
     }
 
@@ -53,5 +73,17 @@ final class ReadConnections: Sendable {
 
     private final class Slot: Sendable {
         let connection = Mutex<ReadConnection?>(nil)
+        private let isTimerRunning = Atomic(false)
+
+        /// Ten milliseconds from now the connection holds nothing open, unless it is in use again.
+        func letGoSoon() {
+            guard !isTimerRunning.load(ordering: .relaxed),
+                !isTimerRunning.exchange(true, ordering: .acquiringAndReleasing)
+            else { return }
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(10)) { [self] in
+                isTimerRunning.store(false, ordering: .releasing)
+                connection.withLock { $0?.letGo() }
+            }
+        }
     }
 }

@@ -107,17 +107,20 @@ actor StoreWriter {
         throw failure
     }
 
-    /// Writes the gathered access times.
+    /// Writes the gathered access times, so many in a transaction that nobody waits long for the lock.
     func flushAccesses() throws {
-        let times = accesses.drain()
-        guard !times.isEmpty else { return }
-        do {
-            try write { transaction in
-                for (file, time) in times { try transaction.touch(fileID: file, microseconds: time) }
+        var times = accesses.drain()[...]
+        while !times.isEmpty {
+            let batch = times.prefix(4096)
+            do {
+                try write { transaction in
+                    for (file, time) in batch { try transaction.touch(fileID: file, microseconds: time) }
+                }
+            } catch {
+                accesses.restore(times)
+                throw error
             }
-        } catch {
-            accesses.restore(times)
-            throw error
+            times = times.dropFirst(batch.count)
         }
     }
 

@@ -1,14 +1,14 @@
 import Foundation
 
 /// One comparison that was measured.
-struct Figure {
+package struct Figure {
     /// What a ratio has to be.
-    enum Limit: CustomStringConvertible {
+    package enum Limit: CustomStringConvertible {
         case atLeast(Double)
         case atMost(Double)
         case exactly(Double)
 
-        func holds(for ratio: Double) -> Bool {
+        package func holds(for ratio: Double) -> Bool {
             switch self {
             case .atLeast(let bound): ratio >= bound
             case .atMost(let bound): ratio <= bound
@@ -16,7 +16,7 @@ struct Figure {
             }
         }
 
-        var description: String {
+        package var description: String {
             switch self {
             case .atLeast(let bound): ">= \(bound)"
             case .atMost(let bound): "<= \(bound)"
@@ -26,20 +26,34 @@ struct Figure {
     }
 
     /// What was done.
-    let name: String
+    package let name: String
     /// What it is compared with.
-    let against: String
+    package let against: String
     /// The median of the ratios of neighbouring rounds.
-    var ratio: Double?
+    package var ratio: Double?
     /// `nil`: only reported.
-    var limit: Limit?
+    package var limit: Limit?
     /// What the ratio comes from, by name.
-    var medians: KeyValuePairs<String, Double> = [:]
+    package var medians: KeyValuePairs<String, Double> = [:]
+
+    package init(
+        name: String,
+        against: String,
+        ratio: Double? = nil,
+        limit: Limit? = nil,
+        medians: KeyValuePairs<String, Double> = [:]
+    ) {
+        self.name = name
+        self.against = against
+        self.ratio = ratio
+        self.limit = limit
+        self.medians = medians
+    }
 
     /// `nil` where there is no limit.
-    var passes: Bool? { limit.map { $0.holds(for: ratio ?? .nan) } }
+    package var passes: Bool? { limit.map { $0.holds(for: ratio ?? .nan) } }
 
-    var json: [String: Any] {
+    package var json: [String: Any] {
         [
             "name": name, "against": against, "ratio": ratio.map(Self.rounded) ?? NSNull(),
             "limit": limit?.description ?? NSNull(), "passes": passes ?? NSNull(),
@@ -51,25 +65,27 @@ struct Figure {
 }
 
 /// The figures of a run, as a table and as a file.
-struct FigureTable {
-    private(set) var figures: [Figure] = []
+package struct FigureTable {
+    package private(set) var figures: [Figure] = []
 
-    mutating func add(_ more: [Figure]) {
+    package init() {}
+
+    package mutating func add(_ more: [Figure]) {
         for figure in more { print(Self.text(figure)) }
         // A file shows at once what is known.
         fflush(nil)
         figures += more
     }
 
-    var passes: Bool { figures.allSatisfy { $0.passes != false } }
+    package var passes: Bool { figures.allSatisfy { $0.passes != false } }
 
-    func show() {
+    package func show() {
         print("\n" + Self.line("work", "against", "ratio", "limit", "passes"))
         for figure in figures { print(Self.text(figure)) }
     }
 
     /// Puts the figures into the array at `path`, in place of those with the same names.
-    func write(to path: String) throws {
+    package func write(to path: String) throws {
         let file = URL(fileURLWithPath: path)
         try FileManager.default.createDirectory(
             at: file.deletingLastPathComponent(),
@@ -108,7 +124,7 @@ struct FigureTable {
 }
 
 /// The middle of `values`; of an even number the mean of the two in the middle.
-func median(_ values: [Double]) -> Double {
+package func median(_ values: [Double]) -> Double {
     guard !values.isEmpty else { return .nan }
     let sorted = values.sorted()
     return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2

@@ -1,18 +1,18 @@
-import Foundation
+package import Foundation
 
 /// A program run to its end, with what the operating system says it took.
-struct ChildProcess {
+package struct ChildProcess {
     /// What it printed on standard output.
-    let output: String
-    let exitCode: Int32
+    package let output: String
+    package let exitCode: Int32
     /// The most memory it had at once, in bytes.
-    let peakMemory: Int
-    let seconds: Double
+    package let peakMemory: Int
+    package let seconds: Double
 
     /// Runs `arguments`, the first of which is the program, and waits for its end.
     ///
     /// - Parameter whileRunning: called again and again until the program ends.
-    static func run(_ arguments: [String], whileRunning: () -> Void = {}) throws -> ChildProcess {
+    package static func run(_ arguments: [String], whileRunning: () -> Void = {}) throws -> ChildProcess {
         let begun = ContinuousClock.now
         let (process, pipe) = try start(arguments)
         let reader = OutputReader(pipe)
@@ -33,7 +33,8 @@ struct ChildProcess {
     /// Starts `arguments`; its standard output can be read from the handle.
     ///
     /// - Parameter input: its standard input; default: ours.
-    static func start(_ arguments: [String], input: Pipe? = nil) throws -> (process: pid_t, output: FileHandle) {
+    package static func start(_ arguments: [String], input: Pipe? = nil) throws -> (process: pid_t, output: FileHandle)
+    {
         let pipe = Pipe()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -56,7 +57,7 @@ struct ChildProcess {
     }
 
     /// The JSON object that the program printed.
-    func json() throws -> [String: Any] {
+    package func json() throws -> [String: Any] {
         guard let object = try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any] else {
             throw BenchmarkError("The program printed no JSON object.")
         }
@@ -81,10 +82,10 @@ private final class OutputReader: Sendable {
 }
 
 /// A benchmark that could not be run.
-struct BenchmarkError: Error, CustomStringConvertible {
-    let description: String
+package struct BenchmarkError: Error, CustomStringConvertible {
+    package let description: String
 
-    init(_ description: String) {
+    package init(_ description: String) {
         self.description = description
     }
 }

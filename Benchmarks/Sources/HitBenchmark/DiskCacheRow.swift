@@ -1,0 +1,79 @@
+import AvatarStore
+import BenchmarkFigures
+import Foundation
+
+/// The same images in Python's `diskcache`, which keeps the least recently used order too.
+struct DiskCacheRow {
+    private static let rounds = 9
+    private static let work = 2000
+    let pictures: PictureStore
+
+    func run() throws -> [Figure] {
+        guard let python = ProcessInfo.processInfo.environment["BENCH_PYTHON"], !python.isEmpty else {
+            print("Python or diskcache is missing; the comparison is skipped.")
+            return []
+        }
+        let input = Pipe()
+        let (process, output) = try ChildProcess.start(
+            [
+                python, "Benchmarks/Rivals/diskcache_rival.py", pictures.directory + "/diskcache", "\(pictures.count)",
+                "\(pictures.bytes)", "\(Self.work)",
+            ],
+            input: input
+        )
+        // It says when its images are there, and how many nanoseconds a look-up took in each round.
+        var lines = LineBuffer(output)
+        _ = try lines.next()
+        let store = try pictures.open()
+        for url in pictures.urls { _ = try store.storedAvatar(for: url) }
+        let numbers = randomNumbers(Self.rounds * Self.work, below: pictures.count, seed: 5)
+        var ours: [Double] = []
+        var theirs: [Double] = []
+        for round in 0..<Self.rounds {
+            try input.fileHandleForWriting.write(contentsOf: Data("\(round)\n".utf8))
+            theirs.append(Double(try lines.next()) ?? .nan)
+            let begun = ContinuousClock.now
+            for number in numbers[round * Self.work..<(round + 1) * Self.work] {
+                guard try store.storedAvatar(for: pictures.urls[number]) != nil else {
+                    throw BenchmarkError("\(pictures.urls[number]) is not there.")
+                }
+            }
+            ours.append((ContinuousClock.now - begun) / .nanoseconds(1) / Double(Self.work))
+        }
+        try input.fileHandleForWriting.close()
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
+        try pictures.close(store)
+        return [
+            Figure(
+                name: "hit: key to bytes, \(pictures.count) entries of \(pictures.bytes) bytes",
+                against: "diskcache, least recently used",
+                ratio: median(zip(ours, theirs).map { $1 / $0 }),
+                limit: .atLeast(8),
+                medians: ["ns": median(ours), "their ns": median(theirs)]
+            )
+        ]
+    }
+}
+
+/// The lines that another program prints.
+struct LineBuffer {
+    private let handle: FileHandle
+    private var text = Data()
+
+    init(_ handle: FileHandle) {
+        self.handle = handle
+    }
+
+    mutating func next() throws -> String {
+        while true {
+            if let end = text.firstIndex(of: 10) {
+                defer { text = Data(text[(end + 1)...]) }
+                return String(decoding: text[..<end], as: UTF8.self)
+            }
+            let more = handle.availableData
+            guard !more.isEmpty else { throw BenchmarkError("The other program ended early.") }
+            text += more
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import AvatarStore
+import BenchmarkFigures
+import Foundation
+
+/// Measures what a read costs: an image that is stored, against the fewest calls that could give it.
+@main
+struct HitBenchmark {
+    /// What can be measured, in the order in which it is.
+    static let parts = ["hits", "threads", "first", "paths", "tier", "diskcache", "program"]
+
+    // Synchronous, as a program is that callgrind is to look at.
+    static func main() {
+        let words = Array(CommandLine.arguments.dropFirst())
+        guard let avatars = words.first, words.dropFirst().allSatisfy(parts.contains) else {
+            print("Usage: HitBenchmark PATH-OF-AVATARS [\(parts.joined(separator: "|")) ...]")
+            exit(64)
+        }
+        do {
+            try measure(avatars, words.count > 1 ? Array(words.dropFirst()) : parts)
+        } catch {
+            FileHandle.standardError.write(Data("\(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    /// Runs the named parts; ends with status 1 if a figure is beyond its limit.
+    private static func measure(_ avatars: String, _ parts: [String]) throws {
+        // A store that is there already is used again: making it takes longer than measuring.
+        let kept = ProcessInfo.processInfo.environment["BENCH_HIT_STORE"]
+        let directory = kept ?? NSTemporaryDirectory() + "avatar-hits-\(getpid())"
+        defer { if kept == nil { try? FileManager.default.removeItem(atPath: directory) } }
+        let pictures = try PictureStore(directory: directory, count: 100_000, bytes: 8192)
+        var table = FigureTable()
+        for part in parts {
+            print("\n\(part) (load \(load()))")
+            fflush(nil)
+            switch part {
+            case "hits": table.add(try HitRows(pictures: pictures).hits(rounds: 25))
+            case "threads": table.add(try HitRows(pictures: pictures).threads(rounds: 15))
+            case "first": table.add(try HitRows(pictures: pictures).firstTouches(rounds: 16))
+            case "paths": table.add(try HitRows(pictures: pictures).paths(rounds: 25))
+            case "tier": table.add(try MemoryRows(pictures: pictures).hits(rounds: 25))
+            case "diskcache": table.add(try DiskCacheRow(pictures: pictures).run())
+            default: table.add(try ProgramRow(pictures: pictures, avatars: avatars).run(rounds: 31))
+            }
+        }
+        table.show()
+        try table.write(to: "Benchmarks/results/latest.json")
+        guard table.passes else { throw BenchmarkError("A figure is beyond its limit.") }
+    }
+
+    /// How busy the machine was in the last minute.
+    private static func load() -> String {
+        var averages = [0.0, 0, 0]
+        getloadavg(&averages, 3)
+        return String(format: "%.1f", averages[0])
+    }
+}
+
+/// Runs `work` to its end; a benchmark has a main that waits.
+func waiting<Result: Sendable>(_ work: @escaping @Sendable () async throws -> Result) throws -> Result {
+    let done = DispatchSemaphore(value: 0)
+    // Written by the task, read after it has signalled.
+    nonisolated(unsafe) var result: Swift.Result<Result, any Error>?
+    Task.detached {
+        do { result = .success(try await work()) } catch { result = .failure(error) }
+        done.signal()
+    }
+    done.wait()
+    guard let result else { throw BenchmarkError("A task gave no result.") }
+    return try result.get()
+}

@@ -12,6 +12,9 @@ package final class AvatarIndex: Sendable {
     /// How long a call waits for another process's lock before it fails as `busy`.
     package static let busyTimeoutSeconds = 10
 
+    /// How long opening waits: several may make a new index at once, each of which takes its turns at the disk.
+    private static let openingTimeoutSeconds = 30
+
     /// How many changes are told, counting each owner of a change; older ones are dropped.
     package static let feedLimit: Int64 = 200_000
 
@@ -45,6 +48,9 @@ package final class AvatarIndex: Sendable {
             let writer = try DatabaseQueue(path: path, configuration: writerConfiguration())
             let copy = UpgradeCopy(path: path, fileMode: fileMode)
             try SchemaUpgrade(copy: copy, progress: migrating).run(on: writer)
+            try writer.writeWithoutTransaction { database in
+                try database.execute(sql: "PRAGMA busy_timeout = \(1000 * busyTimeoutSeconds)")
+            }
             return try AvatarIndex(path: path, writer: writer, isImmutable: false, now, feedLimit)
         } catch {
             throw SQLiteError.translate(error, doing: "opening it")
@@ -248,7 +254,7 @@ package final class AvatarIndex: Sendable {
     private static func writerConfiguration() -> GRDB.Configuration {
         var configuration = GRDB.Configuration()
         configuration.label = "avatar-index"
-        configuration.busyMode = .timeout(TimeInterval(busyTimeoutSeconds))
+        configuration.busyMode = .timeout(TimeInterval(openingTimeoutSeconds))
         configuration.foreignKeysEnabled = true
         configuration.prepareDatabase { database in
             // It takes effect only in a file without tables, so it comes before the journal mode. Setting it again would

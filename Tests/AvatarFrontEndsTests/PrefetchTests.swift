@@ -41,8 +41,10 @@ struct PrefetchTests {
             let hang = fixture.origin.url("/hang.png")
             let urls = serve(fixture, more)
             let prefetcher = AvatarPrefetcher(store: fixture.store, limit: limit)
-            prefetcher.prefetch([hang] + urls)
+            // Alone at first, so that the connection is its.
+            prefetcher.prefetch([hang])
             try await fixture.requestArrives()
+            prefetcher.prefetch(urls)
             try await body(fixture, prefetcher, hang, urls)
         }
     }
@@ -62,7 +64,7 @@ struct PrefetchTests {
             _ = try await (wanted, unexpected)
             await prefetcher.waitUntilDone()
             let paths = fixture.origin.requests.map(\.path)
-            #expect(paths.count == 5, "what was asked for meanwhile is not fetched again")
+            #expect(paths.count == 5, "what was asked for meanwhile is not fetched again: \(paths)")
             #expect(Set(paths[1...2]) == ["/c.png", "/other.png"])
         }
     }

@@ -29,12 +29,18 @@ package final class FaultyFileSystem: FileSystem {
     private let real = LocalFileSystem()
     private let faults = Mutex<[Call: Fault]>([:])
     private let counts = Mutex<[Call: Int]>([:])
+    private let interruptions = Mutex<[Call: @Sendable () -> Void]>([:])
 
     package init() {}
 
     /// Lets `call` fail with `errno` number `number`, `times` times, once `after` more calls succeeded.
     package func fail(_ call: Call, with number: Int32, after: Int = 0, times: Int = 1) {
         faults.withLock { $0[call] = Fault(after: after, times: times, number: number) }
+    }
+
+    /// Runs `body` before the next `call`, on the thread that makes it.
+    package func interrupt(_ call: Call, with body: @escaping @Sendable () -> Void) {
+        interruptions.withLock { $0[call] = body }
     }
 
     /// All calls succeed again.
@@ -100,6 +106,7 @@ package final class FaultyFileSystem: FileSystem {
 
     private func check(_ call: Call, _ path: String) throws(SystemCallError) {
         counts.withLock { $0[call, default: 0] += 1 }
+        interruptions.withLock { $0.removeValue(forKey: call) }?()
         let number = faults.withLock { faults -> Int32? in
             guard var fault = faults[call] else { return nil }
             defer { faults[call] = fault }

@@ -4,17 +4,26 @@ import Testing
 
 /// An origin whose answer comes byte by byte, so that it is never silent for long, and never done.
 struct TricklingOriginTests {
-    private static let header = "HTTP/1.1 200 OK\r\nX-Filler: " + String(repeating: "a", count: 1_000)
-    private static let chunks =
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        + ("GIF89a" + String(repeating: "a", count: 1_000)).map { "1\r\n\($0)\r\n" }.joined()
+    enum Answer: CaseIterable, Sendable {
+        case header, chunks
 
-    @Test(arguments: [header, chunks])
-    func timeoutHoldsForTheWholeAnswer(answer: String) async throws {
+        fileprivate var bytes: String {
+            let filler = String(repeating: "a", count: 1_000)
+            return switch self {
+            case .header: "HTTP/1.1 200 OK\r\nX-Filler: " + filler
+            case .chunks:
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    + ("GIF89a" + filler).map { "1\r\n\($0)\r\n" }.joined()
+            }
+        }
+    }
+
+    @Test(arguments: Answer.allCases)
+    func timeoutHoldsForTheWholeAnswer(answer: Answer) async throws {
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Trickle(answer))
+                    try channel.pipeline.syncOperations.addHandler(Trickle(answer.bytes))
                 }
             }
             .bind(host: "127.0.0.1", port: 0)

@@ -80,7 +80,7 @@ enum ChangeResult: Sendable {
     case recorded
     /// There is no room for the image, and none may be made.
     case overBudget(AvatarStoreError)
-    /// What the change was about is no longer there; nothing of it was done.
+    /// The file that was to be moved is no longer the entry's; nothing was done.
     case superseded(AvatarStoreError)
 }
 

@@ -4,13 +4,14 @@ import AvatarIndex
 
 /// Step 3 of publishing: what a committed change does to the index.
 extension StoreWriter {
-    /// Step 3, for one change.
+    /// Step 3, for one change. `nil`: the file that its image was to share went away between the steps, and nothing of the
+    /// image was done.
     func apply(
         _ change: Change,
         _ placement: Placement?,
         _ transaction: IndexTransaction,
         _ surplus: inout Surplus
-    ) throws -> ChangeResult {
+    ) throws -> ChangeResult? {
         if let note = change.hostNote, let host = change.askedHost {
             try transaction.updateHealth(of: host, note.record)
         }
@@ -78,9 +79,9 @@ extension StoreWriter {
         _ state: EntryState?,
         _ transaction: IndexTransaction,
         _ surplus: inout Surplus
-    ) throws -> ChangeResult {
+    ) throws -> ChangeResult? {
         let file = try publishedFile(image, placement, replacing: state?.fileID, transaction, &surplus)
-        guard let file else { return .superseded(.changedMeanwhile(change.key)) }
+        guard let file else { return nil }
         let id =
             try state?.id
             ?? transaction.insertEntry(

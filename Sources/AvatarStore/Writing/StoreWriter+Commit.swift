@@ -121,9 +121,27 @@ extension StoreWriter {
         }
         try unlink(surplus.pending)
         for rest in surplus.partials { try removeFile(of: rest) }
-        for case let placement? in placements where placement.path == nil {
+        for case (let placement?, .some) in zip(placements, results) where placement.path == nil {
             places.files(of: placement.image.storageClass).discard(placement.image)
         }
-        return CommitSummary(results: results, evicted: evictedCount)
+        let summary = CommitSummary(results: results.compactMap(\.self), evicted: evictedCount)
+        let unplaced = zip(changes, results).filter { $1 == nil }.map(\.0)
+        return unplaced.isEmpty ? summary : try publishAgain(unplaced, rules, among: results, summary)
+    }
+
+    /// Publishes the images whose shared file went before they could share it. That takes another process which removes
+    /// the file in just that moment, each time, so this comes to an end.
+    private func publishAgain(
+        _ changes: [Change],
+        _ rules: RoomRules,
+        among results: [ChangeResult?],
+        _ summary: CommitSummary
+    ) throws -> CommitSummary {
+        let again = try publishWhatFits(changes, rules)
+        var rest = again.results[...]
+        return CommitSummary(
+            results: results.compactMap { $0 ?? rest.popFirst() },
+            evicted: summary.evicted + again.evicted
+        )
     }
 }

@@ -1,0 +1,37 @@
+import AvatarFiles
+import AvatarStore
+import AvatarStoreTesting
+import Dispatch
+import Testing
+
+/// Equal bytes have one file, which somebody else may take away just when it is about to be shared.
+struct SharedFileTests {
+    private let face = SampleImage.png(seed: 1, byteCount: 4000)
+
+    @Test func fileThatGoesBeforeItIsSharedIsWrittenAgain() async throws {
+        let fileSystem = FaultyFileSystem()
+        try await StoreFixture.withStore(on: fileSystem) { fixture in
+            let other = try await fixture.openAgain()
+            let theirs = try await other.save(face, named: "theirs")
+            let found = AsyncStream<Void>.makeStream()
+            let isRemoved = DispatchSemaphore(value: 0)
+            // Their file was found by then, and is made durable for the second name.
+            fileSystem.interrupt(.synchronize) {
+                found.continuation.finish()
+                isRemoved.wait()
+            }
+
+            async let saving = fixture.store.save(face, named: "ours")
+            for await _ in found.stream {}
+            let receipt = try await other.remove(theirs)
+            isRemoved.signal()
+            let ours = try await saving
+
+            #expect(receipt.files == 1)
+            #expect(try fixture.store.storedAvatar(for: ours)?.bytes == face)
+            #expect(try other.storedAvatar(for: ours)?.bytes == face)
+            try await other.close()
+            try fixture.expectConsistent()
+        }
+    }
+}

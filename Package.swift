@@ -73,6 +73,7 @@ let package = Package(
             resources: [
                 .embedInCode("0001_index.sql"), .embedInCode("0002_boot.sql"), .embedInCode("0003_sync.sql"),
                 .embedInCode("0004_changes.sql"),
+                .embedInCode("0005_replacing.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -16,6 +16,7 @@ package struct Migration: Sendable {
         Migration(version: 2, name: "0002_boot", bytes: PackageResources._002_boot_sql),
         Migration(version: 3, name: "0003_sync", bytes: PackageResources._003_sync_sql),
         Migration(version: 4, name: "0004_changes", bytes: PackageResources._004_changes_sql),
+        Migration(version: 5, name: "0005_replacing", bytes: PackageResources._005_replacing_sql),
     ]
 
     /// The schema version of this program.

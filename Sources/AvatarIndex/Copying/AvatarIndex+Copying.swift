@@ -6,11 +6,15 @@ package struct WholeEntry: Sendable {
     let avatar: IndexRow
     let host: IndexRow?
     let fileRow: IndexRow?
-    /// The contacts that use the image.
-    package let owners: [String]
+    let ownerRows: [IndexRow]
     /// The entry's file, if it has one.
     package let file: FileRecord?
     package let sha256: [UInt8]
+
+    /// Whether `contact` uses the image.
+    package func isUsed(by contact: String) -> Bool {
+        ownerRows.contains { if case .text(contact) = $0["contact"] { true } else { false } }
+    }
 }
 
 /// A row with all of its columns, whichever these are.
@@ -49,8 +53,8 @@ extension AvatarIndex {
                     avatar: avatar,
                     host: try row("host", "id", avatar["host_id"]),
                     fileRow: try row("file", "id", avatar["file_id"]),
-                    owners: try connection.rows("SELECT contact FROM owner WHERE avatar_id = ?", [avatar["id"]]) {
-                        $0.text(0)
+                    ownerRows: try connection.rows("SELECT * FROM owner WHERE avatar_id = ?", [avatar["id"]]) {
+                        $0.whole
                     },
                     file: entry.file,
                     sha256: entry.sha256 ?? []

@@ -129,9 +129,7 @@ extension IndexTransaction {
         var avatar = row
         if let host = entry.host { avatar["host_id"] = .integer(try id(ofHost: host)) }
         try insert(avatar, into: "avatar")
-        for contact in entry.owners {
-            try execute("INSERT INTO owner (contact, avatar_id) VALUES (?, ?)", [contact, avatar["id"].argument])
-        }
+        for owner in entry.ownerRows { try insert(owner, into: "owner") }
     }
 
     private func id(ofHost host: IndexRow) throws -> Int64 {

@@ -12,6 +12,31 @@ extension IndexTransaction {
         news.link(contact, to: avatarID)
     }
 
+    /// Links `contact` to entry `avatarID`, whose image is still to come. When it does, it takes the place of the images
+    /// that the contact has now (`contactsWaiting`).
+    package func link(_ contact: String, toComing avatarID: Int64) throws {
+        try link(contact, to: avatarID)
+        try execute(
+            """
+            UPDATE owner SET replaces = 1 WHERE contact = ?1 AND avatar_id = ?2 AND NOT replaces AND EXISTS (
+                SELECT 1 FROM owner AS other JOIN avatar ON avatar.id = other.avatar_id
+                WHERE other.contact = ?1 AND other.avatar_id <> ?2 AND avatar.host_id IS NOT NULL)
+            """,
+            [contact, avatarID]
+        )
+    }
+
+    /// The contacts that keep another image until that of entry `avatarID` is there. They wait no longer.
+    package func contactsWaiting(for avatarID: Int64) throws -> [String] {
+        let contacts: [String] = try fetchRows(
+            "SELECT contact FROM owner WHERE avatar_id = ? AND replaces",
+            [avatarID]
+        ).map { $0[0] }
+        guard !contacts.isEmpty else { return [] }
+        try execute("UPDATE owner SET replaces = 0 WHERE avatar_id = ? AND replaces", [avatarID])
+        return contacts
+    }
+
     /// Takes from `contact` every image that was fetched from an origin, except that of entry `avatarID`.
     ///
     /// Called once the new image is there: until then the contact keeps the old one.

@@ -20,6 +20,8 @@ struct FetchTarget: Sendable {
     var entry: AvatarEntry?
     /// Whether the image is asked for in full although it could be revalidated.
     var isUnconditional = false
+    /// Whether it is asked for only because it is stored: if it was removed meanwhile, it stays removed.
+    var isRefresh = false
     /// Whether nothing of it may stay in the store, nor be taken from there: no partial download either.
     var isTransient = false
     /// The contacts that use it.
@@ -82,6 +84,7 @@ struct FetchTarget: Sendable {
         var change = Change(key: key, sourceURL: sourceKey.rawValue, host: sourceHost, owners: owners, content: content)
         change.lowDataURL = lowDataURL
         change.isLowData = isLowData
+        change.isRefresh = isRefresh
         change.askedHost = host
         change.order = AnswerOrder(requested: time, lastCheck: entry?.validation.checked)
         return change

@@ -60,7 +60,7 @@ struct PartialDownloads: Sendable {
             updated: clock.now()
         )
         do {
-            try await writer.keepPartial(record)
+            guard try await writer.keepPartial(record, isRefresh: target.isRefresh) else { return name }
             if name == nil { try places.files(of: file.storageClass).keep(file, as: record.name) }
             return record.name
         } catch {

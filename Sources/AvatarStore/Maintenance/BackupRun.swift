@@ -38,7 +38,7 @@ final class BackupRun {
         let found = try find(key)
         let former = try copy.write { try $0.owners(of: key) }
         // A contact that lost this image has another one since, which the copy may not know.
-        let images = try former.filter { found.entry?.owners.contains($0) != true }.flatMap(index.keys(of:))
+        let images = try former.filter { found.entry?.isUsed(by: $0) != true }.flatMap(index.keys(of:))
         try copy.write { transaction in
             try transaction.settle(key, as: found)
             for image in images { try transaction.seek(image) }

@@ -36,8 +36,12 @@ extension SyncRun {
 
     /// Tells who waited for the fetch.
     private func land(_ item: Collected, _ flight: Int, _ result: FetchResult, _ committed: ChangeResult) {
-        if case .linked = item.change.content {
-            // An image that may not be stored is not in the store for them: they fetch it themselves.
+        // An image that may not be stored, or whose entry was removed, is not in the store for them: they fetch it
+        // themselves.
+        var isStored = true
+        if case .linked = item.change.content { isStored = false }
+        if case (.image, .recorded) = (result.content, committed) { isStored = false }
+        guard isStored else {
             return store.flights.finish(item.change.key, flight, .failure(CancellationError()))
         }
         store.flights.finish(item.change.key, flight, .success(store.outcome(result, committed)))

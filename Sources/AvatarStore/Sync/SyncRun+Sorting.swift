@@ -159,6 +159,7 @@ extension SyncRun {
     private func ask(_ target: FetchTarget, _ contact: String?, brings: Bool) async throws {
         var target = target
         target.owners = contact.map { [$0] } ?? []
+        target.isRefresh = contact == nil && target.entry != nil
         target.isUnconditional = options.policy == .reload
         guard !isOffline, startedFetches < options.limit ?? .max else { return skip(target) }
         if brings, target.storageClass == .caches, try await !hasRoom() { return leaveOut(target) }

@@ -11,6 +11,8 @@ struct Change: Sendable {
     /// Where there is a smaller image for constrained networks, and whether this is it.
     var lowDataURL: String?
     var isLowData = false
+    /// Whether nobody asked for the image but a sync that found its entry.
+    var isRefresh = false
     /// The contacts that use the image.
     var owners: [String] = []
     /// `nil` where no origin was asked.

@@ -12,10 +12,15 @@ extension StoreWriter {
         _ transaction: IndexTransaction,
         _ surplus: inout Surplus
     ) throws -> ChangeResult? {
+        let state = try transaction.state(of: change.key)
+        if change.isRefresh, state == nil {
+            // Removed meanwhile, and perhaps erased: neither the image nor its URL comes back, nor its host's name.
+            surplus.add(placement?.pending(holder: places.holder.name))
+            return .recorded
+        }
         if let note = change.hostNote, let host = change.askedHost {
             try transaction.updateHealth(of: host, note.record)
         }
-        let state = try transaction.state(of: change.key)
         let isOvertaken = try isOvertaken(change, state, transaction)
         switch change.content {
         case .image(let image, let validation):
@@ -102,6 +107,11 @@ extension StoreWriter {
         }
         if let validation { try transaction.setValidation(validation, of: id) }
         try link(change, to: id, transaction, hasImage: true, &surplus)
+        if state != nil, state?.fileID == nil {
+            for contact in try transaction.contactsWaiting(for: id) {
+                try unlinkOthers(of: contact, keeping: id, change.key, transaction, &surplus)
+            }
+        }
         guard let old = state?.fileID, old != file else { return .stored(file: file, isChanged: false) }
         surplus.files.append(old)
         if case .moved = change.content { return .stored(file: file, isChanged: false) }
@@ -189,18 +199,27 @@ extension StoreWriter {
         _ surplus: inout Surplus
     ) throws {
         for contact in change.owners {
-            try transaction.link(contact, to: id)
-            guard hasImage else { continue }
             // An image of the contact's own does not take the place of the fetched one.
-            guard change.host != nil || !change.key.isOwnImage else { continue }
-            let others = try transaction.unlinkOtherFetchedImages(
-                of: contact,
-                keeping: id,
-                andNone: change.key.isEmailImage
-            )
-            for (other, key) in others {
-                try removeIfUnowned(other, key, transaction, &surplus)
+            let replaces = change.host != nil || !change.key.isOwnImage
+            guard hasImage || !replaces else {
+                try transaction.link(contact, toComing: id)
+                continue
             }
+            try transaction.link(contact, to: id)
+            if replaces { try unlinkOthers(of: contact, keeping: id, change.key, transaction, &surplus) }
+        }
+    }
+
+    private func unlinkOthers(
+        of contact: String,
+        keeping id: Int64,
+        _ key: AvatarKey,
+        _ transaction: IndexTransaction,
+        _ surplus: inout Surplus
+    ) throws {
+        let others = try transaction.unlinkOtherFetchedImages(of: contact, keeping: id, andNone: key.isEmailImage)
+        for (other, key) in others {
+            try removeIfUnowned(other, key, transaction, &surplus)
         }
     }
 }

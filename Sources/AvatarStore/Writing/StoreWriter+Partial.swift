@@ -11,17 +11,23 @@ extension StoreWriter {
     private static let mostBytes = 64 << 20
 
     /// Keeps `record`; what is too old or too much goes.
-    func keepPartial(_ record: PartialRecord) throws {
+    ///
+    /// - Parameter isRefresh: whether nobody asked for the image but a sync that found its entry.
+    /// - Returns: false if the entry was removed meanwhile: then nothing of it is kept.
+    func keepPartial(_ record: PartialRecord, isRefresh: Bool) throws -> Bool {
         // After a power loss its bytes cannot be trusted.
         try markChanged()
-        let (replaced, surplus) = try write { transaction in
+        let written = try write { transaction -> (replaced: PartialRecord?, surplus: [PartialRecord])? in
+            guard try !isRefresh || transaction.state(of: record.key) != nil else { return nil }
             let replaced = try transaction.partial(of: record.key)
             try transaction.keepPartial(record)
             let limit = record.updated.adding(seconds: -Self.longestAge)
             return (replaced, try transaction.surplusPartials(olderThan: limit, beyond: Self.mostBytes))
         }
+        guard let (replaced, surplus) = written else { return false }
         if let replaced, replaced.name != record.name { try removeFile(of: replaced) }
         try dropPartials(surplus.filter { $0.key != record.key && places.leases.isFree($0.key) })
+        return true
     }
 
     /// Removes those that are older than any that is kept.

@@ -74,3 +74,6 @@ INSERT INTO content_change (sequence, key, kind, sha256, time_ms) VALUES
         1767225601000),
     (8, 'https://img.example.com/gone.png', 'removed', CAST('0123456789abcdef0123456789abcd08' AS BLOB), 1767225602000);
 INSERT INTO content_change_owner (sequence, contact) VALUES (5, 'anna'), (7, 'ben'), (7, 'dora'), (8, 'zoë''s "id"');
+
+-- A contact whose URL changed to one that never gave an image: until it does, the old one stays.
+INSERT INTO owner (contact, avatar_id, replaces) VALUES ('anna', 5, 1);

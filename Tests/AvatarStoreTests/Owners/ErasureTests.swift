@@ -100,6 +100,41 @@ struct ErasureTests {
         }
     }
 
+    enum LateAnswer: CaseIterable, Sendable { case confirmed, changed, gone, brokenOff }
+
+    @Test("what a sync had asked for when its contact was erased", arguments: LateAnswer.allCases)
+    func aSyncBringsNothingBack(_ answer: LateAnswer) async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            let gate = LoopbackOrigin.Gate()
+            let face = SampleImage.png(seed: 1, byteCount: 4_000)
+            let url = fixture.serve(face, at: "/secret-face.png", etag: "\"1\"")
+            _ = try await store.sync(contacts: [Contact(id: "secret-person", avatarURL: url)])
+            let other = SampleImage.png(seed: 2, byteCount: 200_000)
+            let response: LoopbackOrigin.Response =
+                switch answer {
+                case .confirmed: .image(face, etag: "\"1\"")
+                case .changed: .image(other, etag: "\"2\"")
+                case .gone: .status(404)
+                case .brokenOff: .image(other, etag: "\"2\"").behaving(.cutShort(after: 150_000))
+                }
+            fixture.origin.setResponse(response.held(by: gate), for: "/secret-face.png")
+            fixture.clock.advance(by: .seconds(86_400 * 365))
+            async let report = store.sync()
+            try await fixture.requestArrives(2)
+
+            _ = try await store.remove(contact: "secret-person", erasing: true)
+            gate.open()
+            _ = try await report
+
+            #expect(try store.list().items.isEmpty)
+            #expect(try await store.remove(contact: "secret-person", erasing: true).isErased)
+            #expect(try fixture.find("secret-face") == [] && fixture.find("secret-person") == [])
+            for bytes in [face, other] { #expect(try fixture.find(bytes[2_000..<2_064]) == []) }
+            try fixture.expectConsistent()
+        }
+    }
+
     @Test func withoutErasingARemovalIsTold() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 4000), at: "/ada.png")

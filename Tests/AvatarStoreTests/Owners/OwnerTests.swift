@@ -39,6 +39,55 @@ struct StoreOwnerTests {
         }
     }
 
+    enum Arrival: CaseIterable, Sendable { case read, syncOfAll, own }
+
+    @Test("the new picture came late, and not by a sync of the list", arguments: Arrival.allCases)
+    func theOldPictureGoesWithTheArrivalOfTheNewOne(_ arrival: Arrival) async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            try await store.set(.keepUnowned, to: 0)
+            let (old, logo) = (fixture.serve(face, at: "/old.png"), SampleImage.png(seed: 2, byteCount: 900))
+            let new = fixture.origin.url("/new.png")
+            _ = try await store.sync(contacts: [Contact(id: "ada", avatarURL: old), Contact(id: "ben", avatarURL: old)])
+            let own = try await store.save(logo, named: "logo")
+            try await store.link([("ada", own)])
+            _ = try await store.sync(contacts: [Contact(id: "ada", avatarURL: new), Contact(id: "ben", avatarURL: new)])
+            #expect(try store.contacts(using: AvatarKey(url: old)) == ["ada", "ben"])
+
+            fixture.serve(SampleImage.png(seed: 3, byteCount: 2_000), at: "/new.png")
+            fixture.clock.advance(by: .seconds(86_400 * 30))
+            switch arrival {
+            case .read: _ = try await store.avatar(for: new)
+            case .syncOfAll: _ = try await store.sync()
+            case .own: try await store.link([("carl", AvatarKey(url: new))])
+            }
+
+            let isThere = arrival != .own
+            #expect(try store.contacts(using: AvatarKey(url: old)) == (isThere ? [] : ["ada", "ben"]))
+            #expect(try (store.storedAvatar(for: old) == nil) == isThere)
+            let owners = isThere ? ["ada", "ben"] : ["ada", "ben", "carl"]
+            #expect(try store.contacts(using: AvatarKey(url: new)) == owners)
+            #expect(try store.contacts(using: own) == ["ada"])
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test func pictureThatWasEvictedAndComesAgainTakesNothingAway() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            let urls = [fixture.serve(face, at: "/a.png"), fixture.serve(face, at: "/b.png")]
+            for url in urls { _ = try await store.avatar(for: url) }
+            let keys = try urls.map { try AvatarKey(url: $0) }
+            try await store.link(keys.map { ("ada", $0) })
+            try await store.trim(to: 0)
+
+            for url in urls { _ = try await store.avatar(for: url) }
+
+            #expect(try Set(store.images(ofContact: "ada")) == Set(keys))
+            try fixture.expectConsistent()
+        }
+    }
+
     @Test(arguments: [true, false])
     func linkingAndUnlinking(keepsUnowned: Bool) async throws {
         try await StoreFixture.withStore { fixture in

@@ -134,7 +134,9 @@ package final class Directory: Sendable {
     package func freeBytes() throws(AvatarStoreError) -> Int {
         var information = statvfs()
         guard fstatvfs(descriptor, &information) == 0 else { throw SystemCallError("statvfs", path).storeError }
-        let (bytes, overflow) = Int(information.f_bavail).multipliedReportingOverflow(by: Int(information.f_frsize))
+        // Some file systems say "without end" by a number that is none of bytes.
+        let (bytes, overflow) = Int(clamping: information.f_bavail)
+            .multipliedReportingOverflow(by: Int(clamping: information.f_frsize))
         return overflow ? .max : bytes
     }
 

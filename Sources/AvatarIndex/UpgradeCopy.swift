@@ -79,8 +79,9 @@ struct UpgradeCopy {
         var information = statvfs()
         // Where the room cannot be asked for, a full disk is found when it is full.
         guard statvfs((path as NSString).deletingLastPathComponent, &information) == 0 else { return }
-        let free = Int(clamping: UInt64(information.f_bavail)) * Int(information.f_frsize)
-        guard free < bytes else { return }
+        let (free, isEndless) = Int(clamping: information.f_bavail)
+            .multipliedReportingOverflow(by: Int(clamping: information.f_frsize))
+        guard !isEndless, free < bytes else { return }
         throw AvatarStoreError(
             .diskFull,
             "The index is copied before its schema is upgraded, which needs up to \(bytes) bytes; its disk has \(free) "

@@ -122,12 +122,17 @@ package final class Directory: Sendable {
         defer { closedir(stream) }
         var names: [String] = []
         while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != "." && name != ".." { names.append(name) }
+            if let name = Self.name(of: entry) { names.append(name) }
         }
         return names
+    }
+
+    /// What an entry of a directory is called; `nil` for `.` and `..`.
+    static func name(of entry: UnsafeMutablePointer<dirent>) -> String? {
+        let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+            pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
+        return name == "." || name == ".." ? nil : name
     }
 
     /// The bytes that the file system of the directory has left for this user.

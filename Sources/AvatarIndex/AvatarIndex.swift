@@ -13,7 +13,7 @@ package final class AvatarIndex: Sendable {
     package static let busyTimeoutSeconds = 10
 
     /// How long opening waits: several may make a new index at once, each of which takes its turns at the disk.
-    private static let openingTimeoutSeconds = 30
+    static let openingTimeoutSeconds = 30
 
     /// How many changes are told, counting each owner of a change; older ones are dropped.
     package static let feedLimit: Int64 = 200_000
@@ -76,9 +76,7 @@ package final class AvatarIndex: Sendable {
     }
 
     /// The time of the system's clock.
-    package static let systemTime: @Sendable () -> Timestamp = {
-        Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-    }
+    package static let systemTime: @Sendable () -> Timestamp = { Timestamp(Date()) }
 
     private init(
         path: String,
@@ -95,7 +93,7 @@ package final class AvatarIndex: Sendable {
             path: path,
             isImmutable: isImmutable,
             count: 2 * ProcessInfo.processInfo.activeProcessorCount,
-            busyTimeoutMilliseconds: Int32(1000 * Self.busyTimeoutSeconds)
+            busyTimeoutSeconds: Self.busyTimeoutSeconds
         )
     }
 
@@ -228,7 +226,11 @@ package final class AvatarIndex: Sendable {
     package static func refuseForeignFile(at path: String) throws {
         guard try hasContent(path) else { return }
         do {
-            let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
+            let connection = try ReadConnection(
+                path: path,
+                isImmutable: false,
+                busyTimeoutSeconds: openingTimeoutSeconds
+            )
             let status = try SchemaStatus(of: connection)
             try status.requireOurs()
             try SchemaMigrator.requireSoundSchema(of: connection, version: status.version)

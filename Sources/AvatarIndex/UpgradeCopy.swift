@@ -68,7 +68,11 @@ struct UpgradeCopy {
 
     /// The bytes of the index, with what its log holds.
     private func indexBytes() throws -> Int {
-        let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
+        let connection = try ReadConnection(
+            path: path,
+            isImmutable: false,
+            busyTimeoutSeconds: AvatarIndex.openingTimeoutSeconds
+        )
         let bytes = try connection.firstRow(
             "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
         ) { Int($0.integer(0)) }

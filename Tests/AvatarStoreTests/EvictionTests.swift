@@ -46,7 +46,6 @@ struct EvictionTests {
             _ = try await fixture.store.avatar(for: again)
 
             #expect(try stored(keys, fixture) == [0])
-            #expect(try fixture.store.details(for: keys[0])?.overview.state == "fresh")
             #expect(try fixture.store.details(for: keys[1])?.overview.state == "missing")
             try fixture.expectConsistent()
         }

@@ -310,8 +310,9 @@ let package = Package(
         .testTarget(
             name: "InterfaceTests",
             dependencies: [
-                "AvatarStore", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder", "AvatarFrontEnds",
-                "AvatarStoreTesting", .target(name: "AvatarOrigin", condition: .when(traits: ["HTTPOrigin"])),
+                "AvatarStore", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder",
+                "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting",
+                .target(name: "AvatarOrigin", condition: .when(traits: ["HTTPOrigin"])),
             ],
             path: "Tests/Interface",
             exclude: ["Recorded"],

@@ -66,6 +66,23 @@ want_nginx() {
     fi
 }
 
+# symbol_graph MODULE BUILD FOLDER [OPTION...]: the public declarations of a module that lies in BUILD, as files in FOLDER.
+symbol_graph() {
+    local module="$1" build="$2" folder="$3" target map option options=()
+    shift 3
+    target="$(swiftc -print-target-info | sed -n 's/^ *"unversionedTriple": "\(.*\)",*$/\1/p')"
+    # The C modules that ours are built on: those of the sources, and those that the build made.
+    while IFS= read -r map; do
+        options+=(-Xcc "-fmodule-map-file=$map")
+    done < <(
+        find "$build/../../checkouts" "$PWD/Sources" -path '*/Sources/*' -name module.modulemap | grep -v SQLCipher
+        find "$build" -maxdepth 2 -path '*.build/module.modulemap'
+    )
+    for option in $(pkg-config --cflags-only-I pangocairo 2>/dev/null || true); do options+=(-Xcc "$option"); done
+    swift-symbolgraph-extract -module-name "$module" -I "$build/Modules" -target "$target" "${options[@]}" \
+        -minimum-access-level public -skip-synthesized-members -output-dir "$folder" "$@"
+}
+
 # unpack_packages FOLDER PACKAGE...: puts the files of Debian packages there and installs nothing.
 unpack_packages() {
     local folder="$1" package

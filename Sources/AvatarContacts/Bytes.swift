@@ -1,3 +1,5 @@
+import AvatarCore
+
 extension UInt8 {
     static let lineFeed = UInt8(ascii: "\n")
     static let carriageReturn = UInt8(ascii: "\r")
@@ -25,14 +27,7 @@ extension UInt8 {
     }
 
     /// What the byte is worth as a hexadecimal digit; `nil` if it is none.
-    var hexadecimalValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        default: nil
-        }
-    }
+    var hexadecimalValue: UInt8? { Hexadecimal.value(of: self) }
 
     /// A control character that no line of text holds: all of them but the tab.
     var isControl: Bool {

@@ -1,7 +1,9 @@
+import AvatarCore
+
 /// What the id of a contact may be, in every format.
 enum ContactID {
     /// The most bytes of UTF-8.
-    static let maximumBytes = 1024
+    static let maximumBytes = AvatarKey.maximumNameBytes
 
     /// `id`, if it can be one. Messages call it `name`.
     static func checked(_ id: String, called name: String) throws(RecordFault) -> String {

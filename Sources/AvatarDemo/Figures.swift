@@ -1,3 +1,4 @@
+import AvatarStore
 import Foundation
 
 /// Numbers for people.
@@ -19,13 +20,7 @@ enum Figures {
     }
 
     /// `812 B`, `3.8 kB`, `2.9 MB`: powers of ten.
-    static func bytes(_ number: Int) -> String {
-        switch number {
-        case ..<1000: "\(number) B"
-        case ..<1_000_000: "\(decimal(Double(number) / 1000)) kB"
-        default: "\(decimal(Double(number) / 1_000_000)) MB"
-        }
-    }
+    static func bytes(_ number: Int) -> String { ByteSize.text(number) }
 
     /// `48 ms`, `3.4 s`.
     static func seconds(_ seconds: Double) -> String {

@@ -122,19 +122,26 @@ package final class Directory: Sendable {
         defer { closedir(stream) }
         var names: [String] = []
         while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != "." && name != ".." { names.append(name) }
+            if let name = Self.name(of: entry) { names.append(name) }
         }
         return names
+    }
+
+    /// What an entry of a directory is called; `nil` for `.` and `..`.
+    static func name(of entry: UnsafeMutablePointer<dirent>) -> String? {
+        let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+            pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
+        return name == "." || name == ".." ? nil : name
     }
 
     /// The bytes that the file system of the directory has left for this user.
     package func freeBytes() throws(AvatarStoreError) -> Int {
         var information = statvfs()
         guard fstatvfs(descriptor, &information) == 0 else { throw SystemCallError("statvfs", path).storeError }
-        let (bytes, overflow) = Int(information.f_bavail).multipliedReportingOverflow(by: Int(information.f_frsize))
+        // Some file systems say "without end" by a number that is none of bytes.
+        let (bytes, overflow) = Int(clamping: information.f_bavail)
+            .multipliedReportingOverflow(by: Int(clamping: information.f_frsize))
         return overflow ? .max : bytes
     }
 

@@ -34,10 +34,7 @@ package struct DiskUsage: Sendable {
         guard let stream = opendir(path) else { return }
         defer { closedir(stream) }
         while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            guard name != "." && name != ".." else { continue }
+            guard let name = Directory.name(of: entry) else { continue }
             let child = path + "/" + name
             if add(child) && isDeep { walk(child) }
         }

@@ -48,14 +48,4 @@ extension FileStore {
             if !error.isMissing { throw error.storeError }
         }
     }
-
-    /// The names of all files that were kept.
-    package func partialNames() throws(AvatarStoreError) -> [String] {
-        do throws(SystemCallError) {
-            return try Directory(opening: staging.path + "/" + Self.partialFolder).names()
-        } catch {
-            if error.isMissing { return [] }
-            throw error.storeError
-        }
-    }
 }

@@ -118,52 +118,6 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Gives the file at `path` a second name among the things that were set aside, where nobody unlinks it.
-    ///
-    /// - Returns: its path there; `nil` if there is no file at `path`.
-    package func setAside(_ path: String) throws(AvatarStoreError) -> String? {
-        let place = staging.path + "/../set-aside"
-        do throws(SystemCallError) {
-            guard mkdir(place, 0o700) == 0 || errno == EEXIST else { throw SystemCallError("mkdir", place) }
-            let name = path.map { $0 == "/" ? "-" : String($0) }.joined()
-            let copy = place + "/" + storageClass.rawValue + "-" + name
-            guard linkat(root.descriptor, path, AT_FDCWD, copy, 0) == 0 || errno == EEXIST else {
-                let error = SystemCallError("link", copy)
-                if error.isMissing { return nil }
-                throw error
-            }
-            let folder = try fileSystem.open(place, in: AT_FDCWD, flags: O_RDONLY | O_DIRECTORY, mode: 0)
-            defer { close(folder) }
-            try fileSystem.synchronize(folder, named: place)
-            return copy
-        } catch {
-            throw error.storeError
-        }
-    }
-
-    /// Removes from what was set aside the copies of files with one of `digests`, and of images with one of `keys`.
-    ///
-    /// - Returns: the paths of those that could not be removed.
-    package func removeSetAside(digests: [[UInt8]], keys: Set<AvatarKey>) throws(AvatarStoreError) -> [String] {
-        let place = staging.path + "/../set-aside"
-        guard Directory.exists(place) else { return [] }
-        do {
-            let copies = StoredFiles(root: try Directory.openRoot(place))
-            let prefix = storageClass.rawValue + "-"
-            return try copies.root.names().filter { name in
-                let path = name.dropFirst(prefix.count)
-                let made = "\(path.prefix(2))/\(path.dropFirst(3))"
-                let isOurs = name.hasPrefix(prefix) && digests.contains { FilePath.matches(made, sha256: $0) }
-                let label = try copies.label(of: name)?.keys.map(AvatarKey.init(stored:)) ?? []
-                guard isOurs || !keys.isDisjoint(with: label) else { return false }
-                return unlinkat(copies.root.descriptor, name, 0) != 0 && errno != ENOENT
-            }.map { place + "/" + $0 }
-        } catch {
-            throw (error as? SystemCallError)?.storeError ?? (error as? AvatarStoreError)
-                ?? AvatarStoreError(.storage, "\(place) could not be read: \(error)", underlying: error)
-        }
-    }
-
     /// Makes everything on the file system of the root durable.
     package func synchronizeFileSystem() throws(AvatarStoreError) {
         guard avatar_sync_file_system(root.descriptor) == 0 else {

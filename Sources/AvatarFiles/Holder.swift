@@ -86,10 +86,17 @@ package final class Holder: Sendable {
             if errno == EEXIST { return nil }
             throw SystemCallError("open", staging.path + "/" + name + suffix).storeError
         }
+        guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+            let error = SystemCallError("flock", staging.path + "/" + name + suffix)
+            close(file)
+            if error.number == EWOULDBLOCK { return nil }
+            // A file system that has no such locks gives none for another name either.
+            unlinkat(staging.descriptor, name + suffix, 0)
+            throw error.storeError
+        }
         var opened = stat()
         var named = stat()
-        guard flock(file, LOCK_EX | LOCK_NB) == 0,
-            fstat(file, &opened) == 0,
+        guard fstat(file, &opened) == 0,
             fstatat(staging.descriptor, name + suffix, &named, AT_SYMLINK_NOFOLLOW) == 0,
             opened.st_ino == named.st_ino
         else {

@@ -61,12 +61,7 @@ extension StoredFiles {
 
     /// Lends the bytes of the file at `path`; `nil` if there is none.
     package func withSource<Result>(at path: String, _ body: (FileSource) throws -> Result) throws -> Result? {
-        let descriptor = openat(root.descriptor, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            let error = SystemCallError("open", root.path + "/" + path)
-            if error.isMissing || error.number == ELOOP { return nil }
-            throw error.storeError
-        }
+        guard let descriptor = try descriptor(at: path) else { return nil }
         defer { close(descriptor) }
         var information = stat()
         guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return nil }

@@ -16,8 +16,7 @@ package struct StoredFiles: Sendable {
 
     /// The bytes of `file` in a fresh buffer; `nil` if it is gone or has another length than the index says.
     package func read(_ file: FileRecord) throws(AvatarStoreError) -> [UInt8]? {
-        // A pipe that somebody put there must not make it wait.
-        guard let descriptor = try descriptor(of: file, O_NONBLOCK) else { return nil }
+        guard let descriptor = try descriptor(of: file) else { return nil }
         defer { close(descriptor) }
         var failure: SystemCallError?
         // Room for one byte more than there should be: so the read itself tells a file that is longer.
@@ -44,13 +43,18 @@ package struct StoredFiles: Sendable {
         return try body(descriptor)
     }
 
-    private func descriptor(of file: FileRecord, _ flags: Int32 = 0) throws(AvatarStoreError) -> Int32? {
-        // A string that is handed to C directly is copied first.
-        let descriptor = file.path.withCString {
-            openat(root.descriptor, $0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags)
+    private func descriptor(of file: FileRecord) throws(AvatarStoreError) -> Int32? {
+        try descriptor(at: file.path)
+    }
+
+    /// Opens what lies at `path`; `nil` if that is nothing, or a symbolic link.
+    func descriptor(at path: String) throws(AvatarStoreError) -> Int32? {
+        // A pipe that somebody put there must not make it wait. A string that is handed to C directly is copied first.
+        let descriptor = path.withCString {
+            openat(root.descriptor, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         }
         if descriptor >= 0 { return descriptor }
-        let error = SystemCallError("open", root.path + "/" + file.path)
+        let error = SystemCallError("open", root.path + "/" + path)
         if error.isMissing || error.number == ELOOP { return nil }
         throw error.storeError
     }

@@ -65,21 +65,3 @@ struct ImageSource: Sendable {
         return options.isConstrained ?? store.configuration.isConstrained()
     }
 }
-
-extension AvatarStoreError {
-    /// `error` itself, if it is one of the store.
-    init(of error: any Error) {
-        self =
-            error as? AvatarStoreError
-            ?? AvatarStoreError(.storage, "The image could not be had (\(type(of: error))).", underlying: error)
-    }
-
-    /// What `work` gives or throws, as an error of the store.
-    static func typed<Value>(_ work: () throws -> Value) throws(AvatarStoreError) -> Value {
-        do {
-            return try work()
-        } catch {
-            throw AvatarStoreError(of: error)
-        }
-    }
-}

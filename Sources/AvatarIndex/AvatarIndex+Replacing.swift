@@ -55,7 +55,14 @@ extension AvatarIndex {
         try index.truncateWAL()
         try index.close()
         guard link(temporary, path) == 0 else {
-            throw AvatarStoreError(.busy, "Another process made \(path) meanwhile; try again.")
+            if errno == EEXIST {
+                throw AvatarStoreError(.busy, "Another process made \(path) meanwhile; try again.")
+            }
+            throw AvatarStoreError(
+                .storage,
+                "A new index could not be put at \(path) (\(String(cString: strerror(errno)))).",
+                failure: .storage
+            )
         }
         synchronizeFolder(of: path)
     }

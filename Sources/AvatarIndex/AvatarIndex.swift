@@ -13,7 +13,7 @@ package final class AvatarIndex: Sendable {
     package static let busyTimeoutSeconds = 10
 
     /// How long opening waits: several may make a new index at once, each of which takes its turns at the disk.
-    private static let openingTimeoutSeconds = 30
+    static let openingTimeoutSeconds = 30
 
     /// How many changes are told, counting each owner of a change; older ones are dropped.
     package static let feedLimit: Int64 = 200_000
@@ -76,9 +76,7 @@ package final class AvatarIndex: Sendable {
     }
 
     /// The time of the system's clock.
-    package static let systemTime: @Sendable () -> Timestamp = {
-        Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-    }
+    package static let systemTime: @Sendable () -> Timestamp = { Timestamp(Date()) }
 
     private init(
         path: String,
@@ -95,7 +93,7 @@ package final class AvatarIndex: Sendable {
             path: path,
             isImmutable: isImmutable,
             count: 2 * ProcessInfo.processInfo.activeProcessorCount,
-            busyTimeoutMilliseconds: Int32(1000 * Self.busyTimeoutSeconds)
+            busyTimeoutSeconds: Self.busyTimeoutSeconds
         )
     }
 
@@ -194,61 +192,6 @@ package final class AvatarIndex: Sendable {
     private static func restoreSynchronous(_ database: Database) {
         // Should this fail, later transactions are more durable than asked for, which is correct and only slower.
         try? database.execute(sql: "PRAGMA synchronous = NORMAL")
-    }
-
-    /// SQLite would make the file with wider permissions; its companions get those of the file.
-    ///
-    /// It is made under another name first: closing a descriptor of a database file drops the locks that this process
-    /// has on it, and another thread may have opened it in the moment it appeared.
-    private static func makeFile(at path: String, mode: UInt32) throws {
-        var information = stat()
-        guard stat(path, &information) != 0 else { return }
-        let temporary = path + "-new-\(UUID().uuidString)"
-        let file = Foundation.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
-        // Whatever is wrong with the place, SQLite says it better when it opens the file.
-        guard file >= 0 else { return }
-        Foundation.close(file)
-        link(temporary, path)
-        unlink(temporary)
-        synchronizeFolder(of: path)
-    }
-
-    /// SQLite makes its own files durable, but not the name of one that it finds.
-    static func synchronizeFolder(of path: String) {
-        let folder = Foundation.open((path as NSString).deletingLastPathComponent, O_RDONLY | O_CLOEXEC)
-        // SQLite reports a folder that cannot be opened when it makes its log there.
-        guard folder >= 0 else { return }
-        fsync(folder)
-        Foundation.close(folder)
-    }
-
-    /// Reads whose file `path` is, if there is one; nothing is made or changed.
-    ///
-    /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`; `readOnly` if nothing can be made beside it.
-    package static func refuseForeignFile(at path: String) throws {
-        guard try hasContent(path) else { return }
-        do {
-            let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
-            let status = try SchemaStatus(of: connection)
-            try status.requireOurs()
-            try SchemaMigrator.requireSoundSchema(of: connection, version: status.version)
-        } catch let error as AvatarStoreError where error.code == .storage {
-            // Even reading takes shared memory beside it, which SQLite only says it cannot open.
-            let folder = (path as NSString).deletingLastPathComponent
-            guard access(folder, W_OK) != 0 else { throw error }
-            throw AvatarStoreError(.readOnly, "\(folder) cannot be written.", underlying: error)
-        }
-    }
-
-    /// Whether there is a database at `path` that somebody has written to.
-    private static func hasContent(_ path: String) throws -> Bool {
-        var information = stat()
-        guard stat(path, &information) == 0, information.st_size > 0 else { return false }
-        // SQLite takes a file of a byte or two for an empty database.
-        guard information.st_size >= 100 else {
-            throw AvatarStoreError(.damagedIndex, "\(path) is too short for a database; it was left as it is.")
-        }
-        return true
     }
 
     private static func writerConfiguration() -> GRDB.Configuration {

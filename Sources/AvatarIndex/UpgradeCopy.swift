@@ -68,7 +68,11 @@ struct UpgradeCopy {
 
     /// The bytes of the index, with what its log holds.
     private func indexBytes() throws -> Int {
-        let connection = try ReadConnection(path: path, isImmutable: false, busyTimeoutMilliseconds: 5000)
+        let connection = try ReadConnection(
+            path: path,
+            isImmutable: false,
+            busyTimeoutSeconds: AvatarIndex.openingTimeoutSeconds
+        )
         let bytes = try connection.firstRow(
             "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
         ) { Int($0.integer(0)) }
@@ -79,8 +83,9 @@ struct UpgradeCopy {
         var information = statvfs()
         // Where the room cannot be asked for, a full disk is found when it is full.
         guard statvfs((path as NSString).deletingLastPathComponent, &information) == 0 else { return }
-        let free = Int(clamping: UInt64(information.f_bavail)) * Int(information.f_frsize)
-        guard free < bytes else { return }
+        let (free, isEndless) = Int(clamping: information.f_bavail)
+            .multipliedReportingOverflow(by: Int(clamping: information.f_frsize))
+        guard !isEndless, free < bytes else { return }
         throw AvatarStoreError(
             .diskFull,
             "The index is copied before its schema is upgraded, which needs up to \(bytes) bytes; its disk has \(free) "

@@ -76,7 +76,7 @@ struct ClientSet: Sendable {
         case .tunnel(let server):
             client.http2ConnectionDebugInitializer = ConnectionErrorHandler.initializer
             client.proxy = .server(
-                host: server.connectHost,
+                host: server.host.bareName,
                 port: server.host.port,
                 authorization: server.user.map { .basic(username: $0, password: server.password ?? "") }
             )
@@ -100,12 +100,5 @@ struct ClientSet: Sendable {
             )
         }
         return tls
-    }
-}
-
-extension ProxyServer {
-    /// The host as the system's calls want it: an IPv6 address without brackets.
-    fileprivate var connectHost: String {
-        host.name.hasPrefix("[") ? String(host.name.dropFirst().dropLast()) : host.name
     }
 }

@@ -58,7 +58,7 @@ struct HostGuard: Sendable {
         if let refusal = rules.refusal(of: host) {
             throw OriginError(.forbiddenAddress, "\(url.redacted): the host \(host) \(refusal).")
         }
-        return host.name.hasPrefix("[") ? String(host.name.dropFirst().dropLast()) : host.name
+        return host.bareName
     }
 
     private func require(_ addresses: [IPAddress], _ url: AvatarKey, _ route: Route) throws {

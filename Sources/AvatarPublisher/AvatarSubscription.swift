@@ -57,15 +57,8 @@ final class AvatarSubscription: Subscription, Sendable {
             takeSubscriber()?.receive(completion: .finished)
         } catch is CancellationError {
             _ = takeSubscriber()
-        } catch let error as AvatarStoreError {
-            takeSubscriber()?.receive(completion: .failure(error))
         } catch {
-            let error = AvatarStoreError(
-                .storage,
-                "The image could not be had (\(type(of: error))).",
-                underlying: error
-            )
-            takeSubscriber()?.receive(completion: .failure(error))
+            takeSubscriber()?.receive(completion: .failure(AvatarStoreError(of: error)))
         }
     }
 

@@ -7,8 +7,8 @@ extension AvatarStore {
         return Int64(try defaultTrimTarget())
     }
 
-    /// Keeps `value` for `setting`, for all processes. A lower budget is in force, and the files trimmed to its low
-    /// watermark, when this returns.
+    /// Keeps `value` for `setting`, for all processes. A lower budget is in force when this returns: files that
+    /// exceed it are trimmed to its low watermark.
     public func set(_ setting: Setting, to value: Int64) async throws {
         try await requireWritable().writer.set(setting, to: value)
     }

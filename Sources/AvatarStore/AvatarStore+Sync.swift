@@ -103,7 +103,12 @@ extension AvatarStore {
             try await writer.endSync(startedAt: run.started)
             return report
         } catch {
-            try await writer.endSync(startedAt: clock.now())
+            do {
+                try await writer.endSync(startedAt: clock.now())
+            } catch let second {
+                // Our own mark is in nobody's way, and the next sync brings up to date what this one could not.
+                configuration.logger.warning("a sync could not be ended", metadata: ["error": "\(second)"])
+            }
             throw error
         }
     }

@@ -1,7 +1,6 @@
 @_exported public import AvatarCore
 package import AvatarFiles
 import AvatarIndex
-import Foundation
 
 #if HTTPOrigin
 @_exported public import AvatarOrigin
@@ -101,9 +100,7 @@ public final class AvatarStore: Sendable {
 
     private init(readOnly configuration: Configuration) throws {
         let layout = configuration.layout
-        guard FileManager.default.fileExists(atPath: layout.indexPath) else {
-            throw AvatarStoreError(.noStore, "There is no store at \(layout.indexPath).")
-        }
+        try layout.requireIndex()
         self.configuration = configuration
         index = try ReadOnlyIndex.open(layout)
         roots = try StoredRoots(layout)

@@ -20,7 +20,7 @@ import Testing
 
     /// What may have happened to a file that the index knows.
     enum Damage: CaseIterable {
-        case removed, folderRemoved, folderIsAFile, cutShort, grown, emptied, symbolicLink, directory
+        case removed, folderRemoved, folderIsAFile, cutShort, grown, emptied, symbolicLink, directory, pipe
     }
 
     @Test(arguments: Damage.allCases)
@@ -34,6 +34,17 @@ import Testing
             #expect(try stored.read(file) == nil)
             #expect(try stored.withDescriptor(of: file) { $0 } == nil)
             #expect(!stored.contains(file))
+        }
+    }
+
+    @Test func nobodyWaitsForThePipeThatAVerificationMeets() throws {
+        try withPlaces { places in
+            let file = try places.publish([9, 9])
+            try inflict(.pipe, on: places.root.path + "/" + file.path)
+            let stored = StoredFiles(root: places.root)
+
+            #expect(try stored.digest(of: file.path) == nil)
+            #expect(try stored.label(of: file.path) == nil)
         }
     }
 
@@ -88,6 +99,9 @@ import Testing
         case .directory:
             try manager.removeItem(atPath: path)
             try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
+        case .pipe:
+            try manager.removeItem(atPath: path)
+            try #require(mkfifo(path, 0o600) == 0)
         }
     }
 }

@@ -77,7 +77,7 @@ struct MemoryCacheTests {
     }
 
     @Test(arguments: 0..<20) func keepsWhatAPlainListWouldKeep(seed: Int) throws {
-        var random = SplitMix(seed: UInt64(seed))
+        var random = SplitMix64(seed: UInt64(seed))
         let cache = MemoryCache(limits: MemoryCache.Limits(bytes: 200, count: 8))
         var model: [(key: AvatarKey, size: Int)] = []
         for _ in 0..<2000 {
@@ -139,22 +139,5 @@ struct MemoryCacheTests {
             #expect(try await wall.fetchImage(from: url).bytes == [1, 2, 3])
             #expect(fixture.origin.requestCount == 1)
         }
-    }
-}
-
-/// Numbers that are the same for the same seed.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,4 +1,5 @@
 import AvatarStore
+import AvatarStoreTesting
 import Testing
 
 @testable import AvatarFrontEnds
@@ -77,7 +78,7 @@ struct PreviewScannerTests {
     }
 
     @Test func garbageBehindAHeadEndsTheSearch() throws {
-        var random = SplitMix(seed: 3)
+        var random = SplitMix64(seed: 3)
         for head in [
             [0xFF, 0xD8, 0xFF, 0xC2], Array("GIF89a".utf8), [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A],
         ] {

@@ -91,7 +91,7 @@ struct StressTests {
 
     @Test func everyTargetOfThousandsShowsItsOwnPicture() async throws {
         let seed = seed
-        var random = SplitMix(seed: UInt64(seed))
+        var random = SplitMix64(seed: UInt64(seed))
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
             let urls = serve(fixture, seed: seed)

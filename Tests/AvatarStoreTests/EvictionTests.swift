@@ -1,5 +1,6 @@
 import AvatarStore
 import AvatarStoreTesting
+import Foundation
 import Testing
 
 struct EvictionTests {
@@ -29,6 +30,23 @@ struct EvictionTests {
             // 10,000 in use, 9,000 is both the low watermark and what the new image leaves of the budget.
             #expect(try stored(keys, fixture) == [0, 2, 3, 4, 5, 6, 7, 8, 9])
             #expect(try fixture.store.details(for: keys[1])?.overview.state == "evicted")
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test("a purged file takes no room: nothing is evicted for it when its bytes come again")
+    func purgedFileTakesNoRoom() async throws {
+        try await StoreFixture.withStore { fixture in
+            try await fixture.store.set(.budget, to: 2500)
+            let keys = try await fill(fixture, 2)
+            let purged = try #require(try fixture.store.localFile(for: keys[1], recordsAccess: false))
+            try FileManager.default.removeItem(atPath: purged)
+
+            let again = fixture.serve(SampleImage.png(seed: 1, byteCount: 1000), at: "/again.png")
+            _ = try await fixture.store.avatar(for: again)
+
+            #expect(try stored(keys, fixture) == [0])
+            #expect(try fixture.store.details(for: keys[1])?.overview.state == "missing")
             try fixture.expectConsistent()
         }
     }

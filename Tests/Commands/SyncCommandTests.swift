@@ -275,14 +275,16 @@ import Testing
 
     // MARK: Origins
 
-    @Test func headersGoToTheirHostOnly() async throws {
+    @Test(arguments: ["\n", "\r\n"])
+    func headersGoToTheirHostOnly(lineEnd: String) async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write(
                 "list.txt",
                 [origin.url("/a"), origin.url("/b", host: "localhost")].joined(separator: "\n")
             )
-            try workplace.write("headers", "# tokens\n127.0.0.1:\(origin.port)\tAuthorization: Bearer s3cret: x\n")
+            let lines = ["# tokens", "127.0.0.1:\(origin.port)\tAuthorization: Bearer s3cret: x", ""]
+            try workplace.write("headers", lines.joined(separator: lineEnd))
 
             let run = try await workplace.run(
                 "sync",

@@ -34,6 +34,21 @@ struct FailingCallTests {
         }
     }
 
+    /// `timeout` ends it should it try on and on.
+    @Test("a file system without locks is said so, and no lock file is left")
+    func fileSystemWithoutLocksIsSaidSo() async throws {
+        let workplace = try Workplace()
+        let command = ["/usr/bin/timeout", "-s", "KILL", "20", Program.executable.path(percentEncoded: false)]
+        let fault = ["-f", "-o", "/dev/null", "-e", "trace=flock", "-e", "inject=flock:error=ENOLCK"]
+
+        let run = try await workplace.start(tool: Strace.path, fault + command + ["trim", "--store", "store"]).end()
+
+        #expect(run.status == 2)
+        #expect(run.messages.contains("flock of ") && run.messages.contains("No locks available"), "\(run.messages)")
+        let left = try FileManager.default.contentsOfDirectory(atPath: workplace.path("store/staging"))
+        #expect(left.filter { $0.hasSuffix(".lock") } == [])
+    }
+
     /// - Returns: what the fault hit; empty if there was no call to hit.
     private func run(
         _ work: FailingWork,

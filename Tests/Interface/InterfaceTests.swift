@@ -8,7 +8,7 @@ import Testing
 struct InterfaceTests {
     static let modules = [
         "AvatarCore", "AvatarOrigin", "AvatarStore", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder",
-        "AvatarFrontEnds", "AvatarStoreTesting",
+        "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting",
     ]
 
     @Test(arguments: modules)

@@ -52,12 +52,11 @@ struct SymbolGraph {
         let build = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments =
-            [
-                "swift-symbolgraph-extract", "-module-name", module, "-I", build.appending(path: "Modules").path,
-                "-target", Self.target, "-minimum-access-level", "public", "-skip-synthesized-members",
-                "-output-dir", folder.path,
-            ] + Self.moduleMaps(build).flatMap { ["-Xcc", "-fmodule-map-file=\($0.path)"] }
+        process.currentDirectoryURL = URL(filePath: #filePath).appending(path: "../../..").standardized
+        process.arguments = [
+            "bash", "-euo", "pipefail", "-c", ". scripts/lib.sh; symbol_graph \"$@\"", "symbol_graph",
+            module, build.path, folder.path,
+        ]
         try process.run()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw ExtractionFailed(module: module) }
@@ -86,30 +85,4 @@ struct SymbolGraph {
         process.waitUntilExit()
         return process.terminationStatus == 0
     }()
-
-    private static var target: String {
-        #if arch(arm64)
-        "aarch64-unknown-linux-gnu"
-        #else
-        "x86_64-unknown-linux-gnu"
-        #endif
-    }
-
-    /// The C modules that ours are built on: those of the sources, and those that the build made.
-    private static func moduleMaps(_ build: URL) -> [URL] {
-        let scratch = build.deletingLastPathComponent().deletingLastPathComponent()
-        let root = URL(filePath: #filePath).appending(path: "../../..").standardized
-        let places = [scratch.appending(path: "checkouts"), root.appending(path: "Sources")]
-        let written = places.flatMap { place -> [URL] in
-            let all = FileManager.default.enumerator(at: place, includingPropertiesForKeys: nil)?.allObjects ?? []
-            return all.compactMap { $0 as? URL }.filter { url in
-                url.lastPathComponent == "module.modulemap" && url.path.contains("/Sources/")
-                    && !url.path.contains("SQLCipher")
-            }
-        }
-        let made = (try? FileManager.default.contentsOfDirectory(at: build, includingPropertiesForKeys: nil)) ?? []
-        return written
-            + made.filter { $0.pathExtension == "build" }.map { $0.appending(path: "module.modulemap") }
-            .filter { FileManager.default.fileExists(atPath: $0.path) }
-    }
 }

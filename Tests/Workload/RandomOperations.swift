@@ -1,8 +1,9 @@
 import AvatarStore
+import AvatarStoreTesting
 
 /// Operations drawn from a seed: often enough of the same few images that they meet.
 package struct RandomOperations {
-    private var random: SeededNumbers
+    private var random: SplitMix64
     /// What was last served, for a revalidation that changes nothing.
     private var served: [Int: Int] = [:]
     private let names: Int
@@ -12,7 +13,7 @@ package struct RandomOperations {
 
     /// - Parameter keepsDocuments: whether the upper half of the names is only ever stored as documents.
     package init(seed: UInt64, names: Int = 8, slots: Int = 14, contacts: Int = 10, keepsDocuments: Bool = false) {
-        random = SeededNumbers(seed: seed)
+        random = SplitMix64(seed: seed)
         self.keepsDocuments = keepsDocuments
         self.names = names
         self.slots = slots
@@ -108,22 +109,5 @@ package struct RandomOperations {
 
     private mutating func key() -> ImageKey {
         chance(35) ? .own(number(below: names)) : .remote(number(below: slots))
-    }
-}
-
-/// Random numbers that a seed decides (SplitMix64).
-package struct SeededNumbers: RandomNumberGenerator {
-    private var state: UInt64
-
-    package init(seed: UInt64) {
-        state = seed
-    }
-
-    package mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

@@ -31,8 +31,7 @@ struct CardIdentity {
     /// The id: `card-` and 128 bits of a SHA-256 as hexadecimal digits; `nil` if nothing was added.
     var id: String? {
         guard !isEmpty else { return nil }
-        let bytes = Array(digest.finalize()).prefix(16)
-        return "card-" + bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        return "card-" + Hexadecimal.text(digest.finalize().prefix(16))
     }
 
     /// Each value with its length in front, so that no two lists of values look the same.

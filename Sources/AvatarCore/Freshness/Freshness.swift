@@ -104,7 +104,7 @@ extension Freshness {
         package static let minimum = Reason(rawValue: "minimum")
         package static let maximum = Reason(rawValue: "maximum")
 
-        /// The reason in words that complete "checked by …".
+        /// The reason in words, as in "It is fresh for another 3 h: the origin's max-age."
         package var description: String {
             switch self {
             case .maxAge: "the origin's max-age"

@@ -1,57 +1,37 @@
 /// How long a stored image is served without asking its origin. All times are in seconds.
-public struct FreshnessPolicy: Hashable, Sendable {
+package struct FreshnessPolicy: Hashable, Sendable {
     /// Whether the origin's word is law. Default: `offlineFirst`.
-    public var mode = CachingMode.offlineFirst
+    package var mode = CachingMode.offlineFirst
 
     /// For how long after an answer the origin is not asked again, whatever it says, `no-cache` and `no-store`
     /// included. Default: 0. Without effect in `strict` mode.
-    public var minimum: Int64 = 0
+    package var minimum: Int64 = 0
 
     /// The longest an image is fresh, whatever the origin says. Default: `nil`, no limit. At 0 the origin is always
     /// asked.
-    public var maximum: Int64?
+    package var maximum: Int64?
 
     /// How long an image is fresh where the origin says nothing to judge by. Default: 86,400, a day. Without effect in
     /// `strict` mode, where such an image is stale at once.
-    public var defaultLifetime: Int64 = 86_400
+    package var defaultLifetime: Int64 = 86_400
 
     /// The part of an image's age since Last-Modified for which it is fresh if the origin names no time. Default: 0.1,
     /// as RFC 9111 section 4.2.2 proposes. At 0 such an image is stale at once.
-    public var heuristicFraction = 0.1
+    package var heuristicFraction = 0.1
 
     /// The most that `heuristicFraction` may come to. Default: 604,800, a week: a picture that was left alone for ten
     /// years is still noticed within days when it changes.
-    public var heuristicMaximum: Int64 = 604_800
+    package var heuristicMaximum: Int64 = 604_800
 
     /// After how long an image is fetched in full even if its origin keeps saying that it did not change, since some
     /// origins build validators that do not follow the bytes. Default: 2,592,000, 30 days. At 0 each check is a fetch.
-    public var maximumAgeWithoutFetch: Int64 = 2_592_000
+    package var maximumAgeWithoutFetch: Int64 = 2_592_000
 
     /// Whether a response that says `no-store` is left out of the store. Default: `false`. `strict` mode implies it.
-    public var respectsNoStore = false
+    package var respectsNoStore = false
 
     /// The defaults.
-    public init() {}
-
-    /// Checks that the settings can be followed.
-    /// - Throws: `invalidConfiguration` for a negative time, a maximum below the minimum, or a heuristic fraction
-    ///   outside 0...1.
-    public func validate() throws(AvatarStoreError) {
-        let times = [
-            ("minimum freshness", minimum), ("maximum freshness", maximum ?? 0), ("default freshness", defaultLifetime),
-            ("heuristic maximum", heuristicMaximum), ("maximum age without a fetch", maximumAgeWithoutFetch),
-        ]
-        for (name, seconds) in times where seconds < 0 {
-            throw AvatarStoreError(.invalidConfiguration, "The \(name) is 0 seconds or more, not \(seconds).")
-        }
-        if let maximum, maximum < minimum {
-            let message = "The maximum freshness (\(maximum) seconds) is less than the minimum (\(minimum) seconds)."
-            throw AvatarStoreError(.invalidConfiguration, message)
-        }
-        guard (0...1).contains(heuristicFraction) else {
-            throw AvatarStoreError(.invalidConfiguration, "The heuristic fraction is 0 to 1, not \(heuristicFraction).")
-        }
-    }
+    package init() {}
 
     /// Whether the next check has to fetch the image in full, without validators, as the bytes came at `fetched`.
     ///

@@ -11,10 +11,4 @@ extension Timestamp {
     package func isAhead(of now: Timestamp) -> Bool {
         seconds(since: now) > Self.clockTolerance
     }
-
-    /// `milliseconds` later; sums beyond 64 bits stay at the largest or smallest value.
-    package func adding(milliseconds added: Int64) -> Timestamp {
-        let (sum, overflow) = milliseconds.addingReportingOverflow(added)
-        return Timestamp(milliseconds: overflow ? (added < 0 ? .min : .max) : sum)
-    }
 }

@@ -1,9 +1,9 @@
 /// Why bytes are not taken as an image.
-public struct ImageRejection: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ImageRejection: Error, Hashable, Sendable, CustomStringConvertible {
     /// `notImage`, `truncated` or `tooManyPixels`.
-    public let kind: FailureKind
+    package let kind: FailureKind
     /// A full sentence for a person. It quotes nothing of the bytes.
-    public let message: String
+    package let message: String
 
     package init(kind: FailureKind, message: String) {
         self.kind = kind
@@ -11,5 +11,5 @@ public struct ImageRejection: Error, Hashable, Sendable, CustomStringConvertible
     }
 
     /// The message.
-    public var description: String { message }
+    package var description: String { message }
 }

@@ -1,4 +1,4 @@
-/// Tells the format of an image by its first bytes. SVG, which is text, is told by `SVGParser` instead.
+/// Tells the format of an image by its first bytes. SVG, which is text, is told by its first element instead (`XMLScanner`).
 enum ImageSignature {
     enum Verdict: Hashable {
         case format(ImageFormat)

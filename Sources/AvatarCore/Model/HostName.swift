@@ -31,6 +31,8 @@ public struct HostName: Hashable, Sendable, LosslessStringConvertible {
         }
     }
 
+    /// The name as the system's calls want it: an IPv6 address without brackets.
+    package var bareName: String { name.hasPrefix("[") ? String(name.dropFirst().dropLast()) : name }
     /// `name:port`.
     public var description: String { "\(name):\(port)" }
 }

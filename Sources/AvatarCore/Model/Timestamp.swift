@@ -26,12 +26,16 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         left.milliseconds < right.milliseconds
     }
 
-    /// `seconds` later; sums beyond 64 bits stay at the largest or smallest value.
+    /// `milliseconds` later; sums beyond 64 bits stay at the largest or smallest value.
+    package func adding(milliseconds added: Int64) -> Timestamp {
+        let (sum, overflow) = milliseconds.addingReportingOverflow(added)
+        return Timestamp(milliseconds: overflow ? (added < 0 ? .min : .max) : sum)
+    }
+
+    /// `seconds` later, as `adding(milliseconds:)`.
     package func adding(seconds: Int64) -> Timestamp {
         let (product, tooLarge) = seconds.multipliedReportingOverflow(by: 1000)
-        guard !tooLarge else { return Timestamp(milliseconds: seconds < 0 ? .min : .max) }
-        let (sum, overflow) = milliseconds.addingReportingOverflow(product)
-        return Timestamp(milliseconds: overflow ? (seconds < 0 ? .min : .max) : sum)
+        return tooLarge ? Timestamp(milliseconds: seconds < 0 ? .min : .max) : adding(milliseconds: product)
     }
 
     /// Whole seconds from `earlier` to this point, rounded towards zero; negative if `earlier` is later.

@@ -39,7 +39,8 @@ extension URLNormalization {
     static func escapedByte(_ bytes: some RandomAccessCollection<UInt8>) -> UInt8? {
         guard bytes.count >= 3, bytes.first == UInt8(ascii: "%") else { return nil }
         let first = bytes.index(after: bytes.startIndex)
-        guard let high = hexadecimalValue(bytes[first]), let low = hexadecimalValue(bytes[bytes.index(after: first)])
+        guard let high = Hexadecimal.value(of: bytes[first]),
+            let low = Hexadecimal.value(of: bytes[bytes.index(after: first)])
         else { return nil }
         return high << 4 | low
     }

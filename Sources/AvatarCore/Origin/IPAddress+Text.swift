@@ -16,12 +16,19 @@ extension IPAddress: LosslessStringConvertible {
     /// The spelling everybody agrees on: dotted decimal, or RFC 5952 for IPv6.
     package var description: String {
         switch family {
-        case .v4: stride(from: 24, through: 0, by: -8).map { String(bits >> UInt128($0) & 0xFF) }.joined(separator: ".")
-        case .v6:
-            Self.text(
-                ofGroups: stride(from: 112, through: 0, by: -16).map { UInt16(truncatingIfNeeded: bits >> UInt128($0)) }
-            )
+        case .v4: bytes.map { String($0) }.joined(separator: ".")
+        case .v6: Self.text(ofGroups: groups)
         }
+    }
+
+    /// The four bytes of an IPv4 address.
+    var bytes: [UInt8] {
+        stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: bits >> UInt128($0)) }
+    }
+
+    /// The eight groups of an IPv6 address.
+    var groups: [UInt16] {
+        stride(from: 112, through: 0, by: -16).map { UInt16(truncatingIfNeeded: bits >> UInt128($0)) }
     }
 
     // MARK: Reading

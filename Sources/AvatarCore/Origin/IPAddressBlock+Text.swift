@@ -7,13 +7,10 @@ extension IPAddressBlock {
         else { return nil }
         switch address.family {
         case .v4:
-            let bytes = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: address.bits >> UInt128($0)) }
+            let bytes = address.bytes
             self.init(bytes[0], bytes[1], bytes[2], bytes[3], length: length)
         case .v6:
-            let groups = stride(from: 112, through: 0, by: -16).map {
-                UInt16(truncatingIfNeeded: address.bits >> UInt128($0))
-            }
-            self.init(groups, length: length)
+            self.init(address.groups, length: length)
         }
     }
 }

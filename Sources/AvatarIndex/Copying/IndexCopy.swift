@@ -82,7 +82,7 @@ package final class IndexCopy: Sendable {
         let connection = try ReadConnection(
             path: source,
             isImmutable: isImmutable,
-            busyTimeoutMilliseconds: Int32(1000 * AvatarIndex.busyTimeoutSeconds)
+            busyTimeoutSeconds: AvatarIndex.busyTimeoutSeconds
         )
         let status = try SchemaStatus(of: connection)
         guard !status.isEmpty else { throw AvatarStoreError(.damagedIndex, "\(source) holds no index.") }

@@ -31,9 +31,7 @@ extension AvatarIndex {
             try connection.snapshot {
                 let row = try connection.firstRow(
                     """
-                    SELECT overview.key, overview.source_url, overview.local_file, overview.storage_class,
-                        overview.size_bytes, overview.etag, overview.last_access, overview.fresh_until,
-                        overview.checked_at, overview.state, avatar.id
+                    SELECT \(Self.overviewColumns), avatar.id
                     FROM avatar JOIN avatar_overview AS overview ON overview.key = avatar.key
                     WHERE avatar.key = ?
                     """,

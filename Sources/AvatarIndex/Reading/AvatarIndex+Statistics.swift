@@ -138,7 +138,11 @@ extension AvatarIndex {
         path: String,
         isImmutable: Bool = false
     ) throws -> (version: Int, applied: [String], pending: [String]) {
-        let connection = try ReadConnection(path: path, isImmutable: isImmutable, busyTimeoutMilliseconds: 5000)
+        let connection = try ReadConnection(
+            path: path,
+            isImmutable: isImmutable,
+            busyTimeoutSeconds: openingTimeoutSeconds
+        )
         let status = try SchemaStatus(of: connection)
         try status.requireOurs()
         return (

@@ -16,7 +16,7 @@ final class ReadConnection {
     ///
     /// - Parameter isImmutable: the file lies on a disk that cannot be written and has no pending WAL content;
     ///   SQLite then needs neither lock nor shared memory.
-    init(path: String, isImmutable: Bool, busyTimeoutMilliseconds: Int32) throws {
+    init(path: String, isImmutable: Bool, busyTimeoutSeconds: Int) throws {
         var handle: OpaquePointer?
         let name = "file:" + Self.percentEncoded(path) + (isImmutable ? "?immutable=1" : "")
         let code = sqlite3_open_v2(name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nil)
@@ -27,7 +27,7 @@ final class ReadConnection {
         }
         self.handle = handle
         self.isImmutable = isImmutable
-        sqlite3_busy_timeout(handle, busyTimeoutMilliseconds)
+        sqlite3_busy_timeout(handle, Int32(1000 * busyTimeoutSeconds))
     }
 
     deinit {

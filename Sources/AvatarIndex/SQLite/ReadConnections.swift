@@ -10,13 +10,13 @@ final class ReadConnections: Sendable {
     private let slots: [Slot]
     private let path: String
     let isImmutable: Bool
-    private let busyTimeoutMilliseconds: Int32
+    private let busyTimeoutSeconds: Int
 
     /// Opens one connection now, so that a file that cannot be read is found at once; the others when needed.
-    init(path: String, isImmutable: Bool, count: Int, busyTimeoutMilliseconds: Int32) throws {
+    init(path: String, isImmutable: Bool, count: Int, busyTimeoutSeconds: Int) throws {
         self.path = path
         self.isImmutable = isImmutable
-        self.busyTimeoutMilliseconds = busyTimeoutMilliseconds
+        self.busyTimeoutSeconds = busyTimeoutSeconds
         slots = (0..<max(1, count)).map { _ in Slot() }
         try read { _ in }
     }
@@ -65,7 +65,7 @@ final class ReadConnections: Sendable {
         let opened = try ReadConnection(
             path: path,
             isImmutable: isImmutable,
-            busyTimeoutMilliseconds: busyTimeoutMilliseconds
+            busyTimeoutSeconds: busyTimeoutSeconds
         )
         connection = opened
         return opened

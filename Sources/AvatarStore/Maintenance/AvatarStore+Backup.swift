@@ -31,7 +31,7 @@ extension AvatarStore {
         fileSystem: any FileSystem,
         _ progress: @escaping ProgressHandler = { _ in }
     ) async throws -> BackupReport {
-        let directory = try Self.directory(directory)
+        let directory = try StoreLayout.absoluteDirectory(directory)
         try configuration.layout.requireOutside(directory)
         let target = CopyTarget(
             layout: StoreLayout(directory: directory),
@@ -70,7 +70,7 @@ extension AvatarStore {
         _ progress: @escaping ProgressHandler = { _ in }
     ) async throws -> BackupReport {
         try configuration.validate()
-        let source = StoreLayout(directory: try Self.directory(directory))
+        let source = StoreLayout(directory: try StoreLayout.absoluteDirectory(directory))
         guard FileManager.default.fileExists(atPath: source.indexPath) else {
             throw AvatarStoreError(
                 .noStore,
@@ -87,31 +87,5 @@ extension AvatarStore {
             fileSystem: fileSystem
         )
         return try await StoreCopier(progress).restore(source, to: target)
-    }
-
-    static func directory(_ path: String) throws(AvatarStoreError) -> String {
-        guard path.hasPrefix("/") else {
-            throw AvatarStoreError(.invalidConfiguration, "The path \(path) of the backup is not absolute.")
-        }
-        var directory = path[...]
-        while directory.hasSuffix("/") { directory.removeLast() }
-        guard !directory.isEmpty else {
-            throw AvatarStoreError(.invalidConfiguration, "A backup needs a directory of its own, not \(path).")
-        }
-        return String(directory)
-    }
-}
-
-extension StoreLayout {
-    /// - Throws: `invalidConfiguration` if `path` lies in one of the directories that the store is in.
-    func requireOutside(_ path: String) throws(AvatarStoreError) {
-        let inner = RealPath(path)
-        let directories = [indexDirectory] + StorageClass.allCases.flatMap { [root(of: $0), staging(of: $0)] }
-        for directory in directories where inner.isInside(RealPath(directory)) {
-            throw AvatarStoreError(
-                .invalidConfiguration,
-                "\(path) lies in \(directory), which is a store's; choose a place outside."
-            )
-        }
     }
 }

@@ -33,7 +33,7 @@ extension AvatarStore {
         to directory: String,
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> ExportReport {
-        let directory = try Self.directory(directory)
+        let directory = try StoreLayout.absoluteDirectory(directory)
         try configuration.layout.requireOutside(directory)
         return try await PictureExport(self, query, directory, progress).run()
     }

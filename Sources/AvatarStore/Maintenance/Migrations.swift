@@ -1,7 +1,6 @@
 public import AvatarCore
 import AvatarFiles
 import AvatarIndex
-import Foundation
 
 extension AvatarStore {
     /// How far the schema of an index has come.
@@ -39,9 +38,7 @@ extension AvatarStore {
     ///
     /// - Throws: `noStore`, `foreignIndex`, `newerIndex`, `damagedIndex`.
     public static func migrationStatus(_ layout: StoreLayout) throws -> MigrationStatus {
-        guard FileManager.default.fileExists(atPath: layout.indexPath) else {
-            throw AvatarStoreError(.noStore, "There is no store at \(layout.indexPath).")
-        }
+        try layout.requireIndex()
         let status = try ReadOnlyIndex.read(layout) {
             try AvatarIndex.migrationStatus(path: layout.indexPath, isImmutable: $0)
         }

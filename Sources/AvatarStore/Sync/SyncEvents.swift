@@ -46,13 +46,14 @@ public struct SyncEvents: AsyncSequence, Sendable {
                 channel.fail(error)
             }
         }
-        return Iterator(channel: channel, running: Running(task: task))
+        return Iterator(channel: channel, running: RunningTask(task))
     }
 
     /// Where an iteration stands.
     public struct Iterator: AsyncIteratorProtocol {
         let channel: Channel
-        let running: Running
+        /// Ends the sync with the last iterator.
+        let running: RunningTask
 
         /// The next event; `nil` at the end.
         ///
@@ -60,19 +61,6 @@ public struct SyncEvents: AsyncSequence, Sendable {
         public mutating func next() async throws -> SyncEvent? {
             var iterator = channel.makeAsyncIterator()
             return try await iterator.next()
-        }
-    }
-
-    /// Ends the sync with the last iterator.
-    final class Running: Sendable {
-        private let task: Task<Void, Never>
-
-        init(task: Task<Void, Never>) {
-            self.task = task
-        }
-
-        deinit {
-            task.cancel()
         }
     }
 }

@@ -49,10 +49,11 @@ extension SyncRun {
         do {
             let summary = try result.get()
             report.evicted += summary.evicted
+            lastCommit = .now
+            // Should this fail, those who wait for what was committed are told of that.
+            try lookAtTotals()
             let items = committing
             committing = []
-            lastCommit = .now
-            try lookAtTotals()
             for (item, result) in zip(items, summary.results) { settle(item, result) }
             try await promoteConfirmed()
             tellProgress()

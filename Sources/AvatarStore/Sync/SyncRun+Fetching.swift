@@ -53,15 +53,14 @@ extension SyncRun {
 
     private func startFetch(_ target: FetchTarget, _ group: inout DiscardingTaskGroup) {
         hosts.begin(target.host, at: store.clock.now())
-        let (store, fetcher, storage, isConstrained) = (store, fetcher, options.storage, isConstrained)
+        let (store, fetcher, isConstrained) = (store, fetcher, isConstrained)
         guard let flight = store.flights.begin(target.key) else {
-            // Somebody is reading this very image; what they get is what we want.
+            // Somebody is reading this very image; what they get is what we want. Should they be done by then, it is
+            // fetched as this sync fetches.
+            let options = readOptions(for: target)
             group.addTask { [inbox] in
                 do {
-                    var options = FetchOptions(policy: .revalidate, storage: storage)
-                    options.lowDataURL = target.lowDataURL
-                    options.isConstrained = isConstrained
-                    let outcome = try await store.flights.join(target.key) { [options] in
+                    let outcome = try await store.flights.join(target.key) {
                         let source = target.sourceKey.rawValue
                         return try await store.fetchAndStore(target.key, from: source, options, seen: target.entry)
                     }
@@ -76,6 +75,17 @@ extension SyncRun {
         group.addTask { [inbox] in
             inbox.put(await SyncRun.fetch(target, flight, store, fetcher, isConstrained: isConstrained))
         }
+    }
+
+    private func readOptions(for target: FetchTarget) -> FetchOptions {
+        var read = FetchOptions(policy: options.policy == .reload ? .reload : .revalidate, storage: options.storage)
+        read.mode = options.mode
+        read.priority = .background
+        read.timeout = options.timeout
+        read.lowDataURL = target.lowDataURL
+        read.isConstrained = isConstrained
+        read.budgetCeiling = options.budgetCeiling
+        return read
     }
 
     /// Asks the origin for `target`, unless another process does so: that one is waited for, and nobody else by that.

@@ -23,11 +23,10 @@ extension SyncRun {
             }
             try target.consider(lowDataURL: target.lowDataURL, isConstrained: isConstrained)
             guard store.slots.takeAtOnce(target.host) else { return false }
+            // Given back with the answer, if there is to be one.
+            defer { if revalidating[flight] == nil { store.slots.giveBack(target.host) } }
             let begun = try fetcher.begin(target) { [inbox] in inbox.put(.answered(flight: flight, $0)) }
-            guard let begun else {
-                store.slots.giveBack(target.host)
-                return false
-            }
+            guard let begun else { return false }
             revalidating[flight] = Revalidating(revalidation: begun, lease: lease)
             return true
         } catch {

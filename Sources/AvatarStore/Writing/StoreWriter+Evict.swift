@@ -110,7 +110,8 @@ extension StoreWriter {
         }
     }
 
-    /// Keeps `value` for `setting`. A lower budget, or a lower low watermark, is in force for files when this returns.
+    /// Keeps `value` for `setting`. A lower budget is in force for files when this returns; a low watermark says where
+    /// the next eviction stops.
     func set(_ setting: Setting, to value: Int64) throws {
         try setting.validate(value)
         guard setting == .budget else {

@@ -15,14 +15,17 @@ extension StoreWriter {
         try requireFreeSpace(rules.limits)
         try prepareRoom(for: changes.reduce(0) { $0 + $1.cacheBytes }, rules)
         while true {
+            var purged: [PendingFile] = []
             var evicted: [PendingFile] = []
             let placements = try write { transaction -> [Placement?]? in
-                let placements = try place(changes, transaction, &evicted)
+                let placements = try place(changes, transaction, &purged)
+                // They take no room once their rows are gone: nothing is evicted for them.
+                guard purged.isEmpty else { return nil }
                 let incoming = placements.reduce(0) { $0 + ($1?.budgetBytes ?? 0) }
                 let replaced = Set(placements.compactMap { $0?.replaced })
                 let victims = try victims(for: incoming, sparing: replaced, rules, transaction)
                 guard victims.isEmpty else {
-                    evicted += try evict(victims, transaction)
+                    evicted = try evict(victims, transaction)
                     return nil
                 }
                 for case let placement? in placements {
@@ -32,7 +35,7 @@ extension StoreWriter {
                 }
                 return placements
             }
-            try unlink(evicted)
+            try unlink(purged + evicted)
             if let placements { return placements }
             evictedCount += evicted.count
         }

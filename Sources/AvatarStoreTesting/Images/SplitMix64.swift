@@ -1,9 +1,9 @@
-/// The pseudo-random numbers that pictures are made of: SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom
-/// number generators", 2014). The first number is different for each seed.
-struct SplitMix64: RandomNumberGenerator {
+/// Random numbers that a seed decides: SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators",
+/// 2014). The first number is different for each seed.
+package struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
-    init(seed: UInt64) {
+    package init(seed: UInt64) {
         state = seed
     }
 
@@ -12,7 +12,7 @@ struct SplitMix64: RandomNumberGenerator {
         state = text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
     }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

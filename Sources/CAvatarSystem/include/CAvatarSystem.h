@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdint.h>
 
 /// 1: the open file `fd` lies on a network file system; 0: on a local one; -1: `errno` says why it is not known.
 int avatar_is_on_network_file_system(int fd);

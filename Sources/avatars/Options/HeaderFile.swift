@@ -17,9 +17,9 @@ struct HeaderFile: Sendable {
     ///
     /// - Throws: `invalidConfiguration`, naming the line.
     init(path: String) throws {
-        for (number, line) in try Self.text(of: path).split(separator: "\n", omittingEmptySubsequences: false)
-            .enumerated()
-        {
+        // By what Swift takes for a line end: CR LF is one character of its own.
+        let lines = try Self.text(of: path).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (number, line) in lines.enumerated() {
             let line = line.trimmingCharacters(in: .whitespacesAndNewlines)
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
             guard add(line) else {

@@ -244,41 +244,4 @@ struct FreshnessPolicyTests {
         #expect(policy.requiresFullFetch(fetched: received, now: received.adding(seconds: thirtyDays)))
         #expect(!policy.requiresFullFetch(fetched: received, now: received.adding(seconds: -1)))
     }
-
-    // MARK: Validation
-
-    @Test func takesItsDefaultsAndItsLimits() throws {
-        var policy = FreshnessPolicy()
-        try policy.validate()
-        policy.minimum = 60
-        policy.maximum = 60
-        policy.heuristicFraction = 1
-        try policy.validate()
-    }
-
-    @Test(arguments: [
-        (changed { $0.minimum = -1 }, "The minimum freshness is 0 seconds or more, not -1."),
-        (changed { $0.maximum = -1 }, "The maximum freshness is 0 seconds or more, not -1."),
-        (changed { $0.defaultLifetime = -1 }, "The default freshness is 0 seconds or more, not -1."),
-        (changed { $0.heuristicMaximum = -1 }, "The heuristic maximum is 0 seconds or more, not -1."),
-        (changed { $0.maximumAgeWithoutFetch = -1 }, "The maximum age without a fetch is 0 seconds or more, not -1."),
-        (changed { $0.heuristicFraction = 1.5 }, "The heuristic fraction is 0 to 1, not 1.5."),
-        (changed { $0.heuristicFraction = .nan }, "The heuristic fraction is 0 to 1, not nan."),
-        (
-            changed { ($0.minimum, $0.maximum) = (61, 60) },
-            "The maximum freshness (60 seconds) is less than the minimum (61 seconds)."
-        ),
-    ])
-    func refusesWhatCannotBeFollowed(_ policy: FreshnessPolicy, _ message: String) throws {
-        let error = try #require(throws: AvatarStoreError.self) { try policy.validate() }
-
-        #expect(error.code == .invalidConfiguration)
-        #expect(error.message == message)
-    }
-
-    private static func changed(_ change: (inout FreshnessPolicy) -> Void) -> FreshnessPolicy {
-        var policy = FreshnessPolicy()
-        change(&policy)
-        return policy
-    }
 }

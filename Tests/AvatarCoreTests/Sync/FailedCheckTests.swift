@@ -87,7 +87,7 @@ struct FailedCheckTests {
     @Test func answerEndsEveryFailure() {
         let record = ValidationRecord(Self.metadata, fetched: nil, policy: FreshnessPolicy(), jitter: 1)
 
-        #expect(OverviewState(record, absence: nil, at: Self.now) == .fresh)
+        #expect(record.isFresh(at: Self.now))
         #expect(record.failure == nil && record.failureCount == 0)
         #expect(record.checked == Self.now)
         #expect(record.freshUntil == Self.now.adding(seconds: 3_600))
@@ -126,25 +126,6 @@ struct FailedCheckTests {
             #expect(!check.isRemovalConfirmed)
             #expect(check.count == 1)
         }
-    }
-
-    // MARK: States
-
-    @Test(
-        arguments: [
-            // The failure, why the file is not there, whether it is fresh; what is shown, as in `avatar_overview`.
-            (nil, nil, true, .fresh), (nil, nil, false, .stale), (.timeout, nil, true, .failing),
-            (.timeout, nil, false, .failing), (.gone, nil, true, .gone), (.gone, .evicted, true, .gone),
-            (.timeout, .evicted, true, .evicted), (nil, .evicted, true, .evicted), (nil, .missing, true, .missing),
-            (.timeout, .missing, false, .missing),
-        ] as [(FailureKind?, Absence?, Bool, OverviewState)]
-    )
-    func showsOneState(_ failure: FailureKind?, _ absence: Absence?, _ isFresh: Bool, _ state: OverviewState) {
-        var record = ValidationRecord(Self.metadata, fetched: nil, policy: FreshnessPolicy(), jitter: 0)
-        record.failure = failure
-        let now = Self.now.adding(seconds: isFresh ? 0 : 7_200)
-
-        #expect(OverviewState(record, absence: absence, at: now) == state)
     }
 
     // MARK: Helpers

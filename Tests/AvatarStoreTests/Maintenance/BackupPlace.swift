@@ -1,6 +1,5 @@
 import AvatarStore
 import Foundation
-import GRDB
 import Testing
 
 /// Where a test puts its backups: a directory that is gone in the end.
@@ -120,13 +119,4 @@ private func expectUsable(
     configuration.access = .readOnly
     let report = try await AvatarStore.verify(configuration)
     #expect(report.faults == [], sourceLocation: sourceLocation)
-}
-
-/// Runs `sql` on an index that nobody has open, past what protects published rows.
-func changeIndex(at path: String, _ sql: String) throws {
-    let database = try DatabaseQueue(path: path)
-    try database.writeWithoutTransaction { database in
-        try database.execute(sql: "DROP TRIGGER IF EXISTS file_is_immutable; " + sql)
-    }
-    try database.close()
 }

@@ -41,7 +41,7 @@ struct ErasureTests {
     func rowsThatMovedAboutLeaveNoTraceEither(seed: UInt64) async throws {
         try await StoreFixture.withStore { fixture in
             let face = SampleImage.png(seed: 1, byteCount: 300)
-            var random = SeededGenerator(seed: seed)
+            var random = SplitMix64(seed: seed)
             let contacts = (0..<600).map { number in
                 Contact(id: "person-\(number)-end", avatarURL: fixture.serve(face, at: "/face-\(number)-end.png"))
             }.shuffled(using: &random)
@@ -218,22 +218,5 @@ extension StoreFixture {
         let queue = try DatabaseQueue(path: directory + "/index.sqlite")
         try queue.writeWithoutTransaction { try $0.execute(sql: sql, arguments: [text]) }
         try queue.close()
-    }
-}
-
-/// Random numbers that a seed decides (SplitMix64).
-private struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

@@ -4,15 +4,20 @@ import Foundation
 import GRDB
 import Testing
 
+/// Runs `sql` on an index, past the store and past what protects published rows.
+func changeIndex(at path: String, _ sql: String) throws {
+    let database = try DatabaseQueue(path: path)
+    try database.writeWithoutTransaction { database in
+        try database.execute(sql: "PRAGMA foreign_keys = OFF; DROP TRIGGER IF EXISTS file_is_immutable; " + sql)
+    }
+    try database.close()
+}
+
 /// Ways to damage a store from outside.
 extension StoreFixture {
     /// Runs `sql` on the index, past the store and past what protects published rows.
     func changeIndex(_ sql: String) throws {
-        let database = try DatabaseQueue(path: store.configuration.layout.indexPath)
-        try database.writeWithoutTransaction { database in
-            try database.execute(sql: "PRAGMA foreign_keys = OFF; DROP TRIGGER IF EXISTS file_is_immutable; " + sql)
-        }
-        try database.close()
+        try AvatarStoreTests.changeIndex(at: store.configuration.layout.indexPath, sql)
     }
 
     /// The first value of `sql`, of the fixture's index or of another.

@@ -1,5 +1,6 @@
 import AvatarStore
 import Foundation
+import ProgramRunning
 import Workload
 
 /// A store as it is found on disk: the index, the files, and where they do not agree.

@@ -1,3 +1,4 @@
+import ProgramRunning
 import Workload
 
 /// Looks at the caches directory from outside, again and again, while a worker changes the budget.

@@ -1,8 +1,8 @@
 /// A task that is cancelled when nobody holds it any more.
-final class RunningTask: Sendable {
+package final class RunningTask: Sendable {
     private let task: Task<Void, Never>
 
-    init(_ task: Task<Void, Never>) {
+    package init(_ task: Task<Void, Never>) {
         self.task = task
     }
 

@@ -125,7 +125,9 @@ final class Exchange: HTTPClientResponseDelegate {
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ bytes: ByteBuffer) -> EventLoopFuture<Void> {
-        let reader = state.withLock { $0.reader.take() }
+        let (reader, hasNoBody) = state.withLock { ($0.reader.take(), $0.head != nil) }
+        // Over HTTP/2 an origin can send one all the same. Nobody asks for it, so it would never come to its end.
+        guard !hasNoBody else { return task.eventLoop.makeSucceededVoidFuture() }
         if let reader {
             reader.resume(returning: bytes)
             return task.eventLoop.makeSucceededVoidFuture()

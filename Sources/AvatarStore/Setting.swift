@@ -46,9 +46,9 @@ public struct Setting: Hashable, Sendable {
     public static let maximumPixels = Setting("max-pixels", 50_000_000, in: 1...(1 << 40), .pixels)
     /// The free space on disk below which nothing new is stored. 0.
     public static let minimumFree = Setting("min-free", 0, in: anySize, .bytes)
-    /// The shortest time an answer counts as fresh. 0.
+    /// The shortest time an answer counts as fresh; no longer than the longest. 0.
     public static let minimumFreshness = Setting("minimum-freshness", 0, in: anyTime, .seconds)
-    /// The longest time an answer counts as fresh. No limit.
+    /// The longest time an answer counts as fresh; no shorter than the shortest. No limit.
     public static let maximumFreshness = Setting("maximum-freshness", nil, in: anyTime, .seconds)
     /// How long an answer counts as fresh that says nothing of it. 24 hours.
     public static let defaultFreshness = Setting("default-freshness", 86_400, in: anyTime, .seconds)

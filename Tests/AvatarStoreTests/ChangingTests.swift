@@ -92,6 +92,22 @@ struct ChangingTests {
         }
     }
 
+    @Test func theShortestTimeOfFreshnessIsNotLongerThanTheLongest() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            try await store.set(.minimumFreshness, to: 60)
+            try await store.set(.maximumFreshness, to: 60)
+
+            for (setting, value) in [(Setting.maximumFreshness, 59), (.minimumFreshness, 61)] as [(Setting, Int64)] {
+                await #expect { try await store.set(setting, to: value) } throws: {
+                    guard let error = $0 as? AvatarStoreError else { return false }
+                    return error.code == .invalidConfiguration && error.message.contains("is 60; change that first")
+                }
+                #expect(try store.value(of: setting) == 60)
+            }
+        }
+    }
+
     @Test func settingsAreCheckedAndKept() async throws {
         try await StoreFixture.withStore { fixture in
             #expect(try fixture.store.value(of: .budget) == 256 << 20)

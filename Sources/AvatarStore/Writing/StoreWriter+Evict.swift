@@ -115,7 +115,10 @@ extension StoreWriter {
     func set(_ setting: Setting, to value: Int64) throws {
         try setting.validate(value)
         guard setting == .budget else {
-            return try write { try $0.setSetting(setting.name, to: value) }
+            return try write { transaction in
+                try requireOrder(setting, value, transaction)
+                try transaction.setSetting(setting.name, to: value)
+            }
         }
         // Trimmed first: a budget that is in force is never exceeded. A process that publishes in between does so under
         // the old budget, hence the second look.
@@ -128,6 +131,19 @@ extension StoreWriter {
                 return true
             }
             if isInForce { return }
+        }
+    }
+
+    /// The shortest time for which an answer is fresh is never longer than the longest.
+    private func requireOrder(_ setting: Setting, _ value: Int64, _ transaction: IndexTransaction) throws {
+        guard setting == .minimumFreshness || setting == .maximumFreshness else { return }
+        let other: Setting = setting == .minimumFreshness ? .maximumFreshness : .minimumFreshness
+        guard let bound = try transaction.setting(other.name) ?? other.defaultValue else { return }
+        guard setting == .minimumFreshness ? value <= bound : value >= bound else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "\(setting.name) cannot be \(value) seconds while \(other.name) is \(bound); change that first."
+            )
         }
     }
 

@@ -40,9 +40,12 @@ extension AvatarIndex {
                 isImmutable: false,
                 busyTimeoutSeconds: openingTimeoutSeconds
             )
-            let status = try SchemaStatus(of: connection)
-            try status.requireOurs()
-            try SchemaMigrator.requireSoundSchema(of: connection, version: status.version)
+            // As one state: another process may be upgrading it, a version a transaction.
+            try connection.snapshot {
+                let status = try SchemaStatus(of: connection)
+                try status.requireOurs()
+                try SchemaMigrator.requireSoundSchema(of: connection, version: status.version)
+            }
         } catch let error as AvatarStoreError where error.code == .storage {
             // Even reading takes shared memory beside it, which SQLite only says it cannot open.
             let folder = (path as NSString).deletingLastPathComponent

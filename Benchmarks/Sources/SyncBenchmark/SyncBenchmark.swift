@@ -60,7 +60,7 @@ struct SyncBenchmark {
         )
         var table = FigureTable()
         for part in parts {
-            print("\n\(part) (load \(load()))")
+            print("\n\(part) (load \(machineLoad()))")
             fflush(nil)
             switch part {
             case "main": try MainJob(avatars: avatars, own: bench.own).run()
@@ -76,13 +76,6 @@ struct SyncBenchmark {
         table.show()
         try table.write(to: "Benchmarks/results/latest.json")
         guard table.passes else { throw BenchmarkError("A figure is beyond its limit.") }
-    }
-
-    /// How busy the machine was in the last minute.
-    private static func load() -> String {
-        var averages = [0.0, 0, 0]
-        getloadavg(&averages, 3)
-        return String(format: "%.1f", averages[0])
     }
 }
 

@@ -6,16 +6,22 @@ import Foundation
 @main
 struct StoreBenchmark {
     /// What can be measured, in the order in which it is.
-    static let parts = ["saving", "single", "diskcache-set"]
+    static let parts = [
+        "saving", "single", "diskcache-set", "trimming", "trimming-few", "opening", "size", "loaded", "curves",
+    ]
 
     static func main() {
         let words = Array(CommandLine.arguments.dropFirst())
-        guard words.allSatisfy(parts.contains) else {
-            print("Usage: StoreBenchmark [\(parts.joined(separator: "|")) ...]")
-            exit(64)
-        }
         do {
-            try measure(words.isEmpty ? parts : words)
+            switch words.first {
+            case "open" where words.count == 2: try Opening.measure(words[1])
+            case "die" where words.count == 2: try Opening.die(words[1])
+            case "check" where words.count == 1: try check()
+            case _ where words.allSatisfy(parts.contains): try measure(words.isEmpty ? parts : words)
+            default:
+                print("Usage: StoreBenchmark [\(parts.joined(separator: "|")) ...] | check")
+                exit(64)
+            }
         } catch {
             FileHandle.standardError.write(Data("\(error)\n".utf8))
             exit(1)
@@ -29,6 +35,7 @@ struct StoreBenchmark {
         let memory = try Place("/dev/shm/")
         defer { memory.remove() }
         let places = [disk, memory].filter { access($0.directory, W_OK) == 0 }
+        let shelf = Shelf(disk.directory)
         var table = FigureTable()
         for part in parts {
             print("\n\(part) (load \(machineLoad()))")
@@ -36,12 +43,27 @@ struct StoreBenchmark {
             switch part {
             case "saving": for place in places { table.add(try place.saving.batches(rounds: 7)) }
             case "single": for place in places { table.add(try place.saving.single(rounds: 5)) }
-            default: table.add(try disk.saving.diskcache(rounds: 3))
+            case "diskcache-set": table.add(try disk.saving.diskcache(rounds: 3))
+            case "trimming": table.add(try TrimmingRows(shelf: shelf).half(rounds: 5))
+            case "trimming-few": table.add(try TrimmingRows(shelf: shelf).few(rounds: 7))
+            case "opening": table.add(try OpeningRows(shelf: shelf).run(rounds: 15))
+            case "size": table.add(try IndexSizeRow(directory: disk.directory).run())
+            case "loaded": table.add(try LoadedHitRow(directory: disk.directory).run(rounds: 15))
+            default: try GrowthCurves(shelf: shelf).draw(to: "Benchmarks/results/growth.svg", rounds: 7)
             }
         }
         table.show()
-        try table.write(to: "Benchmarks/results/latest.json")
+        try table.write(to: results)
         guard table.passes else { throw BenchmarkError("A figure is beyond its limit.") }
+    }
+
+    private static let results = "Benchmarks/results/latest.json"
+
+    /// Compares what was measured last with what it must not get worse than.
+    private static func check() throws {
+        guard try Thresholds.hold(in: results, thresholds: "Benchmarks/thresholds.json") else {
+            throw BenchmarkError("A figure is worse than its threshold.")
+        }
     }
 }
 

@@ -5,7 +5,10 @@ import Foundation
 @main
 struct SyncBenchmark {
     /// What can be measured, in the order in which it is.
-    static let parts = ["main", "revalidation", "rivals", "hosts", "picking", "unchanged", "linking", "memory"]
+    static let parts = [
+        "main", "fetching", "revalidation", "rivals", "hosts", "picking", "unchanged", "linking", "memory",
+        "storing-memory",
+    ]
 
     static func main() async throws {
         let words = CommandLine.arguments
@@ -64,6 +67,8 @@ struct SyncBenchmark {
             fflush(nil)
             switch part {
             case "main": try MainJob(avatars: avatars, own: bench.own).run()
+            case "fetching": table.add(try FetchingBenchmark(bench: bench).run(rounds: 5))
+            case "storing-memory": table.add(try StoringMemoryBenchmark(bench: bench).run(rounds: 7))
             case "revalidation", "rivals":
                 try RevalidationBenchmark(bench: bench).run(rounds: 5, withRivals: part == "rivals") { table.add($0) }
             case "hosts": table.add(try await SlowHostBenchmark(bench: bench).run(rounds: 3))

@@ -13,18 +13,18 @@ struct GrowthCurves {
     func draw(to path: String, rounds: Int) throws {
         var hit = Curve(name: "hit, used before (µs)", colour: "#0b6e99")
         var first = Curve(name: "hit, not used before (µs)", colour: "#c4622d")
-        var trim = Curve(name: "trimming one of 100 entries (µs)", colour: "#4b7f2a")
+        var trimming = Curve(name: "trimming one of 100 entries (µs)", colour: "#4b7f2a")
         var opening = Curve(name: "opening (µs)", colour: "#7a3e9d")
         for size in Self.sizes {
             let pictures = try shelf.pictures(size)
             let times = try (0..<rounds).map { try hits(pictures, seed: UInt64($0 + 1)) }
             first.values.append(median(times.map(\.first)))
             hit.values.append(median(times.map(\.again)))
-            trim.values.append(median(try (0..<min(rounds, 5)).map { _ in try trim(pictures) }))
+            trimming.values.append(median(try (0..<min(rounds, 5)).map { _ in try trim(pictures) }))
             let openings = try (0..<rounds).map { _ in try Opening.inProcess(pictures.directory, afterKill: false) }
             opening.values.append(median(openings.map { $0.milliseconds * 1000 }))
         }
-        let curves = [hit, first, trim, opening]
+        let curves = [hit, first, trimming, opening]
         for curve in curves {
             let values = zip(Self.sizes, curve.values).map { "\($0): \(String(format: "%.1f", $1))" }
             print("  \(curve.name)  \(values.joined(separator: ", "))")

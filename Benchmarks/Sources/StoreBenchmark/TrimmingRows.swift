@@ -7,12 +7,12 @@ struct TrimmingRows {
     let shelf: Shelf
 
     /// Half of 100,000 entries, least recently used first. Both halves are spread over all folders.
-    func half(rounds: Int) throws -> [Figure] {
+    func half(in disk: Place, rounds: Int) throws -> [Figure] {
         let count = 50_000
         let bytes = 8192
         var result = Rounds()
         for round in 0..<rounds {
-            let place = shelf.directory + "/half"
+            let place = disk.directory + "/half"
             let pictures = try PictureStore(directory: place, count: 2 * count, bytes: bytes)
             let store = try pictures.open()
             let root = open(pictures.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -46,7 +46,7 @@ struct StoreBenchmark {
             case "saving": for place in places { table.add(try place.saving.batches(rounds: 7)) }
             case "single": for place in places { table.add(try place.saving.single(rounds: 5)) }
             case "diskcache-set": table.add(try disk.saving.diskcache(rounds: 3))
-            case "trimming": table.add(try TrimmingRows(shelf: shelf).half(in: disk, rounds: 5))
+            case "trimming": table.add(try TrimmingRows(shelf: shelf).half(in: disk, rounds: 3))
             case "trimming-few": table.add(try TrimmingRows(shelf: shelf).few(rounds: 7))
             case "opening": table.add(try OpeningRows(shelf: shelf).run(rounds: 15))
             case "size": table.add(try IndexSizeRow(directory: disk.directory).run())

@@ -21,7 +21,14 @@ let package = Package(
     ],
     targets: [
         // What is measured, as a table and a file, and programs to compare with.
-        .target(name: "BenchmarkFigures", swiftSettings: swiftSettings),
+        .target(
+            name: "BenchmarkFigures",
+            dependencies: [
+                .product(name: "AvatarStore", package: "AvatarStore"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: swiftSettings
+        ),
         .executableTarget(
             name: "SyncBenchmark",
             dependencies: [
@@ -44,6 +51,16 @@ let package = Package(
                 "BenchmarkFigures",
                 .product(name: "AvatarStore", package: "AvatarStore"),
                 .product(name: "AvatarFrontEnds", package: "AvatarStore"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // Writing, and what grows with the store or must not.
+        .executableTarget(
+            name: "StoreBenchmark",
+            dependencies: [
+                "BenchmarkFigures",
+                .product(name: "AvatarStore", package: "AvatarStore"),
+                .product(name: "AvatarStoreTesting", package: "AvatarStore"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swiftSettings

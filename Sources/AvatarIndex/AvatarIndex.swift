@@ -25,6 +25,8 @@ package final class AvatarIndex: Sendable {
     private let feedLimit: Int64
     /// `nil` in an index that was opened for reading only.
     private let writer: DatabaseQueue?
+    // Used on the queue of the write connection alone.
+    private nonisolated(unsafe) let writerStatements = WriterStatements()
     private let writerWALIndex = Mutex<WALIndex?>(nil)
 
     /// Opens the index at `path` for reading and writing; makes it, or brings its schema up to date.
@@ -103,6 +105,7 @@ package final class AvatarIndex: Sendable {
         readers.close()
         guard let writer else { return }
         do {
+            try writer.writeWithoutTransaction { _ in writerStatements.finish() }
             try writer.close()
         } catch {
             throw SQLiteError.translate(error, doing: "closing it")
@@ -139,7 +142,7 @@ package final class AvatarIndex: Sendable {
                 try database.inTransaction(.immediate) {
                     try SchemaMigrator.requireUnchangedVersion(database)
                     watch.begin(database)
-                    let transaction = IndexTransaction(database: database)
+                    let transaction = IndexTransaction(database: database, statements: writerStatements)
                     result = try body(transaction)
                     try transaction.tellNews(at: now(), keeping: feedLimit)
                     return .commit

@@ -28,6 +28,25 @@ extension AvatarStore {
         }
     }
 
+    /// Stores images of the caller's own, each under the key `name:NAME`: as if they were saved one after another, many
+    /// times as fast.
+    ///
+    /// They are committed in batches of 256. On return all that are stored are in the index and on disk; documents are on
+    /// stable storage. Images that are no longer used when room is needed are evicted, those of an earlier batch too.
+    ///
+    /// - Parameter images: the images. Of two with the same name the later one stays.
+    /// - Parameter storageClass: where they are stored. Default: `documents`.
+    /// - Returns: for each image, in their order, its key, or why it is not stored, as `save(_:named:in:)` would throw it:
+    ///   `imageRefused`, `invalidKey` or `overBudget`. The others are stored all the same.
+    /// - Throws: an error of the index or disk; `CancellationError`. Batches before that are stored and stay.
+    @discardableResult
+    public func save(
+        _ images: [OwnImage],
+        in storageClass: StorageClass = .documents
+    ) async throws -> [Result<AvatarKey, AvatarStoreError>] {
+        try await ImageSaving(self, storageClass).run(images)
+    }
+
     /// Removes the entry for `key`, and its file if no other entry uses it.
     @discardableResult
     public func remove(_ key: AvatarKey, erasing: Bool = false) async throws -> RemovalReceipt {

@@ -34,7 +34,7 @@ package struct Figure {
     /// `nil`: only reported.
     package var limit: Limit?
     /// What the ratio comes from, by name.
-    package var medians: KeyValuePairs<String, Double> = [:]
+    package var medians: [(name: String, value: Double)]
 
     package init(
         name: String,
@@ -47,7 +47,7 @@ package struct Figure {
         self.against = against
         self.ratio = ratio
         self.limit = limit
-        self.medians = medians
+        self.medians = medians.map { ($0, $1) }
     }
 
     /// `nil` where there is no limit.
@@ -57,7 +57,7 @@ package struct Figure {
         [
             "name": name, "against": against, "ratio": ratio.map(Self.rounded) ?? NSNull(),
             "limit": limit?.description ?? NSNull(), "passes": passes ?? NSNull(),
-            "medians": Dictionary(uniqueKeysWithValues: medians.map { ($0, Self.rounded($1)) }),
+            "medians": Dictionary(uniqueKeysWithValues: medians.map { ($0.name, Self.rounded($0.value)) }),
         ]
     }
 
@@ -104,7 +104,7 @@ package struct FigureTable {
     }
 
     private static func text(_ figure: Figure) -> String {
-        let medians = figure.medians.map { "\($0) \(number($1))" }.joined(separator: ", ")
+        let medians = figure.medians.map { "\($0.name) \(number($0.value))" }.joined(separator: ", ")
         let passes = figure.passes.map { $0 ? "yes" : "NO" } ?? "-"
         let ratio = figure.ratio.map(number) ?? "-"
         let row = line(figure.name, figure.against, ratio, figure.limit?.description ?? "-", passes)

@@ -32,7 +32,7 @@ struct HitBenchmark {
         let pictures = try PictureStore(directory: directory, count: 100_000, bytes: 8192)
         var table = FigureTable()
         for part in parts {
-            print("\n\(part) (load \(load()))")
+            print("\n\(part) (load \(machineLoad()))")
             fflush(nil)
             switch part {
             case "hits": table.add(try HitRows(pictures: pictures).hits(rounds: 25))
@@ -48,25 +48,4 @@ struct HitBenchmark {
         try table.write(to: "Benchmarks/results/latest.json")
         guard table.passes else { throw BenchmarkError("A figure is beyond its limit.") }
     }
-
-    /// How busy the machine was in the last minute.
-    private static func load() -> String {
-        var averages = [0.0, 0, 0]
-        getloadavg(&averages, 3)
-        return String(format: "%.1f", averages[0])
-    }
-}
-
-/// Runs `work` to its end; a benchmark has a main that waits.
-func waiting<Result: Sendable>(_ work: @escaping @Sendable () async throws -> Result) throws -> Result {
-    let done = DispatchSemaphore(value: 0)
-    // Written by the task, read after it has signalled.
-    nonisolated(unsafe) var result: Swift.Result<Result, any Error>?
-    Task.detached {
-        do { result = .success(try await work()) } catch { result = .failure(error) }
-        done.signal()
-    }
-    done.wait()
-    guard let result else { throw BenchmarkError("A task gave no result.") }
-    return try result.get()
 }

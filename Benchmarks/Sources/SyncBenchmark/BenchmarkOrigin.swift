@@ -12,6 +12,12 @@ enum BenchmarkOrigin {
                 let body = LoopbackOrigin.Body.generated(byteCount: 500_000_000, beginning: beginning)
                 return LoopbackOrigin.Response(body: body, behaviour: .chunked)
             }
+            // An image with so many zeros behind its end, which no rule forbids.
+            if parts.count == 2, parts.first == "long", let bytes = Int(parts[1]) {
+                let image = SampleImage.png(seed: UInt64(bytes), byteCount: 8192)
+                let body = LoopbackOrigin.Body.generated(byteCount: bytes, beginning: image)
+                return LoopbackOrigin.Response(body: body)
+            }
             guard parts.count == 2, let bytes = Int(parts[0]), let seed = UInt64(parts[1]) else { return .status(404) }
             return .image(
                 SampleImage.png(seed: seed, byteCount: bytes),

@@ -22,6 +22,10 @@ enum LargeImage {
         var configuration = AvatarStore.Configuration(directory: directory)
         configuration.http.allowsPrivateNetworks = true
         let store = try await AvatarStore.open(configuration)
+        if way == "storing" {
+            try await store.set(.maximumImageBytes, to: 1 << 30)
+            try await store.set(.budget, to: 1 << 40)
+        }
         try await fetch(small, way, store)
         let idle = try ProcessMemory.current()
         try ProcessMemory.resetPeak()
@@ -50,6 +54,7 @@ enum LargeImage {
             await prefetcher.waitUntilDone()
             guard try store.localFile(for: AvatarKey(url: url)) != nil else { throw BenchmarkError("not fetched") }
         case "AvatarPublisher": try await receive(AvatarPublisher(url: url, from: store))
+        case "storing": _ = try await store.file(for: AvatarKey(url: url))
         case "URLSession":
             guard let url = URL(string: url) else { throw BenchmarkError("no URL: \(url)") }
             _ = try await URLSession.shared.data(from: url)

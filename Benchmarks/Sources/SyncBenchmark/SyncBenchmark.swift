@@ -5,7 +5,10 @@ import Foundation
 @main
 struct SyncBenchmark {
     /// What can be measured, in the order in which it is.
-    static let parts = ["main", "revalidation", "rivals", "hosts", "picking", "unchanged", "linking", "memory"]
+    static let parts = [
+        "main", "fetching", "revalidation", "rivals", "hosts", "picking", "unchanged", "linking", "memory",
+        "storing-memory",
+    ]
 
     static func main() async throws {
         let words = CommandLine.arguments
@@ -60,10 +63,12 @@ struct SyncBenchmark {
         )
         var table = FigureTable()
         for part in parts {
-            print("\n\(part) (load \(load()))")
+            print("\n\(part) (load \(machineLoad()))")
             fflush(nil)
             switch part {
             case "main": try MainJob(avatars: avatars, own: bench.own).run()
+            case "fetching": table.add(try FetchingBenchmark(bench: bench).run(rounds: 5))
+            case "storing-memory": table.add(try StoringMemoryBenchmark(bench: bench).run(rounds: 7))
             case "revalidation", "rivals":
                 try RevalidationBenchmark(bench: bench).run(rounds: 5, withRivals: part == "rivals") { table.add($0) }
             case "hosts": table.add(try await SlowHostBenchmark(bench: bench).run(rounds: 3))
@@ -76,13 +81,6 @@ struct SyncBenchmark {
         table.show()
         try table.write(to: "Benchmarks/results/latest.json")
         guard table.passes else { throw BenchmarkError("A figure is beyond its limit.") }
-    }
-
-    /// How busy the machine was in the last minute.
-    private static func load() -> String {
-        var averages = [0.0, 0, 0]
-        getloadavg(&averages, 3)
-        return String(format: "%.1f", averages[0])
     }
 }
 

@@ -15,11 +15,11 @@ struct Workbench {
     let directory: String
 
     /// Runs `avatars sync`.
-    func sync(_ arguments: [String], store: String) throws -> SyncProcess {
+    func sync(_ arguments: [String], store: String, perHost: Int = perHost) throws -> SyncProcess {
         let words =
             [avatars, "sync"] + arguments + [
                 "--store", store, "--json", "--quiet", "--allow-private-network",
-                "--connections", "\(Self.connections)", "--per-host", "\(Self.perHost)",
+                "--connections", "\(Self.connections)", "--per-host", "\(perHost)",
             ]
         let process = try ChildProcess.run(words)
         guard process.exitCode == 0 else {

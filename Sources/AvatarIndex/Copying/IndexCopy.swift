@@ -43,8 +43,9 @@ package final class IndexCopy: Sendable {
         do {
             return try database.writeWithoutTransaction { database in
                 var result: Result?
+                let statements = WriterStatements()
                 try database.inTransaction(.immediate) {
-                    result = try body(IndexTransaction(database: database))
+                    result = try body(IndexTransaction(database: database, statements: statements))
                     return .commit
                 }
                 guard let result else { throw AvatarStoreError(.storage, "A transaction of the index gave no result.") }

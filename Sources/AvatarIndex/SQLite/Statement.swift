@@ -1,7 +1,7 @@
 import AvatarCore
 import GRDBSQLite
 
-/// A prepared statement of a read connection. Prepared once and held: preparing costs twice what a lookup costs.
+/// A prepared statement. Prepared once and held: preparing costs twice what a lookup costs.
 final class Statement {
     private let handle: OpaquePointer
     private let connection: OpaquePointer
@@ -10,7 +10,7 @@ final class Statement {
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v3(connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
         guard code == SQLITE_OK, let statement else {
-            throw SQLiteError.make(code, connection, doing: "preparing a read")
+            throw SQLiteError.make(code, connection, doing: "preparing a statement")
         }
         handle = statement
         self.connection = connection
@@ -40,7 +40,7 @@ final class Statement {
             let code = bytes.withMemoryRebound(to: CChar.self) {
                 sqlite3_bind_text(handle, 1, $0.baseAddress, Int32($0.count), nil)
             }
-            guard code == SQLITE_OK else { throw SQLiteError.make(code, connection, doing: "a read") }
+            guard code == SQLITE_OK else { throw SQLiteError.make(code, connection, doing: "running a statement") }
             return try step() ? row(Row(handle: handle)) : nil
         }
     }
@@ -49,7 +49,7 @@ final class Statement {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: true
         case SQLITE_DONE: false
-        case let code: throw SQLiteError.make(code, connection, doing: "a read")
+        case let code: throw SQLiteError.make(code, connection, doing: "running a statement")
         }
     }
 
@@ -61,7 +61,7 @@ final class Statement {
             case .blob(let bytes): sqlite3_bind_blob(handle, index, bytes, Int32(bytes.count), Self.copied)
             case .null: sqlite3_bind_null(handle, index)
             }
-        guard code == SQLITE_OK else { throw SQLiteError.make(code, connection, doing: "a read") }
+        guard code == SQLITE_OK else { throw SQLiteError.make(code, connection, doing: "running a statement") }
     }
 
     /// SQLite's mark for "copy the text at once" (`SQLITE_TRANSIENT`), which the importer leaves out because it is a cast.
@@ -77,6 +77,10 @@ final class Statement {
 
         init(_ text: String?) {
             self = text.map(Value.text) ?? .null
+        }
+
+        init(_ integer: Int64?) {
+            self = integer.map(Value.integer) ?? .null
         }
     }
 

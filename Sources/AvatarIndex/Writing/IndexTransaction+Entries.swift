@@ -19,47 +19,49 @@ package struct EntryState: Sendable {
 extension IndexTransaction {
     /// The entry for `key` as this transaction sees it.
     package func state(of key: AvatarKey) throws -> EntryState? {
-        try fetchRow(
+        try first(
             """
             SELECT id, CASE WHEN host_id IS NOT NULL THEN coalesce(source_url, key) END, storage_class, file_id, failure,
                 failure_count, checked_ms, next_check_ms, is_low_data
             FROM avatar WHERE key = ?
             """,
-            [key.rawValue]
-        ).map {
+            [.text(key.rawValue)]
+        ) {
             EntryState(
-                id: $0[0],
-                sourceURL: $0[1],
-                storageClass: StorageClass(code: $0[2]),
-                fileID: $0[3],
-                failure: ($0[4] as String?).map(FailureKind.init(rawValue:)),
-                failureCount: $0[5],
-                checked: ($0[6] as Int64?).map(Timestamp.init(milliseconds:)),
-                nextCheck: ($0[7] as Int64?).map(Timestamp.init(milliseconds:)),
-                isLowData: $0[8]
+                id: $0.integer(0),
+                sourceURL: $0.optionalText(1),
+                storageClass: StorageClass(code: $0.integer(2)),
+                fileID: $0.optionalInteger(3),
+                failure: $0.optionalText(4).map(FailureKind.init(rawValue:)),
+                failureCount: Int($0.integer(5)),
+                checked: $0.optionalInteger(6).map(Timestamp.init(milliseconds:)),
+                nextCheck: $0.optionalInteger(7).map(Timestamp.init(milliseconds:)),
+                isLowData: $0.integer(8) != 0
             )
         }
     }
 
-    /// Makes an entry without a file and gives its row id.
+    /// Makes an entry and gives its row id.
     ///
     /// - Parameter sourceURL: what is fetched; `nil` for an own image.
     /// - Parameter host: name and port of the URL.
+    /// - Parameter fileID: the file that it gets at once, which it may share with others.
     package func insertEntry(
         _ key: AvatarKey,
         sourceURL: String?,
         host: String?,
-        storageClass: StorageClass
+        storageClass: StorageClass,
+        fileID: Int64? = nil
     ) throws -> Int64 {
-        try execute(
-            "INSERT INTO avatar (key, source_url, host_id, storage_class) VALUES (?, ?, ?, ?)",
+        try executeUnwatched(
+            "INSERT INTO avatar (key, source_url, host_id, storage_class, file_id) VALUES (?, ?, ?, ?, ?)",
             [
-                key.rawValue, sourceURL == key.rawValue ? nil : sourceURL, try host.map(hostID),
-                storageClass.code,
+                .text(key.rawValue), .init(sourceURL == key.rawValue ? nil : sourceURL),
+                .init(try host.map(hostID)), .integer(storageClass.code), .init(fileID),
             ]
         )
         let id = database.lastInsertedRowID
-        news.begin(id, key: key.rawValue, sha256: nil)
+        news.beginNew(id, key: key.rawValue)
         return id
     }
 

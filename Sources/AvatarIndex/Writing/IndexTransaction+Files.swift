@@ -55,17 +55,20 @@ extension IndexTransaction {
 
     /// Names `file` as one that may exist from now on.
     package func addPending(_ file: PendingFile) throws {
-        try execute(
+        try executeUnwatched(
             "INSERT INTO pending_file (storage_class, path, size_bytes, holder) VALUES (?, ?, ?, ?)",
-            [file.storageClass.code, file.path, file.sizeBytes, file.holder]
+            [
+                .integer(file.storageClass.code), .text(file.path), .integer(Int64(file.sizeBytes)),
+                .text(file.holder),
+            ]
         )
     }
 
     /// Says that `file` is published, or gone from the disk.
     package func dropPending(_ file: PendingFile) throws {
-        try execute(
+        try executeUnwatched(
             "DELETE FROM pending_file WHERE storage_class = ? AND path = ?",
-            [file.storageClass.code, file.path]
+            [.integer(file.storageClass.code), .text(file.path)]
         )
     }
 
@@ -83,26 +86,26 @@ extension IndexTransaction {
 
     /// The published file of `storageClass` with these bytes.
     package func file(withDigest sha256: [UInt8], in storageClass: StorageClass) throws -> FileRecord? {
-        let row = try fetchRow(
+        try first(
             """
             SELECT id, storage_class, path, size_bytes, media_type, width, height
             FROM file WHERE storage_class = ? AND sha256 = ?
             """,
-            [storageClass.code, Data(sha256)]
-        )
-        return row.map(FileRecord.init)
+            [.integer(storageClass.code), .blob(sha256)]
+        ) { FileRecord($0, from: 0) }
     }
 
     /// Publishes `file`, whose `id` is not used, and gives its row id.
     package func insertFile(_ file: FileRecord, sha256: [UInt8], lastAccessMicroseconds: Int64) throws -> Int64 {
-        try execute(
+        try executeUnwatched(
             """
             INSERT INTO file (storage_class, sha256, path, size_bytes, media_type, width, height, last_access_us)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                file.storageClass.code, Data(sha256), file.path, file.sizeBytes, file.mediaType, file.width,
-                file.height, lastAccessMicroseconds,
+                .integer(file.storageClass.code), .blob(sha256), .text(file.path), .integer(Int64(file.sizeBytes)),
+                .text(file.mediaType), .integer(Int64(file.width)), .integer(Int64(file.height)),
+                .integer(lastAccessMicroseconds),
             ]
         )
         return database.lastInsertedRowID
@@ -110,46 +113,51 @@ extension IndexTransaction {
 
     /// Records that the file was used at `microseconds`; the later time wins.
     package func touch(fileID: Int64, microseconds: Int64) throws {
-        try execute(
-            "UPDATE file SET last_access_us = ? WHERE id = ? AND last_access_us < ?",
-            [microseconds, fileID, microseconds]
+        try executeUnwatched(
+            "UPDATE file SET last_access_us = ?1 WHERE id = ?2 AND last_access_us < ?1",
+            [.integer(microseconds), .integer(fileID)]
         )
     }
 
     /// When the file was last used, in microseconds.
     package func lastAccess(ofFile id: Int64) throws -> Int64? {
-        try fetchRow("SELECT last_access_us FROM file WHERE id = ?", [id]).map { $0[0] }
+        try first("SELECT last_access_us FROM file WHERE id = ?", [.integer(id)]) { $0.integer(0) }
     }
 
     /// Takes the file out of the index and names it as pending for `holder`, who unlinks it after the commit.
     ///
     /// Entries that used it stay, without file and validators, for the reason `absence`. `nil`: no entry uses it.
     package func retireFile(id: Int64, absence: Absence?, holder: String) throws -> PendingFile? {
-        let row = try fetchRow("SELECT storage_class, path, size_bytes, sha256 FROM file WHERE id = ?", [id])
-        guard let row else { return nil }
+        let found = try first(
+            "SELECT storage_class, path, size_bytes, sha256 FROM file WHERE id = ?",
+            [.integer(id)]
+        ) { row in
+            let file = PendingFile(
+                storageClass: StorageClass(code: row.integer(0)),
+                path: row.text(1),
+                sizeBytes: Int(row.integer(2)),
+                holder: holder
+            )
+            return (file, Data(row.optionalBlob(3) ?? []))
+        }
+        guard let (pending, sha256) = found else { return nil }
         if let absence {
             try execute(
                 """
                 UPDATE avatar SET file_id = NULL, absence = ?, absent_sha256 = ?, etag = NULL, last_modified = NULL
                 WHERE file_id = ?
                 """,
-                [absence.rawValue, row[3] as Data, id]
+                [absence.rawValue, sha256, id]
             )
         }
-        try execute("DELETE FROM file WHERE id = ?", [id])
-        let pending = PendingFile(
-            storageClass: StorageClass(code: row[0]),
-            path: row[1],
-            sizeBytes: row[2],
-            holder: holder
-        )
+        try executeUnwatched("DELETE FROM file WHERE id = ?", [.integer(id)])
         try addPending(pending)
         return pending
     }
 
     /// Retires the file if no entry uses it any more.
     package func retireFileIfUnused(id: Int64, holder: String) throws -> PendingFile? {
-        let isUsed = try fetchRow("SELECT 1 FROM avatar WHERE file_id = ? LIMIT 1", [id]) != nil
+        let isUsed = try first("SELECT 1 FROM avatar WHERE file_id = ? LIMIT 1", [.integer(id)]) { _ in true } != nil
         return isUsed ? nil : try retireFile(id: id, absence: nil, holder: holder)
     }
 
@@ -176,13 +184,9 @@ extension IndexTransaction {
         accessedBefore microseconds: Int64,
         _ visit: (EvictionCandidate) throws -> Bool
     ) throws {
-        let statement = try database.cachedStatement(sql: AvatarIndex.candidatesSQL)
-        let rows = try Row.fetchCursor(statement, arguments: [StorageClass.caches.code, microseconds])
-        // The row is read before the cursor moves on or goes away.
-        try withExtendedLifetime(rows) {
-            while let row = try rows.next() {
-                guard try visit(EvictionCandidate(fileID: row[0], sizeBytes: row[1])) else { return }
-            }
+        let values: [Statement.Value] = [.integer(StorageClass.caches.code), .integer(microseconds)]
+        try statements.statement(AvatarIndex.candidatesSQL, on: database).forEachRow(values) { row in
+            try visit(EvictionCandidate(fileID: row.integer(0), sizeBytes: Int(row.integer(1))))
         }
     }
 

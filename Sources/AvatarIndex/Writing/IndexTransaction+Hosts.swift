@@ -5,12 +5,12 @@ extension IndexTransaction {
     /// Takes note of how `host` (name and port) answered. Writes nothing if it answers as before.
     package func updateHealth(of host: String, _ change: (inout HostHealth) -> Void) throws {
         let id = try hostID(host)
-        let before = try fetchRow("SELECT \(HostHealth.columns) FROM host WHERE id = ?", [id]).map { row in
+        let before = try first("SELECT \(HostHealth.columns) FROM host WHERE id = ?", [.integer(id)]) { row in
             HostHealth(
-                failures: row[0],
-                failure: (row[1] as String?).map(FailureKind.init(rawValue:)),
-                restsUntil: (row[2] as Int64?).map(Timestamp.init(milliseconds:)),
-                blockedUntil: Timestamp(milliseconds: row[3])
+                failures: Int(row.integer(0)),
+                failure: row.optionalText(1).map(FailureKind.init(rawValue:)),
+                restsUntil: row.optionalInteger(2).map(Timestamp.init(milliseconds:)),
+                blockedUntil: Timestamp(milliseconds: row.integer(3))
             )
         }
         var health = before ?? HostHealth()
@@ -29,8 +29,9 @@ extension IndexTransaction {
 
     /// The row id of `name`, which is made if it is not known.
     func hostID(_ name: String) throws -> Int64 {
-        if let row = try fetchRow("SELECT id FROM host WHERE name = ?", [name]) { return row[0] }
-        try execute("INSERT INTO host (name) VALUES (?)", [name])
+        let known = try first("SELECT id FROM host WHERE name = ?", [.text(name)]) { $0.integer(0) }
+        if let known { return known }
+        try executeUnwatched("INSERT INTO host (name) VALUES (?)", [.text(name)])
         return database.lastInsertedRowID
     }
 }

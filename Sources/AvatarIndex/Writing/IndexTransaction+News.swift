@@ -9,8 +9,10 @@ import GRDB
 extension IndexTransaction {
     /// Called before the picture or the owners of entry `id` change.
     func noteContent(of id: Int64) throws {
-        guard !news.has(id), let row = try fetchRow(Self.contentSQL, [id]) else { return }
-        news.begin(id, key: row[0], sha256: row[1])
+        guard !news.has(id) else { return }
+        let content = try first(Self.contentSQL, [.integer(id)]) { ($0.text(0), $0.optionalBlob(1)) }
+        guard let (key, sha256) = content else { return }
+        news.begin(id, key: key, sha256: sha256)
     }
 
     /// Called before entry `id` is removed.
@@ -56,15 +58,15 @@ extension IndexTransaction {
         var sequence: Int64 = 0
         let key: String
         let kind: AvatarChange.Kind
-        let sha256: Data
+        let sha256: [UInt8]
         let owners: [String]
     }
 
     /// What there is to tell of an entry, now that the transaction is done with it.
     private func changes(of item: TransactionNews.Item) throws -> [Told] {
         let isRemoved = item.ownersAtRemoval != nil
-        let now: Data? = isRemoved ? nil : try fetchRow(Self.contentSQL, [item.id]).flatMap { $0[1] }
-        func told(_ kind: AvatarChange.Kind, _ sha256: Data, _ owners: [String]) -> Told {
+        let now = isRemoved ? nil : try first(Self.contentSQL, [.integer(item.id)]) { $0.optionalBlob(1) } ?? nil
+        func told(_ kind: AvatarChange.Kind, _ sha256: [UInt8], _ owners: [String]) -> Told {
             Told(key: item.key, kind: kind, sha256: sha256, owners: owners)
         }
         let unlinked = item.unlinked.map { String(decoding: $0, as: UTF8.self) }
@@ -72,7 +74,7 @@ extension IndexTransaction {
         case (nil, nil):
             return []
         case (nil, let new?):
-            return [told(.added, new, try owners(of: item.id))]
+            return [told(.added, new, try item.isNew ? item.sortedLinks : owners(of: item.id))]
         case (let old?, nil):
             let last = try item.ownersAtRemoval ?? owners(of: item.id)
             return [told(.removed, old, last.filter { !item.linked.contains(Array($0.utf8)) } + unlinked)]
@@ -90,20 +92,23 @@ extension IndexTransaction {
     }
 
     private func append(_ change: Told, at time: Timestamp) throws {
-        try execute(
+        try executeUnwatched(
             "INSERT INTO content_change (sequence, key, kind, sha256, time_ms) VALUES (?, ?, ?, ?, ?)",
-            [change.sequence, change.key, change.kind.rawValue, change.sha256, time.milliseconds]
+            [
+                .integer(change.sequence), .text(change.key), .text(change.kind.rawValue), .blob(change.sha256),
+                .integer(time.milliseconds),
+            ]
         )
         for contact in change.owners {
-            try execute(
+            try executeUnwatched(
                 "INSERT INTO content_change_owner (sequence, contact) VALUES (?, ?)",
-                [change.sequence, contact]
+                [.integer(change.sequence), .text(contact)]
             )
         }
     }
 
     private func owners(of id: Int64) throws -> [String] {
-        try fetchRows("SELECT contact FROM owner WHERE avatar_id = ?", [id]).map { $0[0] }
+        try rows("SELECT contact FROM owner WHERE avatar_id = ?", [.integer(id)]) { $0.text(0) }
     }
 
     /// The key of an entry, and the digest of its picture, also of one that was evicted.

@@ -4,11 +4,11 @@ import GRDB
 extension IndexTransaction {
     /// Says that `contact` uses the image of entry `avatarID`. Writes nothing if the index says so already.
     package func link(_ contact: String, to avatarID: Int64) throws {
-        let isLinked =
-            try fetchRow("SELECT 1 FROM owner WHERE contact = ? AND avatar_id = ?", [contact, avatarID]) != nil
+        let values: [Statement.Value] = [.text(contact), .integer(avatarID)]
+        let isLinked = try first("SELECT 1 FROM owner WHERE contact = ? AND avatar_id = ?", values) { _ in true } != nil
         guard !isLinked else { return }
         try noteContent(of: avatarID)
-        try execute("INSERT INTO owner (contact, avatar_id) VALUES (?, ?)", [contact, avatarID])
+        try executeUnwatched("INSERT INTO owner (contact, avatar_id) VALUES (?, ?)", values)
         news.link(contact, to: avatarID)
     }
 
@@ -48,14 +48,14 @@ extension IndexTransaction {
         keeping avatarID: Int64,
         andNone keepsNone: Bool = false
     ) throws -> [(id: Int64, key: AvatarKey)] {
-        let others: [(id: Int64, key: AvatarKey)] = try fetchRows(
+        let others: [(id: Int64, key: AvatarKey)] = try rows(
             """
             SELECT owner.avatar_id, avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id
             WHERE owner.contact = ? AND owner.avatar_id <> ? AND avatar.host_id IS NOT NULL
                 AND NOT (? AND avatar.file_id IS NULL AND avatar.failure = 'gone' AND avatar.key GLOB 'email:http*')
             """,
-            [contact, avatarID, keepsNone]
-        ).map { ($0[0], AvatarKey(stored: $0[1])) }
+            [.text(contact), .integer(avatarID), .integer(keepsNone ? 1 : 0)]
+        ) { ($0.integer(0), AvatarKey(stored: $0.text(1))) }
         for (other, _) in others {
             _ = try unlink(contact, from: other)
         }
@@ -73,7 +73,7 @@ extension IndexTransaction {
 
     /// Whether any contact uses the image of entry `avatarID`.
     package func hasOwner(_ avatarID: Int64) throws -> Bool {
-        try fetchRow("SELECT 1 FROM owner WHERE avatar_id = ? LIMIT 1", [avatarID]) != nil
+        try first("SELECT 1 FROM owner WHERE avatar_id = ? LIMIT 1", [.integer(avatarID)]) { _ in true } != nil
     }
 
     /// The entries that `contact` uses.

@@ -20,7 +20,12 @@ extension IndexTransaction {
 
     /// What is kept for `key`.
     package func partial(of key: AvatarKey) throws -> PartialRecord? {
-        try fetchRow("SELECT \(PartialRecord.columns) FROM partial_download WHERE key = ?", [key.rawValue])
+        // Asked with each image that comes; there seldom is one.
+        let values: [Statement.Value] = [.text(key.rawValue)]
+        guard try first("SELECT 1 FROM partial_download WHERE key = ?", values, { _ in true }) != nil else {
+            return nil
+        }
+        return try fetchRow("SELECT \(PartialRecord.columns) FROM partial_download WHERE key = ?", [key.rawValue])
             .map(PartialRecord.init)
     }
 

@@ -4,6 +4,7 @@ import GRDB
 /// One write transaction: what may be changed together. Lives as long as the closure it is handed to.
 package struct IndexTransaction {
     let database: Database
+    let statements: WriterStatements
     /// What it does to pictures, to be told in the feed of changes when it ends.
     let news = TransactionNews()
 

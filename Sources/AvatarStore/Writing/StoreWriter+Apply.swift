@@ -93,12 +93,15 @@ extension StoreWriter {
                 change.key,
                 sourceURL: change.sourceURL,
                 host: change.host,
-                storageClass: image.storageClass
+                storageClass: image.storageClass,
+                fileID: file
             )
-        if state != nil, let source = change.sourceURL, let host = change.host {
-            try transaction.setSource(source, host: host, of: id, key: change.key)
+        if state != nil {
+            if let source = change.sourceURL, let host = change.host {
+                try transaction.setSource(source, host: host, of: id, key: change.key)
+            }
+            try transaction.setFile(file, storageClass: image.storageClass, of: id)
         }
-        try transaction.setFile(file, storageClass: image.storageClass, of: id)
         if change.host != nil, change.isLowData || change.lowDataURL != nil || state?.isLowData == true {
             try transaction.setLowData(change.lowDataURL, isStored: change.isLowData, of: id)
         }

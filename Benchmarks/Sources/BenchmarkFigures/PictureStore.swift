@@ -1,22 +1,21 @@
-import AvatarStore
-import BenchmarkFigures
+package import AvatarStore
 import Foundation
 import GRDB
 
 /// A store of many images of one size, made by SQL and plain writes.
-struct PictureStore: Sendable {
-    let directory: String
-    let count: Int
-    let bytes: Int
+package struct PictureStore: Sendable {
+    package let directory: String
+    package let count: Int
+    package let bytes: Int
     /// The URL of each image, as a caller has it.
-    let urls: [String]
+    package let urls: [String]
     /// The file of each image, relative to `root`.
-    let files: [String]
+    package let files: [String]
 
-    var root: String { directory + "/caches" }
+    package var root: String { directory + "/caches" }
 
     /// The store at `directory`, which is made if it is not there.
-    init(directory: String, count: Int, bytes: Int) throws {
+    package init(directory: String, count: Int, bytes: Int) throws {
         self.directory = directory
         self.count = count
         self.bytes = bytes
@@ -31,12 +30,12 @@ struct PictureStore: Sendable {
     }
 
     /// Opens it. What is measured is a store that nobody trims.
-    func open() throws -> AvatarStore {
+    package func open() throws -> AvatarStore {
         let directory = directory
         return try waiting { try await AvatarStore.open(directory: directory) }
     }
 
-    func close(_ store: AvatarStore) throws {
+    package func close(_ store: AvatarStore) throws {
         try waiting { try await store.close() }
     }
 

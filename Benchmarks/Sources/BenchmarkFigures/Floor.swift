@@ -1,13 +1,13 @@
 import Foundation
 
 /// The least that has to be done for an image: plain calls on names that are known, relative to an open folder.
-final class Floor: Sendable {
+package final class Floor: Sendable {
     private let root: Int32
     // Made here, freed at the end, never changed.
     private nonisolated(unsafe) let names: [UnsafeMutablePointer<CChar>]
     private let bytes: Int
 
-    init(_ pictures: PictureStore) {
+    package init(_ pictures: PictureStore) {
         root = open(pictures.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         names = pictures.files.compactMap { strdup($0) }
         bytes = pictures.bytes
@@ -20,7 +20,7 @@ final class Floor: Sendable {
 
     /// Opens the file, asks for its length, reads it into a fresh buffer, closes it.
     @inline(never)
-    func read(_ number: Int) -> [UInt8] {
+    package func read(_ number: Int) -> [UInt8] {
         let file = openat(root, names[number], O_RDONLY | O_CLOEXEC)
         defer { close(file) }
         var information = stat()
@@ -33,7 +33,7 @@ final class Floor: Sendable {
 
     /// Whether the file is there.
     @inline(never)
-    func contains(_ number: Int) -> Bool {
+    package func contains(_ number: Int) -> Bool {
         var information = stat()
         return fstatat(root, names[number], &information, AT_SYMLINK_NOFOLLOW) == 0
     }

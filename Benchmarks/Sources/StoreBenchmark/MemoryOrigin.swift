@@ -1,0 +1,38 @@
+import AvatarStore
+import AvatarStoreTesting
+import Foundation
+import HTTPTypes
+
+/// An origin in memory, so that what is measured is the store: any URL has an image, as a service of pictures gives it.
+struct MemoryOrigin: OriginClient {
+    private let picture: [UInt8]
+
+    /// - Parameter bytes: of each image.
+    init(bytes: Int) {
+        picture = SampleImage.png(seed: 1, byteCount: bytes)
+    }
+
+    func send<Result: Sendable>(
+        _ request: OriginRequest,
+        receive: (OriginResponse) async throws -> Result
+    ) async throws -> Result {
+        request.willSend()
+        var fields = HTTPFields()
+        fields[.contentType] = "image/png"
+        fields[.contentLength] = "\(picture.count)"
+        fields[.eTag] = "\"\(String(UInt64(truncatingIfNeeded: request.url.hashValue), radix: 16))-5f3a1c2b9d\""
+        fields[.cacheControl] = "public, max-age=86400"
+        fields[.date] = "Sun, 01 Nov 2026 10:00:00 GMT"
+        fields[.lastModified] = "Tue, 06 Oct 2026 08:12:44 GMT"
+        // Bytes of its own: where they are hashed to, nobody else's are.
+        var bytes: [UInt8]? = picture
+        withUnsafeBytes(of: UInt64(truncatingIfNeeded: request.url.hashValue)) { noise in
+            bytes?.replaceSubrange(picture.count / 2..<picture.count / 2 + 8, with: noise)
+        }
+        let body = OriginBody {
+            defer { bytes = nil }
+            return bytes
+        }
+        return try await receive(OriginResponse(status: 200, fields: fields, body: body))
+    }
+}

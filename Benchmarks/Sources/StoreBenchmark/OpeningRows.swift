@@ -1,0 +1,89 @@
+import AvatarStore
+import AvatarStoreTesting
+import BenchmarkFigures
+import Foundation
+
+/// Opening a large store, in a process of its own each time, against opening a small one.
+struct OpeningRows {
+    let shelf: Shelf
+
+    func run(rounds: Int) throws -> [Figure] {
+        let large = try shelf.pictures(1_000_000).directory
+        let small = try shelf.pictures(1000).directory
+        return try [false, true].flatMap { try run(rounds, large, small, afterKill: $0) }
+    }
+
+    private func run(_ rounds: Int, _ large: String, _ small: String, afterKill: Bool) throws -> [Figure] {
+        var ours: [Opening] = []
+        var theirs: [Opening] = []
+        for round in 0..<rounds {
+            for isOurs in round % 2 == 0 ? [true, false] : [false, true] {
+                let opening = try Opening.inProcess(isOurs ? large : small, afterKill: afterKill)
+                if isOurs { ours.append(opening) } else { theirs.append(opening) }
+            }
+        }
+        let before = afterKill ? "killed" : "closed"
+        let more = zip(ours, theirs).map { ($0.peakMegabytes - $1.peakMegabytes) }
+        return [
+            Figure(
+                name: "opening a store of 1,000,000 entries, \(before) before",
+                against: "one of 1,000",
+                ratio: median(zip(ours, theirs).map { $0.milliseconds / $1.milliseconds }),
+                limit: .atMost(1.2),
+                medians: ["ms": median(ours.map(\.milliseconds)), "ms of 1,000": median(theirs.map(\.milliseconds))]
+            ),
+            Figure(
+                name: "the same: MB of memory more, \(before) before",
+                against: "one of 1,000",
+                ratio: median(more),
+                limit: .atMost(5),
+                medians: [
+                    "peak MB": median(ours.map(\.peakMegabytes)),
+                    "peak MB of 1,000": median(theirs.map(\.peakMegabytes)),
+                ]
+            ),
+        ]
+    }
+}
+
+/// One opening of a store by a process that does nothing else.
+struct Opening {
+    let milliseconds: Double
+    let peakMegabytes: Double
+
+    /// - Parameter afterKill: the process before it is killed while it has the store open and changed; else it closes it.
+    static func inProcess(_ directory: String, afterKill: Bool) throws -> Opening {
+        let own = CommandLine.arguments[0]
+        if afterKill { _ = try ChildProcess.run([own, "die", directory]) }
+        let process = try ChildProcess.run([own, "open", directory])
+        let numbers = process.output.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
+        guard process.exitCode == 0, numbers.count == 2 else {
+            throw BenchmarkError("\(directory) could not be opened: \(process.output)")
+        }
+        return Opening(milliseconds: numbers[0], peakMegabytes: numbers[1] / 1e6)
+    }
+
+    /// In that process: opens the store, says how long it took and how much memory the process had, and closes it.
+    static func measure(_ directory: String) throws {
+        let begun = ContinuousClock.now
+        let store = try waiting { try await AvatarStore.open(directory: directory) }
+        let time = (ContinuousClock.now - begun) / .milliseconds(1)
+        try waiting { try await store.close() }
+        #if os(Linux)
+        // What the system says to the parent holds what the parent had itself.
+        print(time, try ProcessMemory.peak())
+        #else
+        print(time, 0)
+        #endif
+    }
+
+    /// In the process before: opens the store, stores an image, and is gone.
+    static func die(_ directory: String) throws {
+        let image = Pictures(1, of: Shelf.bytes, seed: Int(getpid())).images[0]
+        try waiting {
+            let store = try await AvatarStore.open(directory: directory)
+            try await store.save(image.bytes, named: image.name, in: .caches)
+            kill(getpid(), SIGKILL)
+        }
+    }
+}

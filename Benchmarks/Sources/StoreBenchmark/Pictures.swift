@@ -1,0 +1,69 @@
+import AvatarStore
+import AvatarStoreTesting
+import BenchmarkFigures
+import Foundation
+
+/// Images of one size, each with bytes of its own, in memory.
+struct Pictures {
+    let images: [OwnImage]
+
+    /// - Parameter seed: no two seeds give the same bytes.
+    init(_ count: Int, of bytes: Int, seed: Int) {
+        var picture = SampleImage.png(seed: 1, byteCount: bytes)
+        // In the middle of the noise that the pixels are.
+        let place = bytes / 2
+        images = (0..<count).map { number in
+            withUnsafeBytes(of: (seed << 32 | number).littleEndian) {
+                picture.replaceSubrange(place..<place + 8, with: $0)
+            }
+            return OwnImage(named: "person-\(seed)-\(number)", bytes: picture)
+        }
+    }
+}
+
+/// The least that has to be done to store images: a temporary file each, and a name.
+struct PlainFolder {
+    private let directory: String
+    private let root: Int32
+    private let staging: Int32
+
+    /// Makes the folders, two hex digits each, as a store has them.
+    init(_ directory: String) throws {
+        self.directory = directory
+        for folder in ["", "/staging", "/caches"] { mkdir(directory + folder, 0o700) }
+        for folder in 0..<256 { mkdir(directory + String(format: "/caches/%02x", folder), 0o700) }
+        root = open(directory + "/caches", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        staging = open(directory + "/staging", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard root >= 0, staging >= 0 else { throw BenchmarkError("\(directory) cannot be made.") }
+    }
+
+    /// Names for `count` files, in no order of their folders.
+    func names(_ count: Int) -> [String] {
+        (0..<count).map { number in
+            let spread = UInt64(number + 1) &* 0x9E37_79B9_7F4A_7C15
+            return String(format: "%02x/%06x-%016llx.png", Int(spread >> 56), Int(spread >> 32 & 0xFF_FFFF), spread)
+        }
+    }
+
+    /// Writes `bytes` to a temporary file and gives it its name.
+    ///
+    /// - Parameter isDurable: the bytes, and the folder that names them, are on stable storage on return.
+    func store(_ bytes: [UInt8], as name: String, isDurable: Bool = false) throws {
+        let file = openat(staging, "file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0, write(file, bytes, bytes.count) == bytes.count else {
+            throw BenchmarkError("\(name) cannot be written.")
+        }
+        if isDurable { fsync(file) }
+        Foundation.close(file)
+        guard renameat(staging, "file", root, name) == 0 else { throw BenchmarkError("\(name) cannot be named.") }
+        guard isDurable else { return }
+        let folder = openat(root, String(name.prefix(2)), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        fsync(folder)
+        Foundation.close(folder)
+    }
+
+    func close() {
+        Foundation.close(root)
+        Foundation.close(staging)
+    }
+}

@@ -1,0 +1,89 @@
+import AvatarStore
+import BenchmarkFigures
+import Foundation
+
+/// Measures what writing costs, and what must not grow with the store.
+@main
+struct StoreBenchmark {
+    /// What can be measured, in the order in which it is.
+    static let parts = [
+        "saving", "single", "diskcache-set", "trimming", "trimming-few", "opening", "size", "loaded", "curves",
+    ]
+
+    static func main() {
+        let words = Array(CommandLine.arguments.dropFirst())
+        do {
+            switch words.first {
+            case "open" where words.count == 2: try Opening.measure(words[1])
+            case "die" where words.count == 2: try Opening.die(words[1])
+            case "check" where words.count == 1: try check()
+            case _ where words.allSatisfy(parts.contains): try measure(words.isEmpty ? parts : words)
+            default:
+                print("Usage: StoreBenchmark [\(parts.joined(separator: "|")) ...] | check")
+                exit(64)
+            }
+        } catch {
+            FileHandle.standardError.write(Data("\(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    /// Runs the named parts; ends with status 1 if a figure is beyond its limit.
+    private static func measure(_ parts: [String]) throws {
+        let disk = try Place(NSTemporaryDirectory())
+        defer { disk.remove() }
+        let memory = try Place("/dev/shm/")
+        defer { memory.remove() }
+        let places = [disk, memory].filter { access($0.directory, W_OK) == 0 }
+        // Stores that are there already are used again: making a million images takes longer than measuring.
+        // In memory, where there is a file system for that: what a disk makes of so many files is not what is asked.
+        let shelf = Shelf(ProcessInfo.processInfo.environment["BENCH_STORES"] ?? (places.last ?? disk).directory)
+        var table = FigureTable()
+        for part in parts {
+            print("\n\(part) (load \(machineLoad()))")
+            fflush(nil)
+            switch part {
+            case "saving": for place in places { table.add(try place.saving.batches(rounds: 7)) }
+            case "single": for place in places { table.add(try place.saving.single(rounds: 5)) }
+            case "diskcache-set": table.add(try disk.saving.diskcache(rounds: 3))
+            case "trimming": table.add(try TrimmingRows(shelf: shelf).half(in: disk, rounds: 3))
+            case "trimming-few": table.add(try TrimmingRows(shelf: shelf).few(rounds: 7))
+            case "opening": table.add(try OpeningRows(shelf: shelf).run(rounds: 15))
+            case "size": table.add(try IndexSizeRow(directory: disk.directory).run())
+            case "loaded": table.add(try LoadedHitRow(directory: disk.directory).run(rounds: 41))
+            default: try GrowthCurves(shelf: shelf).draw(to: "Benchmarks/results/growth.svg", rounds: 7)
+            }
+        }
+        table.show()
+        try table.write(to: results)
+        guard table.passes else { throw BenchmarkError("A figure is beyond its limit.") }
+    }
+
+    private static let results = "Benchmarks/results/latest.json"
+
+    /// Compares what was measured last with what it must not get worse than.
+    private static func check() throws {
+        guard try Thresholds.hold(in: results, thresholds: "Benchmarks/thresholds.json") else {
+            throw BenchmarkError("A figure is worse than its threshold.")
+        }
+    }
+}
+
+/// A folder of this run, and the file system that it lies on.
+struct Place {
+    let directory: String
+    let fileSystem: String
+
+    init(_ parent: String) throws {
+        directory = parent + "avatar-store-benchmark-\(getpid())"
+        mkdir(directory, 0o700)
+        // The mount point that is the longest beginning of the path.
+        let mounts = try String(contentsOfFile: "/proc/mounts", encoding: .utf8).split(separator: "\n")
+        let ours = mounts.map { $0.split(separator: " ") }.filter { $0.count > 2 && parent.hasPrefix($0[1]) }
+        fileSystem = ours.max { $0[1].count < $1[1].count }.map { String($0[2]) } ?? "unknown"
+    }
+
+    var saving: SavingRows { SavingRows(directory: directory, place: fileSystem) }
+
+    func remove() { try? FileManager.default.removeItem(atPath: directory) }
+}

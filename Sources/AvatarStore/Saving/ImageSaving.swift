@@ -1,0 +1,101 @@
+import AvatarCore
+import AvatarFiles
+
+/// Saves many images: while one batch is committed, the next is staged.
+actor ImageSaving {
+    /// Images that are committed together.
+    static let batchSize = 256
+
+    private let store: AvatarStore
+    private let storageClass: StorageClass
+    private let writable: AvatarStore.Writable
+    private let limits: Limits
+    private var results: [Result<AvatarKey, AvatarStoreError>] = []
+
+    /// Writing and hashing block for long.
+    private let thread = StoreThread(label: "avatar-store.saving")
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        thread.asUnownedSerialExecutor()
+    }
+
+    init(_ store: AvatarStore, _ storageClass: StorageClass) throws {
+        self.store = store
+        self.storageClass = storageClass
+        writable = try store.requireWritable()
+        limits = try store.limits(mode: nil, ceiling: nil)
+    }
+
+    /// Saves `images`; the results are in their order.
+    func run(_ images: [OwnImage]) async throws -> [Result<AvatarKey, AvatarStoreError>] {
+        try await withThrowingTaskGroup(of: [Result<AvatarKey, AvatarStoreError>].self) { group in
+            var rest = images[...]
+            while !rest.isEmpty {
+                try Task.checkCancellation()
+                let batch = try stage(rest.prefix(Self.batchSize))
+                rest = rest.dropFirst(Self.batchSize)
+                do {
+                    results += try await group.next() ?? []
+                } catch {
+                    discard(batch)
+                    throw error
+                }
+                group.addTask { [writer = writable.writer, rules = RoomRules(limits)] in
+                    try await Self.commit(batch, writer, rules)
+                }
+            }
+            results += try await group.next() ?? []
+        }
+        try await writable.writer.settle()
+        return results
+    }
+
+    /// One image on its way: staged, or refused.
+    private typealias Staged = Result<Change, AvatarStoreError>
+
+    private func stage(_ images: ArraySlice<OwnImage>) throws -> [Staged] {
+        var batch: [Staged] = []
+        do {
+            for image in images {
+                do {
+                    batch.append(.success(try stage(image)))
+                } catch let error as AvatarStoreError where [.imageRefused, .invalidKey].contains(error.code) {
+                    batch.append(.failure(error))
+                }
+            }
+        } catch {
+            discard(batch)
+            throw error
+        }
+        return batch
+    }
+
+    private func stage(_ image: OwnImage) throws -> Change {
+        let key = try AvatarKey(name: image.name)
+        let staged = try store.stage(image.bytes, storageClass, limits, writable.places)
+        return Change(key: key, content: .image(staged, validation: nil))
+    }
+
+    private func discard(_ batch: [Staged]) {
+        let files = writable.places.files(of: storageClass)
+        for case .success(let change) in batch {
+            if let image = change.image { files.discard(image) }
+        }
+    }
+
+    private static func commit(
+        _ batch: [Staged],
+        _ writer: StoreWriter,
+        _ rules: RoomRules
+    ) async throws -> [Result<AvatarKey, AvatarStoreError>] {
+        var committed = try await writer.commit(batch.compactMap { try? $0.get() }, rules).results[...]
+        return batch.map { staged in
+            staged.flatMap { change in
+                switch committed.popFirst() {
+                case .overBudget(let error), .superseded(let error): .failure(error)
+                case .stored, .recorded, nil: .success(change.key)
+                }
+            }
+        }
+    }
+}

@@ -88,7 +88,8 @@ actor ImageSaving {
         _ writer: StoreWriter,
         _ rules: RoomRules
     ) async throws -> [Result<AvatarKey, AvatarStoreError>] {
-        var committed = try await writer.commit(batch.compactMap { try? $0.get() }, rules).results[...]
+        let changes = batch.compactMap { if case .success(let change) = $0 { change } else { nil } }
+        var committed = try await writer.commit(changes, rules).results[...]
         return batch.map { staged in
             staged.flatMap { change in
                 switch committed.popFirst() {

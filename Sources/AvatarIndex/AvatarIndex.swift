@@ -105,7 +105,7 @@ package final class AvatarIndex: Sendable {
         readers.close()
         guard let writer else { return }
         do {
-            try writer.writeWithoutTransaction { _ in writerStatements.finish() }
+            writer.writeWithoutTransaction { _ in writerStatements.finish() }
             try writer.close()
         } catch {
             throw SQLiteError.translate(error, doing: "closing it")

@@ -25,7 +25,8 @@ package final class AvatarIndex: Sendable {
     private let feedLimit: Int64
     /// `nil` in an index that was opened for reading only.
     private let writer: DatabaseQueue?
-    // Used on the queue of the write connection alone.
+    // Cannot be used by two threads at once: it is only reached inside calls of `writer`, which run one after another on
+    // its queue.
     private nonisolated(unsafe) let writerStatements = WriterStatements()
     private let writerWALIndex = Mutex<WALIndex?>(nil)
 

@@ -37,6 +37,24 @@ extension IndexTransaction {
         return contacts
     }
 
+    /// Takes from `contact` every URL whose image it waited for and never had, except that of entry `avatarID`, which the
+    /// contact has now. What is known of its addresses, and an image that was evicted, stays.
+    /// - Returns: the entries that were taken from the contact.
+    package func unlinkSuperseded(of contact: String, by avatarID: Int64) throws -> [(id: Int64, key: AvatarKey)] {
+        let superseded: [(id: Int64, key: AvatarKey)] = try rows(
+            """
+            SELECT owner.avatar_id, avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id
+            WHERE owner.contact = ? AND owner.avatar_id <> ? AND avatar.host_id IS NOT NULL AND avatar.file_id IS NULL
+                AND (owner.replaces OR avatar.absence IS NULL) AND avatar.key NOT GLOB 'email:http*'
+            """,
+            [.text(contact), .integer(avatarID)]
+        ) { ($0.integer(0), AvatarKey(stored: $0.text(1))) }
+        for (other, _) in superseded {
+            _ = try unlink(contact, from: other)
+        }
+        return superseded
+    }
+
     /// Takes from `contact` every image that was fetched from an origin, except that of entry `avatarID`.
     ///
     /// Called once the new image is there: until then the contact keeps the old one.

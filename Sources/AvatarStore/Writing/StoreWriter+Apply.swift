@@ -205,6 +205,11 @@ extension StoreWriter {
             // An image of the contact's own does not take the place of the fetched one.
             let replaces = change.host != nil || !change.key.isOwnImage
             guard hasImage || !replaces else {
+                if !change.key.isEmailImage {
+                    // The contact's URL changed again, and what the former one shows is not wanted any more.
+                    let superseded = try transaction.unlinkSuperseded(of: contact, by: id)
+                    try removeIfUnowned(superseded, transaction, &surplus)
+                }
                 try transaction.link(contact, toComing: id)
                 continue
             }
@@ -221,8 +226,16 @@ extension StoreWriter {
         _ surplus: inout Surplus
     ) throws {
         let others = try transaction.unlinkOtherFetchedImages(of: contact, keeping: id, andNone: key.isEmailImage)
-        for (other, key) in others {
-            try removeIfUnowned(other, key, transaction, &surplus)
+        try removeIfUnowned(others, transaction, &surplus)
+    }
+
+    private func removeIfUnowned(
+        _ entries: [(id: Int64, key: AvatarKey)],
+        _ transaction: IndexTransaction,
+        _ surplus: inout Surplus
+    ) throws {
+        for (id, key) in entries {
+            try removeIfUnowned(id, key, transaction, &surplus)
         }
     }
 }

@@ -72,6 +72,28 @@ struct StoreOwnerTests {
         }
     }
 
+    @Test("the URL changed twice before a picture came: nobody waits for the former", arguments: [true, false])
+    func onlyTheLastURLIsWaitedFor(hasOld: Bool) async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            let old = fixture.serve(face, at: "/old.png")
+            if hasOld { _ = try await store.sync(contacts: [Contact(id: "ada", avatarURL: old)]) }
+            let urls = ["/second.png", "/third.png"].map { fixture.origin.url($0) }
+            for url in urls { _ = try await store.sync(contacts: [Contact(id: "ada", avatarURL: url)]) }
+            for path in ["/second.png", "/third.png"] { fixture.serve(face, at: path) }
+
+            var images: [Set<String>] = []
+            for url in urls {
+                fixture.clock.advance(by: .seconds(86_400 * 30))
+                _ = try await store.avatar(for: url)
+                images.append(Set(try store.images(ofContact: "ada").map(\.rawValue)))
+            }
+
+            #expect(images == [Set(hasOld ? [old, urls[1]] : [urls[1]]), [urls[1]]])
+            try fixture.expectConsistent()
+        }
+    }
+
     @Test func pictureThatWasEvictedAndComesAgainTakesNothingAway() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store

@@ -22,6 +22,7 @@ extension StoreModel {
             entry.version = found.etag.flatMap { Int($0.filter(\.isNumber)) }
             entry.freshUntil = found.freshUntil.map { Int($0 - beginning) / 1000 }
             entry.owners = Set(found.owners.compactMap { Int($0) })
+            entry.waiting = Set(found.waiting.compactMap { Int($0) })
             entries[key] = entry
         }
     }

@@ -21,6 +21,8 @@ struct StoreModel {
         /// In ticks.
         var freshUntil: Int?
         var owners: Set<Int> = []
+        /// The owners who keep their other images until this one is there.
+        var waiting: Set<Int> = []
     }
 
     var budget = 256 << 20

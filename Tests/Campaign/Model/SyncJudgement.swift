@@ -147,10 +147,12 @@ struct SyncJudgement {
             let was = Set(before.entries.filter { $0.value.owners.contains(contact) }.keys)
             let now = Set(found.entries.filter { $0.value.owners.contains(contact) }.keys)
             let image = ImageKey.remote(listed.slot)
-            // Until the new image is there, the contact keeps the old one.
+            // Until the new image is there, the contact keeps the old one, but waits for no other.
+            let waiting = Set(was.filter { before.entries[$0]?.waiting.contains(contact) == true })
+            let kept = was.filter { before.file(of: $0) != nil || before.entries[$0]?.isEvicted == true }
             let allowed: [Set<ImageKey>] =
                 if outcome == nil || found.file(of: image) == nil {
-                    [was, was.union([image]), [image]]
+                    [was, kept.subtracting(waiting).union([image]), [image]]
                 } else {
                     [[image]]
                 }

@@ -170,7 +170,13 @@ struct Transition {
         entry.isEvicted = false
         entry.version = version ?? entry.version
         entry.freshUntil = freshUntil ?? entry.freshUntil
+        let waiting = old == nil ? entry.waiting : []
+        entry.waiting.subtract(waiting)
         model.entries[key] = entry
+        for other in model.entries.keys where other != key && !other.isOwn {
+            model.entries[other]?.owners.subtract(waiting)
+            model.entries[other]?.waiting.subtract(waiting)
+        }
         if let old, old != new { dropIfUnused(old) }
         commit()
         return true

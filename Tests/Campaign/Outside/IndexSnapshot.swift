@@ -23,6 +23,8 @@ struct IndexSnapshot {
         /// In milliseconds.
         let freshUntil: Int64?
         let owners: [String]
+        /// Those of the owners who keep another image until this one is there.
+        let waiting: [String]
     }
 
     struct Total: Equatable {
@@ -69,7 +71,8 @@ struct IndexSnapshot {
             database,
             sql: """
                 SELECT key, storage_class, file_id, absence, etag, fresh_until_ms,
-                    (SELECT group_concat(contact) FROM owner WHERE avatar_id = avatar.id)
+                    (SELECT group_concat(contact) FROM owner WHERE avatar_id = avatar.id),
+                    (SELECT group_concat(contact) FROM owner WHERE avatar_id = avatar.id AND replaces)
                 FROM avatar
                 """
         ).map {
@@ -80,7 +83,8 @@ struct IndexSnapshot {
                 absence: $0[3],
                 etag: $0[4],
                 freshUntil: $0[5],
-                owners: ($0[6] as String? ?? "").split(separator: ",").map(String.init)
+                owners: ($0[6] as String? ?? "").split(separator: ",").map(String.init),
+                waiting: ($0[7] as String? ?? "").split(separator: ",").map(String.init)
             )
         }
         let totals = try Row.fetchAll(

@@ -2,6 +2,7 @@ package import AvatarCore
 import AvatarMigrations
 import Foundation
 import GRDB
+import GRDBSQLite
 import Synchronization
 
 /// The metadata database: the only module that holds SQL.
@@ -14,6 +15,9 @@ package final class AvatarIndex: Sendable {
 
     /// How long opening waits: several may make a new index at once, each of which takes its turns at the disk.
     static let openingTimeoutSeconds = 30
+
+    /// From so many pages on the WAL's content is moved into the file; SQLite's own default.
+    private static let longWALFrames = 1000
 
     /// How many changes are told, counting each owner of a change; older ones are dropped.
     package static let feedLimit: Int64 = 200_000
@@ -53,6 +57,8 @@ package final class AvatarIndex: Sendable {
             try SchemaUpgrade(copy: copy, progress: migrating).run(on: writer)
             try writer.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA busy_timeout = \(1000 * busyTimeoutSeconds)")
+                // From now on `shortenWAL` does it.
+                try database.execute(sql: "PRAGMA wal_autocheckpoint = 0")
             }
             return try AvatarIndex(path: path, writer: writer, isImmutable: false, now, feedLimit)
         } catch {
@@ -137,24 +143,41 @@ package final class AvatarIndex: Sendable {
                 // The level cannot change inside a transaction.
                 if durability == .power { try database.execute(sql: "PRAGMA synchronous = FULL") }
                 defer { if durability == .power { Self.restoreSynchronous(database) } }
-                var result: Result?
-                let watch = CommitWatch(hits, walIndex(of: database), on: database)
-                defer { watch.end(database) }
-                try database.inTransaction(.immediate) {
-                    try SchemaMigrator.requireUnchangedVersion(database)
-                    watch.begin(database)
-                    let transaction = IndexTransaction(database: database, statements: writerStatements)
-                    result = try body(transaction)
-                    try transaction.tellNews(at: now(), keeping: feedLimit)
-                    return .commit
-                }
-                watch.commit(database)
-                guard let result else { throw AvatarStoreError(.storage, "A transaction of the index gave no result.") }
+                let result = try watchedTransaction(database, body)
+                shortenWAL(database)
                 return result
             }
         } catch {
             throw SQLiteError.translate(error, doing: "writing to it")
         }
+    }
+
+    private func watchedTransaction<Result>(
+        _ database: Database,
+        _ body: (IndexTransaction) throws -> Result
+    ) throws -> Result {
+        var result: Result?
+        let watch = CommitWatch(hits, hits.isWorthKeeping ? walIndex(of: database) : nil, on: database)
+        defer { watch.end(database) }
+        try database.inTransaction(.immediate) {
+            try SchemaMigrator.requireUnchangedVersion(database)
+            watch.begin(database)
+            let transaction = IndexTransaction(database: database, statements: writerStatements)
+            result = try body(transaction)
+            try transaction.tellNews(at: now(), keeping: feedLimit)
+            return .commit
+        }
+        watch.commit(database)
+        guard let result else { throw AvatarStoreError(.storage, "A transaction of the index gave no result.") }
+        return result
+    }
+
+    /// Moves the WAL's content into the file once it is long, as SQLite would by itself, but after the commit is told to
+    /// who waits for it: while SQLite does so at the end of a commit, every hit has to be looked up.
+    private func shortenWAL(_ database: Database) {
+        guard let walIndex = walIndex(of: database), walIndex.frameCount >= Self.longWALFrames else { return }
+        // What fails here, or meets a reader that stays, is done after the next commit: nothing is lost but room.
+        sqlite3_wal_checkpoint_v2(database.sqliteConnection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     }
 
     /// Moves the WAL's content into the file and empties the WAL, as far as other processes' readers allow.
@@ -184,10 +207,9 @@ package final class AvatarIndex: Sendable {
         }
     }
 
-    /// The memory of the write connection, once there is something in front of the index to keep; found once.
+    /// The memory of the write connection; found once.
     private func walIndex(of database: Database) -> WALIndex? {
-        guard hits.isWorthKeeping else { return nil }
-        return writerWALIndex.withLock { known in
+        writerWALIndex.withLock { known in
             if known == nil { known = database.sqliteConnection.flatMap(WALIndex.init(of:)) }
             return known
         }

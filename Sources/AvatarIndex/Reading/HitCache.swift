@@ -16,7 +16,8 @@ final class HitCache: Sendable {
     /// So many of the last used entries are kept, and at the most twice as many; each takes about 400 bytes.
     static let capacity = 1 << 17
     fileprivate static let shardCount = 64
-    private static let stripeCount = 4096
+    /// So many that a batch of a sync, which changes some hundred entries, leaves nearly all others in memory.
+    private static let stripeCount = 1 << 18
 
     fileprivate struct Found {
         let hit: IndexHit

@@ -46,6 +46,11 @@ struct WALIndex: Sendable {
         return copy(7) == state ? state : nil
     }
 
+    /// How many pages the log holds (`mxFrame`), also such as are in the file already.
+    var frameCount: UInt32 {
+        UnsafeRawPointer(words + 2).assumingMemoryBound(to: Atomic<UInt32>.self).pointee.load(ordering: .relaxed)
+    }
+
     @inline(__always)
     private func copy(_ first: Int) -> State {
         State(

@@ -96,6 +96,16 @@ import Testing
         }
     }
 
+    @Test func theWALStaysShort() throws {
+        try withIndex { index in
+            let url = "https://example.com/" + String(repeating: "a", count: 8000)
+            for number in 0..<800 { try index.write { _ = try $0.add(url + "\(number).png") } }
+
+            // 1,000 pages of 4 KiB, and what one more transaction adds; all of it would be more than 12 MB.
+            #expect(try FileState.size(of: index.path + "-wal") ?? .max < 6_000_000)
+        }
+    }
+
     @Test func theWALIsEmptiedOnDemand() throws {
         try withIndex { index in
             try index.write { _ = try $0.add("https://example.com/a.png") }

@@ -5,13 +5,16 @@ extension SyncRun {
     func startCommit(_ group: inout DiscardingTaskGroup) {
         guard committing.isEmpty, !collected.isEmpty else { return }
         let isIdle = queues.activeCount == 0
-        let isLate = ContinuousClock.now - lastCommit >= Self.longestWait
+        let isLate = ContinuousClock.now - lastCommit >= (isWaitingOnly ? Self.tick : Self.longestWait)
         guard collected.count >= options.batchSize || isIdle || isLate else { return }
         committing = Array(collected.prefix(options.batchSize))
         collected.removeFirst(committing.count)
         addKnownOwners()
         addCommit(&group)
     }
+
+    /// Whether nothing can be begun: a batch will not fill up soon, and a commit holds nothing up.
+    private var isWaitingOnly: Bool { isExhausted && queues.readyCount == 0 }
 
     /// All contacts of an image that were read by now are linked together with it, and told of in one change.
     private func addKnownOwners() {
@@ -26,10 +29,10 @@ extension SyncRun {
     func startTicking(_ group: inout DiscardingTaskGroup) {
         guard !isTicking, !shouldStop, !collected.isEmpty, queues.activeCount > 0 else { return }
         isTicking = true
-        let (inbox, wait) = (inbox, Self.longestWait)
+        let inbox = inbox
         group.addTask {
             // Cancelled early, the tick comes early: the sync ends, and looks at what is collected all the same.
-            try? await Task.sleep(for: wait)
+            try? await Task.sleep(for: SyncRun.tick)
             inbox.put(.tick)
         }
     }

@@ -78,8 +78,9 @@ final class SyncRun {
     var failure: (any Error)?
     let walk: SyncSource.Walk
 
-    /// How long what came may wait for its commit.
+    /// How long what came may wait for its commit while a batch fills up; seen to once a tick.
     static let longestWait = Duration.milliseconds(500)
+    static let tick = Duration.milliseconds(50)
 
     /// Something that came, until its commit.
     struct Collected: Sendable {

@@ -215,6 +215,19 @@ package final class AvatarIndex: Sendable {
         }
     }
 
+    /// When several open a new index at once, each wants to change its mode, and SQLite refuses all but one without
+    /// waiting: they hold a lock on what they read that the one is waiting for.
+    private static func setWALMode(_ database: Database) throws {
+        let deadline = ContinuousClock.now + .seconds(openingTimeoutSeconds)
+        while true {
+            do {
+                return try database.execute(sql: "PRAGMA journal_mode = WAL")
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && .now < deadline {
+                usleep(2_000)
+            }
+        }
+    }
+
     private static func restoreSynchronous(_ database: Database) {
         // Should this fail, later transactions are more durable than asked for, which is correct and only slower.
         try? database.execute(sql: "PRAGMA synchronous = NORMAL")
@@ -231,7 +244,7 @@ package final class AvatarIndex: Sendable {
             if try Int.fetchOne(database, sql: "PRAGMA auto_vacuum") != 2 {
                 try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
             }
-            try database.execute(sql: "PRAGMA journal_mode = WAL")
+            try setWALMode(database)
             try database.execute(sql: "PRAGMA synchronous = NORMAL")
             try database.execute(sql: "PRAGMA secure_delete = ON")
             try database.execute(sql: "PRAGMA journal_size_limit = 8388608")

@@ -13,7 +13,7 @@ import Testing
             let path = directory + "/index.sqlite"
             let outcome = Mutex<(opened: [AvatarIndex], errors: [any Error])>(([], []))
 
-            DispatchQueue.concurrentPerform(iterations: 4) { number in
+            DispatchQueue.concurrentPerform(iterations: 8) { number in
                 do {
                     let index = try AvatarIndex.open(path: path, fileMode: 0o600)
                     try index.write { _ = try $0.add("https://example.com/\(number).png") }
@@ -26,7 +26,7 @@ import Testing
             let (opened, errors) = outcome.withLock { $0 }
             #expect(errors.map(String.init(describing:)) == [])
             for index in opened {
-                #expect(try index.statistics().entries == 4)
+                #expect(try index.statistics().entries == 8)
                 #expect(try index.statistics().schemaVersion == Migration.latestVersion)
                 try index.close()
             }

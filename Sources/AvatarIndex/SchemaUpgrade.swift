@@ -10,14 +10,29 @@ struct SchemaUpgrade {
 
     /// What a killed process or a full disk stops goes on from the last whole step when it is run again.
     func run(on writer: DatabaseQueue) throws {
-        let version = try writer.writeWithoutTransaction { try SchemaMigrator.version($0) }
-        guard version < steps.count else { return copy.removeLeftovers(before: version) }
-        if version > 0 {
-            try copy.make(of: version) { [progress] bytes, total in
-                progress(WorkProgress(.copyingIndex, .bytes, done: bytes, of: total))
+        while true {
+            let version = try self.version(writer)
+            guard version < steps.count else { return copy.removeLeftovers(before: version) }
+            do {
+                if version > 0 { try makeCopy(of: version) }
+            } catch {
+                // Another process put in the last step meanwhile, and removed all copies, this unfinished one too.
+                if try self.version(writer) > version { continue }
+                throw error
             }
+            try SchemaMigrator.migrate(writer, by: steps, progress)
+            if version > 0 { copy.removeAll() }
+            return
         }
-        try SchemaMigrator.migrate(writer, by: steps, progress)
-        if version > 0 { copy.removeAll() }
+    }
+
+    private func version(_ writer: DatabaseQueue) throws -> Int {
+        try writer.writeWithoutTransaction { try SchemaMigrator.version($0) }
+    }
+
+    private func makeCopy(of version: Int) throws {
+        try copy.make(of: version) { [progress] bytes, total in
+            progress(WorkProgress(.copyingIndex, .bytes, done: bytes, of: total))
+        }
     }
 }

@@ -47,7 +47,7 @@ extension StoreOperation: LosslessStringConvertible {
         case ("forget", 2): self.init(Int(words[1])) { .forget($0) }
         case ("trim", 2): self = .trim(to: Int(words[1]))
         case ("budget", 2): self.init(Int(words[1])) { .setBudget($0) }
-        case ("sync", 4): self.init(syncing: words)
+        case ("sync", 3...4): self.init(syncing: words)
         case ("link", 3): self.init(Int(words[1]), ImageKey(words[2])) { .link($0, $1) }
         case ("unlink", 3): self.init(Int(words[1]), ImageKey(words[2])) { .unlink($0, $1) }
         case ("reconcile", 2...3): self.init(reconciling: words)
@@ -71,7 +71,8 @@ extension StoreOperation: LosslessStringConvertible {
 
     private init?(syncing words: [String]) {
         guard let storage = FetchOptions.Storage(rawValue: words[1]), let batchSize = Int(words[2]) else { return nil }
-        let list = words[3].split(separator: ",").compactMap { Listed(String($0)) }
+        // A list may be empty.
+        let list = (words.count > 3 ? words[3] : "").split(separator: ",").compactMap { Listed(String($0)) }
         self = .sync(list, storage, batchSize: batchSize)
     }
 

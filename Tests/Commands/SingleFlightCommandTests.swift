@@ -123,7 +123,7 @@ import Testing
     @Test func lateFailureIsNotHeldAgainstWhatCameMeanwhile() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
-            origin.setResponse(.status(503).delayed(by: .milliseconds(200)), for: "/a")
+            origin.setResponse(.status(503).delayed(by: .seconds(1)), for: "/a")
             let first = try workplace.start(Self.fetch + [origin.url("/a")])
             try await arrival(at: origin)
             first.signal(SIGSTOP)

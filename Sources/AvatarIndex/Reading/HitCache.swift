@@ -1,6 +1,12 @@
 import AvatarCore
 import Synchronization
 
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
 /// What look-ups found, kept in memory: an entry that was used before is found again without SQLite.
 ///
 /// It must never give what is no longer so, whoever changed it. That is SQLite's own word: what is kept holds while the
@@ -48,14 +54,15 @@ final class HitCache: Sendable {
     private let isCommitting = Atomic(false)
 
     init() {
-        stripes = .allocate(capacity: Self.stripeCount)
-        for index in 0..<Self.stripeCount { (stripes + index).initialize(to: Atomic(0)) }
+        // Zero bytes are an `Atomic(0)`, which is stored as its value is. So nothing is written for what no process
+        // that only opens and reads one entry ever counts: the system gives such pages when they are first touched.
+        guard let zeros = calloc(Self.stripeCount, MemoryLayout<Atomic<UInt32>>.stride) else {
+            preconditionFailure("No memory for \(Self.stripeCount) counters.")
+        }
+        stripes = zeros.bindMemory(to: Atomic<UInt32>.self, capacity: Self.stripeCount)
     }
 
-    deinit {
-        stripes.deinitialize(count: Self.stripeCount)
-        stripes.deallocate()
-    }
+    deinit { free(stripes) }
 
     /// What is kept for `key`, if it still holds.
     func hit(for key: AvatarKey) -> IndexHit? {

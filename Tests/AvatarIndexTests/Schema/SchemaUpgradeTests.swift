@@ -92,6 +92,34 @@ import Testing
         }
     }
 
+    @Test func whoseCopyIsTakenAwayByAnotherThatFinishesGoesOn() throws {
+        try withGolden(1) { path in
+            // So much that the copy is told of before SQLite has written to it.
+            try PlainSQL.run(
+                """
+                WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+                INSERT INTO avatar (key, storage_class) SELECT 'name:more-' || i, 0 FROM n
+                """,
+                in: path
+            )
+            let other = Mutex<Result<Void, any Error>?>(nil)
+            let finishing: ProgressHandler = { progress in
+                guard progress.phase == .copyingIndex else { return }
+                other.withLock { other in
+                    guard other == nil else { return }
+                    other = Result { try AvatarIndex.open(path: path, fileMode: 0o600).close() }
+                }
+            }
+
+            try AvatarIndex.open(path: path, fileMode: 0o600, migrating: finishing).close()
+
+            try #require(other.withLock { $0 }).get()
+            #expect(try PlainSQL.rows("PRAGMA user_version", in: path) == ["\(Migration.latestVersion)"])
+            #expect(try files(beside: path) == [])
+            try expectSound(path)
+        }
+    }
+
     /// The process that put in the last step was killed before it removed the copy, and one before it while it copied.
     @Test func leftoversGo() throws {
         try withGolden(1) { path in

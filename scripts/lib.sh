@@ -66,6 +66,29 @@ want_nginx() {
     fi
 }
 
+# want_release_flags: what builds a program that needs no Swift where it runs, as release_flags.
+#
+# The Swift runtime, SQLite, zlib and the C++ library become part of it as far as this system has their archives; the C
+# library and libgcc are the system's.
+want_release_flags() {
+    # shellcheck disable=SC2034 # Used by the scripts that source this.
+    release_flags=(--static-swift-stdlib)
+    [ "$(uname -s)" = Linux ] || return 0
+    # A folder that has nothing but archives, and is looked into before the system's: where the linker finds one there, it
+    # does not come to the shared library of the same name.
+    local archives="$PWD/.build/release-archives" library archive
+    mkdir -p "$archives"
+    for library in sqlite3 z stdc++; do
+        archive="$(clang -print-file-name="lib$library.a" 2>/dev/null || true)"
+        case "$archive" in /*) ln -sf "$archive" "$archives/" ;; esac
+    done
+    # Not libgcc: the C library loads the shared one when a thread ends, and so it had better be named.
+    release_flags+=(-Xswiftc "-L$archives" -Xswiftc -use-ld=lld)
+    # Nobody links with a program, and each start looks through the symbols that it offers for that. What it takes from
+    # libraries is bound at its start, and cannot be changed then.
+    release_flags+=(-Xlinker --no-export-dynamic -Xlinker -z -Xlinker now)
+}
+
 # symbol_graph MODULE BUILD FOLDER [OPTION...]: the public declarations of a module that lies in BUILD, as files in FOLDER.
 symbol_graph() {
     local module="$1" build="$2" folder="$3" target map option options=()

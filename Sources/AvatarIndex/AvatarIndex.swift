@@ -101,7 +101,8 @@ package final class AvatarIndex: Sendable {
         readers = try ReadConnections(
             path: path,
             isImmutable: isImmutable,
-            count: 2 * ProcessInfo.processInfo.activeProcessorCount,
+            // Foundation reads several files for it, which takes longer than to open the index.
+            count: 2 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
             busyTimeoutSeconds: Self.busyTimeoutSeconds
         )
     }

@@ -52,11 +52,11 @@ public final class AvatarStore: Sendable {
         fileSystem: any FileSystem,
         migrating: @escaping ProgressHandler = { _ in }
     ) async throws -> AvatarStore {
-        try configuration.validate()
         switch configuration.access {
         case .readOnly:
-            return try AvatarStore(readOnly: configuration)
+            return try openForReading(configuration)
         case .readWrite:
+            try configuration.validate()
             let store = try AvatarStore(configuration, fileSystem, migrating)
             try await store.writable?.writer.readBootMark()
             await store.writable?.writer.recover(reportingTo: configuration.logger)
@@ -64,6 +64,17 @@ public final class AvatarStore: Sendable {
             if store.hasUnlistedFiles { _ = try await store.verify(repair: true, quick: true) }
             return store
         }
+    }
+
+    /// Opens a store to be read, which waits for nobody.
+    package static func openForReading(_ configuration: Configuration) throws -> AvatarStore {
+        try configuration.validate()
+        return try AvatarStore(readOnly: configuration)
+    }
+
+    /// Closes a store that `openForReading` gave.
+    package func closeForReading() throws {
+        try index.close()
     }
 
     private init(

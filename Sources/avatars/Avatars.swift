@@ -1,10 +1,11 @@
 import ArgumentParser
 import AvatarStore
+import Dispatch
 import Foundation
 
 /// The program: parses its arguments, runs one subcommand, and ends with the exit code that stands for what came of it.
 @main
-struct Avatars: AsyncParsableCommand {
+struct Avatars: ParsableCommand {
     /// The program's version.
     static let version = "0.1.0"
 
@@ -33,22 +34,39 @@ struct Avatars: AsyncParsableCommand {
         ]
     )
 
-    static func main() async {
-        let interruption = Interruption()
-        let work = Task { await runCommand() }
-        interruption.watch { work.cancel() }
-        let status = await work.value
-        Foundation.exit(interruption.exitStatus ?? status.rawValue)
+    static func main() {
+        parseAndRun()
     }
 
-    private static func runCommand() async -> ExitCode {
+    private static func parseAndRun() -> Never {
+        let interruption = Interruption()
         do {
-            var command = try parseAsRoot()
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
-            } else {
-                try command.run()
-            }
+            let command = try parseAsRoot()
+            if let command = command as? any AsyncParsableCommand { run(command, until: interruption) }
+            // Over in a moment: a second thread would take longer to begin than the work.
+            var moment = command
+            try moment.run()
+            Foundation.exit(ExitCode.success.rawValue)
+        } catch {
+            Foundation.exit(ending(for: error).rawValue)
+        }
+    }
+
+    /// Runs `command`, which the signals of `interruption` end.
+    private static func run(_ command: sending any AsyncParsableCommand, until interruption: Interruption) -> Never {
+        let work = Task { await exitCode(of: command) }
+        interruption.watch { work.cancel() }
+        Task {
+            let status = await work.value
+            Foundation.exit(interruption.exitStatus ?? status.rawValue)
+        }
+        dispatchMain()
+    }
+
+    @concurrent private static func exitCode(of command: any AsyncParsableCommand) async -> ExitCode {
+        var command = command
+        do {
+            try await command.run()
             return .success
         } catch {
             return ending(for: error)

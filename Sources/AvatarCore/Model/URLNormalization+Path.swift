@@ -66,6 +66,10 @@ extension URLNormalization {
         if let last = segments.last, last.elementsEqual(".".utf8) || last.elementsEqual("..".utf8) {
             kept.append([])
         }
-        return [UInt8(ascii: "/")] + kept.joined(separator: [UInt8(ascii: "/")])
+        guard let first = kept.first else { return [UInt8(ascii: "/")] }
+        return kept.dropFirst().reduce(into: [UInt8(ascii: "/")] + first) { path, segment in
+            path.append(UInt8(ascii: "/"))
+            path += segment
+        }
     }
 }

@@ -8,6 +8,7 @@ final class ReadConnection {
     private var heldHitStatement: Statement?
     /// The state of the index that is held open for more look-ups, and how many have seen it.
     private var held: (state: WALIndex.State, uses: Int)?
+    private var hasLooked = false
     private let isImmutable: Bool
     /// Where commits show; `nil` for a file in which none can be seen.
     private(set) lazy var walIndex = isImmutable ? nil : WALIndex(of: handle)
@@ -56,7 +57,11 @@ final class ReadConnection {
             return (try look(for: key), held.state)
         }
         letGo()
-        guard let state = walIndex.state() else { return (try look(for: key), nil) }
+        // The first is the last one too in a program that is asked for one image: nothing is kept for another.
+        guard hasLooked, let state = walIndex.state() else {
+            hasLooked = true
+            return (try look(for: key), nil)
+        }
         try statement("BEGIN").forEachRow([]) { _ in true }
         held = (state, 1)
         do {

@@ -2,7 +2,7 @@ import ArgumentParser
 import AvatarStore
 
 /// `avatars path`: where the file of an image is.
-struct PathCommand: AsyncParsableCommand {
+struct PathCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "path",
         abstract: "Prints the path of a stored image.",
@@ -20,9 +20,9 @@ struct PathCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    func run() async throws {
+    func run() throws {
         let key = try AvatarKey(parsing: key)
-        try await store.withStore(.readOnly) { store in
+        try store.withStoreToLookAt { store in
             guard let file = try store.localFile(for: key, recordsAccess: false) else {
                 throw AvatarStoreError(.noSuchEntry, "There is no file for \(key).")
             }

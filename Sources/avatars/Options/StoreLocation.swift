@@ -5,7 +5,6 @@ import Foundation
 struct StoreLocation {
     /// What the command line says.
     var directory: String?
-    var environment = ProcessInfo.processInfo.environment
 
     /// All paths are absolute.
     var layout: StoreLayout {
@@ -37,6 +36,6 @@ struct StoreLocation {
     #endif
 
     private func value(_ name: String) -> String? {
-        environment[name].flatMap { $0.isEmpty ? nil : $0 }
+        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 }

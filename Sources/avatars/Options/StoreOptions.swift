@@ -44,6 +44,19 @@ struct StoreOptions: ParsableArguments {
         return try await Self.run(body, with: try await AvatarStore.open(configuration))
     }
 
+    /// As `withStore(.readOnly)`, for a command that waits for nobody.
+    func withStoreToLookAt<Result>(_ body: (AvatarStore) throws -> Result) throws -> Result {
+        let store = try AvatarStore.openForReading(configuration(.readOnly))
+        let result = Swift.Result { try body(store) }
+        do {
+            try store.closeForReading()
+        } catch {
+            if case .success = result { throw error }
+            store.configuration.logger.warning("the store could not be closed", metadata: ["error": "\(error)"])
+        }
+        return try result.get()
+    }
+
     /// As `withStore(.readWrite)`; a store that cannot be written is opened for reading instead, with a warning.
     func withStoreForReads<Result>(
         configure: (inout AvatarStore.Configuration) throws -> Void,

@@ -22,7 +22,8 @@ import Testing
     }
 
     private func use(_ index: AvatarIndex) throws {
-        for key in [Self.first, Self.second] { #expect(try index.hit(for: key) != nil) }
+        // What a connection looks up first is not kept.
+        for key in [Self.first, Self.second, Self.first] { #expect(try index.hit(for: key) != nil) }
     }
 
     @Test("what was used is found without SQLite")
@@ -30,6 +31,18 @@ import Testing
         try withUsedIndex { index, _, _ in
             #expect(index.rememberedHit(for: Self.first)?.file.path == "ab/1.png")
             #expect(index.rememberedHit(for: .stored("https://example.com/A.png")) == nil)
+        }
+    }
+
+    @Test("what a connection looks up first is not kept, what it looks up again is")
+    func onlyWhatIsAskedForAgainIsRemembered() throws {
+        try withIndex { index in
+            try index.write { _ = try $0.add(Self.first.rawValue, file: $0.addFile(1)) }
+
+            #expect(try index.hit(for: Self.first) != nil)
+            #expect(index.rememberedHit(for: Self.first) == nil)
+            #expect(try index.hit(for: Self.first) != nil)
+            #expect(index.rememberedHit(for: Self.first) != nil)
         }
     }
 

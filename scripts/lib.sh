@@ -66,27 +66,33 @@ want_nginx() {
     fi
 }
 
-# want_release_flags: what builds a program that needs no Swift where it runs, as release_flags.
+# build_release: builds the program so that it needs no Swift where it runs; where it lies is release_program.
 #
 # The Swift runtime, SQLite, zlib and the C++ library become part of it as far as this system has their archives; the C
-# library and libgcc are the system's.
-want_release_flags() {
+# library and libgcc are the system's. A binary that needs nothing of the system takes Swift's static SDK for Linux: where
+# it is installed, it is used.
+build_release() {
+    local flags=(-c release --product avatars --static-swift-stdlib) archives="$PWD/.build/release-archives" library archive sdk
+    sdk="$(swift sdk list 2>/dev/null | grep -m 1 static-linux || true)"
+    if [ -n "$sdk" ]; then
+        flags=(-c release --product avatars --swift-sdk "$(uname -m)-swift-linux-musl")
+    elif [ "$(uname -s)" = Linux ]; then
+        # A folder that has nothing but archives, and is looked into before the system's: where the linker finds one there,
+        # it does not come to the shared library of the same name.
+        mkdir -p "$archives"
+        for library in sqlite3 z stdc++; do
+            archive="$(clang -print-file-name="lib$library.a" 2>/dev/null || true)"
+            case "$archive" in /*) ln -sf "$archive" "$archives/" ;; esac
+        done
+        # Not libgcc: the C library loads the shared one when a thread ends, and so it had better be named.
+        flags+=(-Xswiftc "-L$archives" -Xswiftc -use-ld=lld)
+        # Nobody links with a program, and each start looks through the symbols that it offers for that. What it takes from
+        # libraries is bound at its start, and cannot be changed then.
+        flags+=(-Xlinker --no-export-dynamic -Xlinker -z -Xlinker now)
+    fi
+    AVATARS_WARNINGS_AS_ERRORS=1 swift build "${flags[@]}" --quiet
     # shellcheck disable=SC2034 # Used by the scripts that source this.
-    release_flags=(--static-swift-stdlib)
-    [ "$(uname -s)" = Linux ] || return 0
-    # A folder that has nothing but archives, and is looked into before the system's: where the linker finds one there, it
-    # does not come to the shared library of the same name.
-    local archives="$PWD/.build/release-archives" library archive
-    mkdir -p "$archives"
-    for library in sqlite3 z stdc++; do
-        archive="$(clang -print-file-name="lib$library.a" 2>/dev/null || true)"
-        case "$archive" in /*) ln -sf "$archive" "$archives/" ;; esac
-    done
-    # Not libgcc: the C library loads the shared one when a thread ends, and so it had better be named.
-    release_flags+=(-Xswiftc "-L$archives" -Xswiftc -use-ld=lld)
-    # Nobody links with a program, and each start looks through the symbols that it offers for that. What it takes from
-    # libraries is bound at its start, and cannot be changed then.
-    release_flags+=(-Xlinker --no-export-dynamic -Xlinker -z -Xlinker now)
+    release_program="$(AVATARS_WARNINGS_AS_ERRORS=1 swift build "${flags[@]}" --show-bin-path)/avatars"
 }
 
 # symbol_graph MODULE BUILD FOLDER [OPTION...]: the public declarations of a module that lies in BUILD, as files in FOLDER.

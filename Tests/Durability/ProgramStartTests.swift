@@ -1,0 +1,27 @@
+import AvatarStoreTesting
+import Foundation
+import ProgramRunning
+import Testing
+
+/// What the program does to begin, read from its system calls.
+@Suite(.enabled(if: Strace.isUsable, Comment(rawValue: Strace.absence)))
+struct ProgramStartTests {
+    @Test("`path` runs on the thread it was started on: another takes longer to begin than the work")
+    func pathMakesNoThread() async throws {
+        let workplace = try Workplace()
+        try workplace.write("me.png", SampleImage.identicon(for: "me"))
+        try await workplace.run("save", "me.png", "--name", "me").requireSuccess()
+        let program = Program.executable.path(percentEncoded: false)
+        let file = workplace.path("threads")
+
+        let run = try await workplace.start(
+            tool: Strace.path,
+            ["-f", "-e", "trace=clone,clone3", "-e", "signal=none", "-o", file, program, "path", "name:me"]
+        ).end()
+
+        #expect(run.status == 0)
+        #expect(run.text.hasSuffix(".png\n"))
+        let calls = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+        #expect(calls.filter { $0.contains("clone") } == [])
+    }
+}

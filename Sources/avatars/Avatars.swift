@@ -54,9 +54,11 @@ struct Avatars: ParsableCommand {
 
     /// Runs `command`, which the signals of `interruption` end.
     private static func run(_ command: sending any AsyncParsableCommand, until interruption: Interruption) -> Never {
-        let work = Task { await exitCode(of: command) }
+        // A task that the main thread makes would be as urgent as a person's click, and its threads take precedence over
+        // those of the connections.
+        let work = Task(priority: .medium) { await exitCode(of: command) }
         interruption.watch { work.cancel() }
-        Task {
+        Task(priority: .medium) {
             let status = await work.value
             Foundation.exit(interruption.exitStatus ?? status.rawValue)
         }

@@ -69,14 +69,10 @@ want_nginx() {
 # build_release: builds the program so that it needs no Swift where it runs; where it lies is release_program.
 #
 # The Swift runtime, SQLite, zlib and the C++ library become part of it as far as this system has their archives; the C
-# library and libgcc are the system's. A binary that needs nothing of the system takes Swift's static SDK for Linux: where
-# it is installed, it is used.
+# library and libgcc are the system's.
 build_release() {
-    local flags=(-c release --product avatars --static-swift-stdlib) archives="$PWD/.build/release-archives" library archive sdk
-    sdk="$(swift sdk list 2>/dev/null | grep -m 1 static-linux || true)"
-    if [ -n "$sdk" ]; then
-        flags=(-c release --product avatars --swift-sdk "$(uname -m)-swift-linux-musl")
-    elif [ "$(uname -s)" = Linux ]; then
+    local flags=(-c release --product avatars --static-swift-stdlib) archives="$PWD/.build/release-archives" library archive
+    if [ "$(uname -s)" = Linux ]; then
         # A folder that has nothing but archives, and is looked into before the system's: where the linker finds one there,
         # it does not come to the shared library of the same name.
         mkdir -p "$archives"

@@ -66,7 +66,7 @@ struct SyncBenchmark {
             print("\n\(part) (load \(machineLoad()))")
             fflush(nil)
             switch part {
-            case "main": try MainJob(avatars: avatars, own: bench.own).run()
+            case "main": try MainJob(avatars: avatars, own: bench.own).run(in: directory + "/main")
             case "fetching": table.add(try FetchingBenchmark(bench: bench).run(rounds: 5))
             case "storing-memory": table.add(try StoringMemoryBenchmark(bench: bench).run(rounds: 7))
             case "revalidation", "rivals":
@@ -77,9 +77,10 @@ struct SyncBenchmark {
             case "linking": table.add(try await WritingBenchmark(bench: bench).runLinking())
             default: table.add(try MemoryBenchmark(bench: bench).run(rounds: 5))
             }
+            // What was measured stays, whatever becomes of the next part.
+            try table.write(to: "Benchmarks/results/latest.json")
         }
         table.show()
-        try table.write(to: "Benchmarks/results/latest.json")
         guard table.passes else { throw BenchmarkError("A figure is beyond its limit.") }
     }
 }
@@ -92,8 +93,8 @@ struct MainJob {
     let avatars: String
     let own: String
 
-    func run() throws {
-        let directory = NSTemporaryDirectory() + "avatar-benchmark-\(getpid())"
+    /// - Parameter directory: a folder that is made for it, and removed.
+    func run(in directory: String) throws {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let origin = try OriginProcess(program: own)

@@ -50,23 +50,25 @@ struct SyncBenchmark {
     /// Runs the named parts; ends with status 1 if a figure is beyond its limit.
     private static func measure(_ avatars: String, _ parts: [String]) async throws {
         let directory = NSTemporaryDirectory() + "avatar-benchmark-\(getpid())"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let environment = ProcessInfo.processInfo.environment
-        let bench = Workbench(
-            avatars: avatars,
-            own: CommandLine.arguments[0],
-            nginx: environment["BENCH_NGINX"].flatMap { $0.isEmpty ? nil : $0 },
-            python: environment["BENCH_PYTHON"].flatMap { $0.isEmpty ? nil : $0 },
-            rivals: "Benchmarks/Rivals",
-            directory: directory
-        )
         var table = FigureTable()
         for part in parts {
             print("\n\(part) (load \(machineLoad()))")
             fflush(nil)
+            let bench = Workbench(
+                avatars: avatars,
+                own: CommandLine.arguments[0],
+                nginx: environment["BENCH_NGINX"].flatMap { $0.isEmpty ? nil : $0 },
+                python: environment["BENCH_PYTHON"].flatMap { $0.isEmpty ? nil : $0 },
+                rivals: "Benchmarks/Rivals",
+                // The stores of a part are of no use to another: its origin is a new one.
+                directory: directory + "/" + part
+            )
+            try FileManager.default.createDirectory(atPath: bench.directory, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: bench.directory) }
             switch part {
-            case "main": try MainJob(avatars: avatars, own: bench.own).run(in: directory + "/main")
+            case "main": try MainJob(avatars: avatars, own: bench.own).run(in: bench.directory)
             case "fetching": table.add(try FetchingBenchmark(bench: bench).run(rounds: 5))
             case "storing-memory": table.add(try StoringMemoryBenchmark(bench: bench).run(rounds: 7))
             case "revalidation", "rivals":
@@ -93,10 +95,8 @@ struct MainJob {
     let avatars: String
     let own: String
 
-    /// - Parameter directory: a folder that is made for it, and removed.
+    /// - Parameter directory: an empty folder, for stores and lists.
     func run(in directory: String) throws {
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
         let origin = try OriginProcess(program: own)
         defer { origin.stop() }
         let small = try rates(1000, origin, directory)

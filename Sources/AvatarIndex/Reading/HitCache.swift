@@ -57,6 +57,7 @@ final class HitCache: Sendable {
         // Zero bytes are an `Atomic(0)`, which is stored as its value is. So nothing is written for what no process
         // that only opens and reads one entry ever counts: the system gives such pages when they are first touched.
         guard let zeros = calloc(Self.stripeCount, MemoryLayout<Atomic<UInt32>>.stride) else {
+            // As every allocation of Swift's ends the process where there is no memory left.
             preconditionFailure("No memory for \(Self.stripeCount) counters.")
         }
         stripes = zeros.bindMemory(to: Atomic<UInt32>.self, capacity: Self.stripeCount)

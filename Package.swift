@@ -229,6 +229,8 @@ let package = Package(
             dependencies: [
                 "AvatarOrigin", "AvatarStoreTesting", "ProgramRunning",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -14,12 +14,14 @@ extension HTTPOrigin: BatchOriginClient {
             let route = Route(to: hops.url, configuration.proxies)
             guard try hostGuard.admitsAtOnce(hops.url, along: route) else { return nil }
             let begun = BegunHTTPRequest(self, hops, request, try exchange(hops, request, along: route))
-            begun.start { result in
-                switch result {
-                case .success(let head):
-                    arrival(.success(OriginHead(status: Int(head.status.code), fields: HTTPFields(head.headers))))
-                case .failure(let error):
-                    arrival(.failure(OriginFailure.translate(error, host: hops.url, along: route)))
+            outbox.add(to: hops.url.host?.description ?? "") {
+                begun.start { result in
+                    switch result {
+                    case .success(let head):
+                        arrival(.success(OriginHead(status: Int(head.status.code), fields: HTTPFields(head.headers))))
+                    case .failure(let error):
+                        arrival(.failure(OriginFailure.translate(error, host: hops.url, along: route)))
+                    }
                 }
             }
             return begun
@@ -28,6 +30,9 @@ extension HTTPOrigin: BatchOriginClient {
             return nil
         }
     }
+
+    /// Sends what was begun and still waits for others.
+    package func flush() { outbox.flush() }
 }
 
 /// The first hop of a request, under way.

@@ -17,6 +17,7 @@ public final class HTTPOrigin: OriginClient {
     let configuration: Configuration
     private let clients: ClientSet
     let hostGuard: HostGuard
+    let outbox: Outbox
 
     /// A client with connections of its own; `shutdown` closes them.
     ///
@@ -24,7 +25,9 @@ public final class HTTPOrigin: OriginClient {
     /// - Throws: `invalidConfiguration` if the trust roots cannot be read.
     public init(configuration: Configuration = Configuration(), eventLoopGroup: (any EventLoopGroup)? = nil) throws {
         self.configuration = configuration
-        clients = try ClientSet(configuration, on: eventLoopGroup ?? HTTPClient.defaultEventLoopGroup)
+        let group = eventLoopGroup ?? HTTPClient.defaultEventLoopGroup
+        clients = try ClientSet(configuration, on: group)
+        outbox = Outbox(group)
         hostGuard = HostGuard(configuration)
     }
 

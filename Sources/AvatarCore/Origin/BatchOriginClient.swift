@@ -5,7 +5,7 @@ package import HTTPTypes
 /// A task for each request costs as much as the request itself where the answer is only that nothing changed; a sync of
 /// thousands of such images begins them by calls, and is told of their answers together.
 package protocol BatchOriginClient: OriginClient {
-    /// Begins `request`.
+    /// Begins `request`. It may wait for others until `flush` is called, to be sent together with them.
     ///
     /// - Parameter arrival: called once, on any thread: with the head of the first answer, or the `OriginError` or
     ///   `CancellationError` that came instead. An answer without a body, such as a 304, has ended by then.
@@ -14,6 +14,9 @@ package protocol BatchOriginClient: OriginClient {
         _ request: OriginRequest,
         arrival: @escaping @Sendable (Result<OriginHead, any Error>) -> Void
     ) -> (any BegunRequest)?
+
+    /// Sends what was begun and still waits. To be called when nothing more is begun for now.
+    func flush()
 }
 
 /// The head of an answer.

@@ -4,6 +4,7 @@ import AvatarCore
 extension SyncRun {
     /// Begins as many fetches as there are connections for.
     func startFetches(_ group: inout DiscardingTaskGroup) {
+        defer { fetcher.batchOrigin?.flush() }
         // Enough is collected for the next batches; the disk comes first.
         while queues.activeCount < options.connections, collected.count < 2 * options.batchSize,
             let target = queues.first
@@ -53,12 +54,11 @@ extension SyncRun {
 
     private func startFetch(_ target: FetchTarget, _ group: inout DiscardingTaskGroup) {
         hosts.begin(target.host, at: store.clock.now())
-        let (store, fetcher, isConstrained) = (store, fetcher, isConstrained)
         guard let flight = store.flights.begin(target.key) else {
             // Somebody is reading this very image; what they get is what we want. Should they be done by then, it is
             // fetched as this sync fetches.
             let options = readOptions(for: target)
-            group.addTask { [inbox] in
+            group.addTask { [store, inbox] in
                 do {
                     let outcome = try await store.flights.join(target.key) {
                         let source = target.sourceKey.rawValue
@@ -72,7 +72,7 @@ extension SyncRun {
             return
         }
         guard !revalidate(target, flight) else { return }
-        group.addTask { [inbox] in
+        group.addTask { [store, fetcher, inbox, isConstrained] in
             inbox.put(await SyncRun.fetch(target, flight, store, fetcher, isConstrained: isConstrained))
         }
     }

@@ -58,6 +58,15 @@ extension AvatarIndex {
         }
     }
 
+    /// The entry for `key` in full, and whether a download of its image broke off and can go on.
+    package func entryToFetch(for key: AvatarKey) throws -> (entry: AvatarEntry, isPartial: Bool)? {
+        try readers.read { connection in
+            try connection.statement(Self.entryToFetchSQL).firstRow(text: key.rawValue) { row in
+                (AvatarEntry(row), row.integer(28) != 0)
+            }
+        }
+    }
+
     /// The entries for `keys` as one state of the index, in the order of the keys; `nil` where there is none.
     package func entries(for keys: [AvatarKey]) throws -> [AvatarEntry?] {
         try readers.read { connection in
@@ -71,15 +80,22 @@ extension AvatarIndex {
     }
 
     /// All columns of an entry and its file, in the order that `AvatarEntry.init(_:)` reads them.
-    static let entrySQL = """
-        SELECT file.id, file.storage_class, file.path, file.size_bytes, file.media_type, file.width, file.height,
+    static let entrySQL = "SELECT \(entryColumns) FROM \(entryTables) "
+
+    static let entryToFetchSQL = """
+        SELECT \(entryColumns), EXISTS (SELECT 1 FROM partial_download WHERE partial_download.key = avatar.key)
+        FROM \(entryTables) WHERE avatar.key = ?
+        """
+
+    private static let entryColumns = """
+        file.id, file.storage_class, file.path, file.size_bytes, file.media_type, file.width, file.height,
             avatar.id, avatar.key, avatar.host_id IS NULL, avatar.source_url, avatar.storage_class, file.sha256,
             file.last_access_us, avatar.absence, avatar.etag, avatar.last_modified, avatar.response_fields,
             avatar.response_ms, avatar.response_delay_ms, avatar.fetched_ms, avatar.checked_ms, avatar.fresh_until_ms,
             avatar.next_check_ms, avatar.failure, avatar.failure_count, avatar.low_data_url, avatar.is_low_data
-        FROM avatar LEFT JOIN file ON file.id = avatar.file_id
-
         """
+
+    private static let entryTables = "avatar LEFT JOIN file ON file.id = avatar.file_id"
 }
 
 extension FileRecord {

@@ -15,7 +15,8 @@ extension AvatarStore {
     /// - Returns: what came of it, if the origin was asked since the last look; `nil` if it has to be asked now.
     func catchUp(_ target: inout FetchTarget) throws -> FetchOutcome? {
         let seen = target.entry
-        target.update(try index.entry(for: target.key))
+        let found = try index.entryToFetch(for: target.key)
+        target.update(found?.entry, isPartial: found?.isPartial ?? false)
         guard let entry = target.entry, let checked = entry.validation.checked,
             checked != seen?.validation.checked
         else { return nil }

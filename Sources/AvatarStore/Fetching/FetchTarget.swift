@@ -17,7 +17,9 @@ struct FetchTarget: Sendable {
     /// Where the image is to be stored.
     var storageClass: StorageClass
     /// What is stored.
-    var entry: AvatarEntry?
+    private(set) var entry: AvatarEntry?
+    /// Whether a download of it broke off and can go on, as far as that was looked at.
+    private(set) var isPartial = false
     /// Whether the image is asked for in full although it could be revalidated.
     var isUnconditional = false
     /// Whether it is asked for only because it is stored: if it was removed meanwhile, it stays removed.
@@ -50,8 +52,9 @@ struct FetchTarget: Sendable {
     }
 
     /// Takes note of what is stored by now.
-    mutating func update(_ entry: AvatarEntry?) {
+    mutating func update(_ entry: AvatarEntry?, isPartial: Bool) {
         self.entry = entry
+        self.isPartial = isPartial
         if entry?.storageClass == .documents { storageClass = .documents }
     }
 

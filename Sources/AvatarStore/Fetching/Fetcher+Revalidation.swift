@@ -26,15 +26,16 @@ struct Revalidation: Sendable {
 }
 
 extension Fetcher {
-    /// Begins to revalidate `target`, and calls `arrival` once, on any thread.
+    /// Begins to revalidate `target`, which was looked at just now, and calls `arrival` once, on any thread.
     ///
     /// - Returns: `nil` if there is nothing to revalidate, or it cannot be done without waiting: `fetch` does that.
     func begin(
         _ target: FetchTarget,
         arrival: @escaping @Sendable (Revalidation.Arrival) -> Void
-    ) throws -> Revalidation? {
-        guard let batchOrigin, !target.isTransient, !target.isUnconditional, let stored = stored(target),
-            try !partials.mayContinue(target)
+    ) -> Revalidation? {
+        // Its file was there when it was chosen. Whether it still is, is asked once more when the answer has come.
+        guard let batchOrigin, !target.isTransient, !target.isUnconditional, !target.isPartial,
+            let stored = metadata(target)
         else { return nil }
         let fields = conditions(for: target, stored)
         guard !fields.isEmpty else { return nil }

@@ -149,10 +149,14 @@ struct Fetcher: Sendable {
     // MARK: Conditions
 
     /// What the origin said of the image that is stored; `nil` if none is, in full.
-    func stored(_ target: FetchTarget) -> ResponseMetadata? {
-        guard let entry = target.entry, let file = entry.file, entry.isLowData == target.isLowData,
-            places.stored.contains(file)
-        else { return nil }
+    private func stored(_ target: FetchTarget) -> ResponseMetadata? {
+        guard let file = target.entry?.file, places.stored.contains(file) else { return nil }
+        return metadata(target)
+    }
+
+    /// What the origin said of the image that the index knows of; `nil` if it knows of none that is in full.
+    func metadata(_ target: FetchTarget) -> ResponseMetadata? {
+        guard let entry = target.entry, entry.file != nil, entry.isLowData == target.isLowData else { return nil }
         return ResponseMetadata(stored: entry.validation)
     }
 

@@ -33,11 +33,6 @@ struct PartialDownloads: Sendable {
         return nil
     }
 
-    /// Whether there may be something to go on with.
-    func mayContinue(_ target: FetchTarget) throws -> Bool {
-        try index.partialDownload(of: target.key) != nil
-    }
-
     struct Found {
         let record: PartialRecord
         let file: StagedFile

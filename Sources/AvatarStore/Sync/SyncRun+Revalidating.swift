@@ -25,7 +25,7 @@ extension SyncRun {
             guard store.slots.takeAtOnce(target.host) else { return false }
             // Given back with the answer, if there is to be one.
             defer { if revalidating[flight] == nil { store.slots.giveBack(target.host) } }
-            let begun = try fetcher.begin(target) { [inbox] in inbox.put(.answered(flight: flight, $0)) }
+            let begun = fetcher.begin(target) { [inbox] in inbox.put(.answered(flight: flight, $0)) }
             guard let begun else { return false }
             revalidating[flight] = Revalidating(revalidation: begun, lease: lease)
             return true

@@ -1,5 +1,6 @@
 import AvatarStore
 import AvatarStoreTesting
+import Foundation
 import Testing
 
 /// Images that are stored are asked for by calls, not by tasks: whatever comes of it, it comes of it here too.
@@ -58,6 +59,30 @@ struct RevalidationTests {
 
             #expect(report.ranOutOfTime)
             #expect(report.failed == 0)
+        }
+    }
+
+    @Test("an image whose file goes while it is asked for is fetched again, whatever the origin confirms")
+    func fileThatGoesMeanwhileIsFetchedAgain() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = try await storedImage(fixture)
+            let file = try #require(try fixture.store.localFile(for: AvatarKey(url: url), recordsAccess: false))
+            let gate = LoopbackOrigin.Gate()
+            fixture.origin.setResponse(for: "/a.png") { request in
+                guard request.headers["If-None-Match"] != nil else { return .image(SampleImage.gif(seed: 1)) }
+                return .status(304).held(by: gate)
+            }
+            fixture.origin.resetCounts()
+            let sync = Task { [store = fixture.store, all] in try await store.sync(options: all) }
+            while fixture.origin.requestCount == 0 { await Task.yield() }
+
+            try FileManager.default.removeItem(atPath: file)
+            gate.open()
+            let report = try await sync.value
+
+            #expect(report.fetched == 1)
+            #expect(report.requests == 2)
+            #expect(try fixture.store.storedAvatar(for: url)?.bytes == SampleImage.gif(seed: 1))
         }
     }
 

@@ -102,6 +102,10 @@ final class Exchange: HTTPClientResponseDelegate {
         }
         willSend()
         let task = client.execute(request: request, delegate: self)
+        // A client that was shut down tells its delegate nothing.
+        task.futureResult.whenFailure { [self] error in
+            if state.withLock({ $0.attempts == attempt && $0.end == nil }) { fail(error) }
+        }
         let isCancelled = state.withLock { state in
             // It may have failed already, and been sent anew.
             if state.attempts == attempt, state.end == nil { state.task = task }
@@ -157,6 +161,10 @@ final class Exchange: HTTPClientResponseDelegate {
 
     func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
         if beginsAnew(after: error) { return send() }
+        fail(error)
+    }
+
+    private func fail(_ error: any Error) {
         let (arrival, reader, room, isCancelled) = state.withLock { state in
             let error: any Error = state.isCancelled ? CancellationError() : error
             state.end = .failure(error)

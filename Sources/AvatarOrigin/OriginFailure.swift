@@ -116,6 +116,8 @@ enum OriginFailure {
         case .readTimeout: (.timeout, "the origin did not answer within the idle timeout")
         case .deadlineExceeded, .getConnectionFromPoolTimeout: (.timeout, "no connection came free in time")
         case .remoteConnectionClosed: (.unreachable, "the origin closed the connection without an answer")
+        // That says nothing of the URL either.
+        case .alreadyShutdown, .cancelled: (.offline, "the HTTP client was shut down")
         default: (.unreachable, error.shortDescription)
         }
     }

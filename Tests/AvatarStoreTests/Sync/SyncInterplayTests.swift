@@ -27,6 +27,31 @@ struct SyncInterplayTests {
         }
     }
 
+    /// Whoever closes a store does not have to know who uses it.
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func syncOfAStoreThatIsClosedComesToAnEnd(isStored: Bool) async throws {
+        try await StoreFixture.withStore { fixture in
+            let contacts = (0..<40).map { number in
+                Contact(id: "\(number)", avatarURL: fixture.serve(one, at: "/\(number).png", etag: "\"1\""))
+            }
+            if isStored { _ = try await fixture.store.sync(contacts: contacts) }
+            for number in contacts.indices { fixture.origin.setResponse(.hang, for: "/\(number).png") }
+            fixture.clock.advance(by: .seconds(8 * 86_400))
+            fixture.origin.resetCounts()
+            let other = try await fixture.openAgain { $0.timeout = .seconds(600) }
+            let sync = Task { try await other.sync(contacts: contacts) }
+            while fixture.origin.requestCount == 0 { await Task.yield() }
+
+            try await other.close()
+
+            // Too late to store anything: that is an error, or nothing was left to be stored.
+            let report = try? await sync.value
+            #expect(report?.fetched ?? 0 == 0)
+            let kept = try contacts.filter { try fixture.store.storedAvatar(for: $0.avatarURL ?? "") != nil }
+            #expect(kept.count == (isStored ? contacts.count : 0))
+        }
+    }
+
     @Test func budgetThatIsLoweredDuringAFetchHoldsForIt() async throws {
         try await StoreFixture.withStore { fixture in
             let big = SampleImage.png(seed: 3, byteCount: 4000)

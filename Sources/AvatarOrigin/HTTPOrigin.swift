@@ -35,7 +35,7 @@ public final class HTTPOrigin: OriginClient {
         clients.abandon()
     }
 
-    /// Closes all connections. A request after it fails.
+    /// Closes all connections. Requests that are under way fail, and later ones too, as `offline`: nothing is said of a URL.
     public func shutdown() async throws {
         try await clients.shutdown()
     }

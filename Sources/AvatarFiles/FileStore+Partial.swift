@@ -26,18 +26,7 @@ extension FileStore {
 
     /// Goes on with the file that was kept as `name`; `nil` if it is not there.
     package func resume(_ name: String) throws(AvatarStoreError) -> StagedFile? {
-        do throws(SystemCallError) {
-            try folder.restoreIfRemoved(mode: 0o700)
-            return try StagedFile(
-                continuing: Self.path(ofPartial: name),
-                in: folder,
-                storageClass: storageClass,
-                fileSystem: fileSystem
-            )
-        } catch {
-            if error.isMissing { return nil }
-            throw error.storeError
-        }
+        try stage(continuing: Self.path(ofPartial: name))
     }
 
     /// Removes the file that was kept as `name`; one that is gone is fine.

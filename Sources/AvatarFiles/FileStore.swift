@@ -22,6 +22,8 @@ package final class FileStore: Sendable {
     private let fileMode: UInt32
     private let directoryMode: UInt32
     private let counter = Atomic<UInt64>(0)
+    /// Held while a file is begun: what comes after the end would lie in a folder that nobody owns.
+    private let hasEnded = Mutex(false)
     /// Two-digit folders whose own names are known to be durable.
     private let durableFolders = Mutex<Set<String>>([])
 
@@ -56,19 +58,49 @@ package final class FileStore: Sendable {
     /// Begins a file.
     package func stage() throws(AvatarStoreError) -> StagedFile {
         let number = counter.add(1, ordering: .relaxed).newValue
+        return try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
+            try restoreFolder(unless: hasEnded)
+            return try StagedFile(
+                name: "\(storageClass.rawValue)-\(number)",
+                in: folder,
+                storageClass: storageClass,
+                mode: fileMode,
+                fileSystem: fileSystem
+            )
+        }
+    }
+
+    /// Goes on with the file at `path`, as seen from the holder's folder; `nil` if it is not there.
+    func stage(continuing path: String) throws(AvatarStoreError) -> StagedFile? {
+        try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
+            try restoreFolder(unless: hasEnded)
+            do throws(SystemCallError) {
+                return try StagedFile(
+                    continuing: path,
+                    in: folder,
+                    storageClass: storageClass,
+                    fileSystem: fileSystem
+                )
+            } catch {
+                if error.isMissing { return nil }
+                throw error.storeError
+            }
+        }
+    }
+
+    /// No file is begun from here on, so that the holder's folder can be removed for good.
+    package func end() {
+        hasEnded.withLock { $0 = true }
+    }
+
+    private func restoreFolder(unless hasEnded: Bool) throws(AvatarStoreError) {
+        guard !hasEnded else { throw AvatarStoreError(.storage, "The store was closed.", failure: .storage) }
         do throws(SystemCallError) {
             try staging.restoreIfRemoved(mode: 0o700)
             try folder.restoreIfRemoved(mode: 0o700)
         } catch {
             throw error.storeError
         }
-        return try StagedFile(
-            name: "\(storageClass.rawValue)-\(number)",
-            in: folder,
-            storageClass: storageClass,
-            mode: fileMode,
-            fileSystem: fileSystem
-        )
     }
 
     /// Removes a staged image that will not be published.

@@ -123,7 +123,7 @@ public final class AvatarStore: Sendable {
     }
 
     /// Writes what is gathered in memory, closes connections to origins and the index. A closed store is not used again,
-    /// also if this fails.
+    /// also if this fails: what is stored too late fails as `storage` and leaves nothing behind.
     ///
     /// - Throws: `diskFull`, `busy` and other errors of the index and the disk. Nothing that was stored is lost then:
     ///   what could not be written are times of last access, and what could not be tidied up, another opening does.

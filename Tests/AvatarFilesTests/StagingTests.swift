@@ -123,4 +123,20 @@ import Testing
             #expect(try places.staging.names() == [places.holder.name + ".lock"])
         }
     }
+
+    /// A holder's folder is only its own while its lock is held.
+    @Test func nothingIsBegunAfterTheEnd() throws {
+        try withPlaces { places in
+            try places.files.keep(try places.files.stage(), as: "half")
+            let begun = try places.files.stage()
+
+            places.files.end()
+            try places.staging.removeFolder(places.holder.name)
+
+            #expect(thrownError { _ = try places.files.stage() }?.message == "The store was closed.")
+            #expect(thrownError { _ = try places.files.resume("half") }?.message == "The store was closed.")
+            try begun.write([1])
+            #expect(try places.staging.names().sorted() == [places.holder.name + ".lock", "partial"].sorted())
+        }
+    }
 }

@@ -135,4 +135,19 @@ struct ChangingTests {
             try await other.close()
         }
     }
+    /// `withStore` sees that nothing of it is left in the staging folders.
+    @Test(arguments: StorageClass.allCases)
+    func closedStoreSavesNothing(_ storageClass: StorageClass) async throws {
+        try await StoreFixture.withStore { fixture in
+            let other = try await fixture.openAgain()
+            let key = try await other.save(face, named: "me", in: storageClass)
+
+            try await other.close()
+
+            await #expect { try await other.save(face, named: "me", in: storageClass) } throws: {
+                ($0 as? AvatarStoreError)?.message == "The store was closed."
+            }
+            #expect(try fixture.store.storedAvatar(for: key)?.bytes == face)
+        }
+    }
 }

@@ -71,6 +71,13 @@ struct StorePlaces: Sendable {
         try Holder.isAlive(name, in: staging)
     }
 
+    /// Begins no file any more, and removes this process's staging folders.
+    func endStaging() throws {
+        caches.end()
+        documents.end()
+        try removeStaging(of: holder)
+    }
+
     /// Removes the staging folders of `holder`.
     func removeStaging(of holder: Holder) throws {
         do throws(SystemCallError) {

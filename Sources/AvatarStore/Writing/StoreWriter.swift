@@ -177,7 +177,7 @@ actor StoreWriter {
     func close() throws {
         // First, as it makes room: the disk may be full. What cannot be removed keeps its holder's name, by which the
         // next opening finds it.
-        let removal = Result { try places.removeStaging(of: places.holder) }
+        let removal = Result { try places.endStaging() }
         if case .success = removal { places.holder.release() }
         try flushAccesses()
         try finishOwnLeftovers()

@@ -9,30 +9,25 @@ import Glibc
 import Darwin
 #endif
 
-/// Who fetches what, across processes: a lease of a key is a lock on one byte of `staging/leases`, an empty file that
-/// is never removed.
+/// Who fetches what, across processes: a lease of a key is a lock on one byte of a file in `staging`, which stays empty
+/// and is never removed.
 ///
 /// The lock belongs to this opening of the file. The kernel keeps it while the process is paused and drops it when the
 /// process ends, however it ends: nobody asks a clock, and nothing is left to clean up. Which byte it is, the digest of
 /// the key says, so no key is written down. Two keys that share a byte (among a billion, perhaps one pair) take turns,
 /// which is slower and not wrong.
+///
+/// There are several files, as the kernel walks all locks on a file for each that is taken, and a sync has hundreds.
 package final class FetchLeases: Sendable {
-    private let file: Int32
-    private let path: String
-    /// How many leases of this process hold each byte. The kernel knows only that some do, and a fetch that was
-    /// cancelled may still hold one while the next for its key begins.
-    private let counts = Mutex<[Int64: Int]>([:])
+    /// A change of this number would let two versions of the program fetch the same image at once, and no more.
+    private static let fileCount = 8
 
-    /// Opens the leases in the folder `staging`.
-    package init(in staging: Directory) throws(AvatarStoreError) {
-        // Not a name of a holder: those end in ".lock", and are removed with it.
-        path = staging.path + "/leases"
-        file = openat(staging.descriptor, "leases", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else { throw SystemCallError("open", path).storeError }
-    }
+    private let files: [LeaseFile]
 
-    deinit {
-        close(file)
+    /// The leases in the folder `staging`. A file is made when the first lease of it is taken.
+    package init(in staging: Directory) {
+        // Not names of holders: those end in ".lock", and are removed with them.
+        files = (0..<Self.fileCount).map { LeaseFile(in: staging, named: "leases-\($0)") }
     }
 
     /// The lease of `key`; `nil` if another process has it. Waits for nobody.
@@ -41,23 +36,14 @@ package final class FetchLeases: Sendable {
     /// this store itself, which has one fetch a key anyway.
     package func take(_ key: AvatarKey) throws(SystemCallError) -> FetchLease? {
         let offset = Self.offset(of: key)
-        // The call is made under the mutex, so that nobody counts on a byte that is being given back. It does not wait.
-        let isTaken = try counts.withLock { (counts) throws(SystemCallError) -> Bool in
-            if counts[offset] == nil {
-                let result = avatar_lock_byte(file, offset)
-                guard result >= 0 else { throw SystemCallError("fcntl", path) }
-                guard result == 1 else { return false }
-            }
-            counts[offset, default: 0] += 1
-            return true
-        }
-        return isTaken ? FetchLease(leases: self, offset: offset) : nil
+        let file = file(of: offset)
+        return try file.take(offset) ? FetchLease(file: file, offset: offset) : nil
     }
 
     /// Whether nobody fetches `key` in this moment, in this process or another. No, if that cannot be known.
     package func isFree(_ key: AvatarKey) -> Bool {
         let offset = Self.offset(of: key)
-        guard counts.withLock({ $0[offset] == nil }) else { return false }
+        guard !file(of: offset).isTaken(offset) else { return false }
         do throws(SystemCallError) {
             return try take(key) != nil
         } catch {
@@ -65,17 +51,7 @@ package final class FetchLeases: Sendable {
         }
     }
 
-    fileprivate func release(_ offset: Int64) {
-        counts.withLock { counts in
-            guard let count = counts[offset], count == 1 else {
-                counts[offset]? -= 1
-                return
-            }
-            counts[offset] = nil
-            // Giving back a lock that one has does not fail; if it did, closing the file would do it.
-            _ = avatar_unlock_byte(file, offset)
-        }
-    }
+    private func file(of offset: Int64) -> LeaseFile { files[Int(offset) & (Self.fileCount - 1)] }
 
     /// The first 62 bits of the key's digest: a file offset has 63.
     private static func offset(of key: AvatarKey) -> Int64 {
@@ -84,17 +60,81 @@ package final class FetchLeases: Sendable {
     }
 }
 
+/// The leases that are bytes of one file.
+private final class LeaseFile: Sendable {
+    private struct State {
+        /// `nil` until a lease is taken.
+        var descriptor: Int32?
+        /// How many leases of this process hold each byte. The kernel knows only that some do, and a fetch that was
+        /// cancelled may still hold one while the next for its key begins.
+        var counts: [Int64: Int] = [:]
+    }
+
+    private let staging: Directory
+    private let name: String
+    private let state = Mutex(State())
+
+    init(in staging: Directory, named name: String) {
+        self.staging = staging
+        self.name = name
+    }
+
+    deinit {
+        if let descriptor = state.withLock({ $0.descriptor }) { close(descriptor) }
+    }
+
+    /// Locks the byte at `offset`; false if another process has it.
+    func take(_ offset: Int64) throws(SystemCallError) -> Bool {
+        // The call is made under the mutex, so that nobody counts on a byte that is being given back. It does not wait.
+        try state.withLock { (state) throws(SystemCallError) -> Bool in
+            if state.counts[offset] == nil {
+                let result = avatar_lock_byte(try opened(&state), offset)
+                guard result >= 0 else { throw SystemCallError("fcntl", staging.path + "/" + name) }
+                guard result == 1 else { return false }
+            }
+            state.counts[offset, default: 0] += 1
+            return true
+        }
+    }
+
+    /// Whether this process has the byte at `offset`.
+    func isTaken(_ offset: Int64) -> Bool {
+        state.withLock { $0.counts[offset] != nil }
+    }
+
+    func release(_ offset: Int64) {
+        state.withLock { state in
+            guard let count = state.counts[offset], count == 1, let descriptor = state.descriptor else {
+                state.counts[offset]? -= 1
+                return
+            }
+            state.counts[offset] = nil
+            // Giving back a lock that one has does not fail; if it did, closing the file would do it.
+            _ = avatar_unlock_byte(descriptor, offset)
+        }
+    }
+
+    private func opened(_ state: inout State) throws(SystemCallError) -> Int32 {
+        if let descriptor = state.descriptor { return descriptor }
+        try staging.restoreIfRemoved(mode: 0o700)
+        let descriptor = openat(staging.descriptor, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw SystemCallError("open", staging.path + "/" + name) }
+        state.descriptor = descriptor
+        return descriptor
+    }
+}
+
 /// The right to fetch one key, until the value is let go of.
 package final class FetchLease: Sendable {
-    private let leases: FetchLeases
+    private let file: LeaseFile
     private let offset: Int64
 
-    fileprivate init(leases: FetchLeases, offset: Int64) {
-        self.leases = leases
+    fileprivate init(file: LeaseFile, offset: Int64) {
+        self.file = file
         self.offset = offset
     }
 
     deinit {
-        leases.release(offset)
+        file.release(offset)
     }
 }

@@ -67,39 +67,56 @@ import Testing
         }
     }
 
-    @Test func fileIsPrivateEmptyAndNoHolder() throws {
+    @Test func filesArePrivateEmptyAndNoHolders() throws {
         try withTemporaryDirectory { directory in
             let staging = try Directory(opening: directory)
-            let leases = try FetchLeases(in: staging)
-            let lease = try leases.take(ada)
+            let leases = FetchLeases(in: staging)
+            #expect(try staging.names() == [])
+            let taken = try (0..<100).compactMap { try leases.take(AvatarKey(stored: "https://example.org/\($0)")) }
 
-            #expect(try staging.names() == ["leases"])
-            #expect(try permissions(of: directory + "/leases") == 0o600)
-            #expect(try FileManager.default.attributesOfItem(atPath: directory + "/leases")[.size] as? Int == 0)
+            #expect(try staging.names().sorted() == (0..<8).map { "leases-\($0)" })
+            for path in try staging.names().map({ directory + "/" + $0 }) {
+                #expect(try permissions(of: path) == 0o600)
+                #expect(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 0)
+            }
             #expect(try Holder.names(in: staging) == [])
-            withExtendedLifetime(lease) {}
+            withExtendedLifetime(taken) {}
         }
     }
 
     @Test func symbolicLinkInItsPlaceIsRefused() throws {
         try withTemporaryDirectory { directory in
             let staging = try Directory(opening: directory)
-            try FileManager.default.createSymbolicLink(
-                atPath: directory + "/leases",
-                withDestinationPath: "elsewhere"
-            )
+            for number in 0..<8 {
+                try FileManager.default.createSymbolicLink(
+                    atPath: directory + "/leases-\(number)",
+                    withDestinationPath: "elsewhere"
+                )
+            }
+            let leases = FetchLeases(in: staging)
 
-            let error = thrownError { _ = try FetchLeases(in: staging) }
+            #expect { _ = try leases.take(ada) } throws: {
+                ($0 as? SystemCallError)?.storeError.message.contains("leases-") == true
+            }
+            #expect(!leases.isFree(ada))
+        }
+    }
 
-            #expect(error?.code == .storage)
-            #expect(error?.message.contains("leases") == true)
+    /// As purging everything may do that lies in the caches.
+    @Test func folderThatWasRemovedIsMadeAgain() throws {
+        try withTemporaryDirectory { directory in
+            let staging = try Directory.makeRoot(directory + "/staging", mode: 0o700)
+            let leases = FetchLeases(in: staging)
+            try FileManager.default.removeItem(atPath: staging.path)
+
+            #expect(try leases.take(ada) != nil)
         }
     }
 
     private func withLeases(_ body: (FetchLeases, FetchLeases) throws -> Void) throws {
         try withTemporaryDirectory { directory in
             let staging = try Directory(opening: directory)
-            try body(try FetchLeases(in: staging), try FetchLeases(in: staging))
+            try body(FetchLeases(in: staging), FetchLeases(in: staging))
         }
     }
 }

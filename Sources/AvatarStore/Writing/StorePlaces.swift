@@ -20,7 +20,7 @@ struct StorePlaces: Sendable {
         staging = try Directory.makeRoot(layout.staging(of: .documents), mode: mode)
         cachesStaging = try Directory.makeRoot(layout.staging(of: .caches), mode: mode)
         holder = try Holder(in: staging)
-        leases = try FetchLeases(in: staging)
+        leases = FetchLeases(in: staging)
         caches = try FileStore(
             .caches,
             root: cachesRoot,

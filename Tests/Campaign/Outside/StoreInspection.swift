@@ -84,7 +84,7 @@ struct StoreInspection {
         let staging = FolderWalk.names(in: directory + "/staging") ?? []
         let locks = staging.filter { $0.hasSuffix(".lock") }
         if locks.count != live { add(.orphan, "\(locks.count) holders in staging, and \(live) alive") }
-        for name in staging where !locks.contains(name) && !name.hasSuffix(".store-id") && name != "leases" {
+        for name in staging where !locks.contains(name) && !name.hasSuffix(".store-id") && !name.hasPrefix("leases-") {
             guard locks.contains(name + ".lock") else {
                 add(.orphan, "staging/\(name) of a dead holder")
                 continue

@@ -12,8 +12,10 @@ final class Exchange: HTTPClientResponseDelegate {
     /// Called once, on any thread. For an answer that has no body by its status, once the connection is free again.
     typealias Arrival = @Sendable (Result<HTTPResponseHead, any Error>) -> Void
 
-    private struct State {
+    fileprivate struct State {
         var attempts = 0
+        /// How many of them met a connection that went away.
+        var lostConnections = 0
         var task: HTTPClient.Task<Void>?
         var isCancelled = false
         /// Who is told of the head; gone once that is done.
@@ -26,12 +28,15 @@ final class Exchange: HTTPClientResponseDelegate {
         var end: Result<Void, any Error>?
     }
 
+    /// A pool may hold several connections that the origin is about to close.
+    private static let mostAttempts = 4
+
     private let client: HTTPClient
     private let request: HTTPClient.Request
     private let willSend: @Sendable () -> Void
     private let state = Mutex(State())
 
-    /// - Parameter willSend: called before each attempt.
+    /// - Parameter willSend: called before each attempt, unless the one before was not sent at all.
     init(
         _ request: HTTPClient.Request,
         with client: HTTPClient,
@@ -49,6 +54,7 @@ final class Exchange: HTTPClientResponseDelegate {
             return state.isCancelled
         }
         guard !isCancelled else { return arrival(.failure(CancellationError())) }
+        willSend()
         send()
     }
 
@@ -100,7 +106,6 @@ final class Exchange: HTTPClientResponseDelegate {
             state.attempts += 1
             return state.attempts
         }
-        willSend()
         let task = client.execute(request: request, delegate: self)
         // A client that was shut down tells its delegate nothing.
         task.futureResult.whenFailure { [self] error in
@@ -160,8 +165,10 @@ final class Exchange: HTTPClientResponseDelegate {
     }
 
     func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
-        if beginsAnew(after: error) { return send() }
-        fail(error)
+        if waitsOn(after: error) { return send() }
+        guard beginsAnew(after: error) else { return fail(error) }
+        willSend()
+        send()
     }
 
     private func fail(_ error: any Error) {
@@ -178,12 +185,27 @@ final class Exchange: HTTPClientResponseDelegate {
         reader?.resume(throwing: reported)
     }
 
-    /// A pooled connection may have been closed by the origin in the moment it was taken; since nothing was answered,
-    /// that one attempt is made again on another.
+    /// A pooled connection may have been closed by the origin in the moment it was taken. Since nothing was answered, the
+    /// request is sent again on another.
     private func beginsAnew(after error: any Error) -> Bool {
         guard OriginFailure.isClosedConnection(error) else { return false }
-        return state.withLock { $0.arrival != nil && $0.head == nil && $0.attempts < 2 && !$0.isCancelled }
+        return state.withLock { state in
+            state.lostConnections += 1
+            return state.isUnanswered && state.lostConnections < Self.mostAttempts
+        }
     }
+
+    /// Requests to other hosts may have led to this one, more than it has connections for. Each has its own deadline,
+    /// so nobody waits in vain for longer than its caller does.
+    private func waitsOn(after error: any Error) -> Bool {
+        guard OriginFailure.isWaitForConnection(error) else { return false }
+        return state.withLock { $0.isUnanswered }
+    }
+}
+
+extension Exchange.State {
+    /// Whether somebody still waits for the head, of which nothing came.
+    fileprivate var isUnanswered: Bool { arrival != nil && head == nil && !isCancelled }
 }
 
 extension HTTPResponseHead {

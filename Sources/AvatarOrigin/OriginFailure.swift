@@ -35,14 +35,25 @@ enum OriginFailure {
         }
     }
 
-    /// Whether a connection that was up went away before anything was answered.
+    /// Whether a request failed with `error` because its connection went away before anything was answered. All of ours
+    /// are safe, so they may be sent again (RFC 9110 section 9.2.2).
     static func isClosedConnection(_ error: any Error) -> Bool {
         switch error {
-        case let error as HTTPClientError: error == .remoteConnectionClosed
+        // The client calls a request cancelled that meets an HTTP/2 connection which the origin is about to close.
+        case let error as HTTPClientError: error == .remoteConnectionClosed || error == .cancelled
         case let error as ChannelError: error == .ioOnClosedChannel || error == .alreadyClosed
         case let error as IOError: error.errnoCode == ECONNRESET || error.errnoCode == EPIPE
-        default: false
+        case is ForbiddenPeer, is NIOConnectionError, is HTTPParserError, is CancellationError, is OriginError,
+            is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
+            false
+        // An HTTP/2 stream that the origin does not take any more (RFC 9113 section 6.8).
+        default: true
         }
+    }
+
+    /// Whether a request was not sent because no connection came free for it.
+    static func isWaitForConnection(_ error: any Error) -> Bool {
+        (error as? HTTPClientError) == .getConnectionFromPoolTimeout
     }
 
     static func headerTooLarge(_ url: AvatarKey) -> OriginError {
@@ -115,9 +126,10 @@ enum OriginFailure {
         case .connectTimeout, .tlsHandshakeTimeout: (.timeout, "no connection within the connect timeout")
         case .readTimeout: (.timeout, "the origin did not answer within the idle timeout")
         case .deadlineExceeded, .getConnectionFromPoolTimeout: (.timeout, "no connection came free in time")
-        case .remoteConnectionClosed: (.unreachable, "the origin closed the connection without an answer")
+        case .remoteConnectionClosed, .cancelled:
+            (.unreachable, "the origin closed the connection without an answer")
         // That says nothing of the URL either.
-        case .alreadyShutdown, .cancelled: (.offline, "the HTTP client was shut down")
+        case .alreadyShutdown: (.offline, "the HTTP client was shut down")
         default: (.unreachable, error.shortDescription)
         }
     }

@@ -161,6 +161,28 @@ struct NginxTests {
         }
     }
 
+    /// RFC 9113 section 6.8: what the origin does not take any more is asked for on another connection.
+    @Test func connectionsThatEndCostNoImage() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            let count = 300
+            for number in 1...count { try nginx.serve(pictureBytes("\(number)"), at: "/p/\(number).png") }
+            let list = (1...count).map { nginx.restlessURL("/p/\($0).png") + "\n" }.joined()
+            try workplace.write("people.txt", list)
+            let arguments = [
+                "sync", "people.txt", "--all", "--allow-private-network", "--json", "--ca-file", nginx.certificateFile,
+                "--per-host", "8",
+            ]
+
+            let first = try await workplace.start(arguments).end()
+            let second = try await workplace.start(arguments).end()
+
+            #expect(try first.object.number("fetched") == count)
+            #expect(try second.object.number("notModified") == count)
+            #expect(try Set(await nginx.requests(2 * count).map(\.connection)).count >= 2 * count / 20)
+        }
+    }
+
     @Test func certificateThatNobodyTrustsIsRefused() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()

@@ -43,6 +43,9 @@ package struct Nginx: Sendable {
     /// The URL of `path` over TLS, where HTTP/2 is offered.
     package func secureURL(_ path: String) -> String { "https://\(site.address):\(site.securePort)\(path)" }
 
+    /// The URL of `path` over HTTP/2 where a connection ends (GOAWAY) after 20 requests.
+    package func restlessURL(_ path: String) -> String { "https://\(site.address):\(site.restlessPort)\(path)" }
+
     /// The URL of `path` on another port, which is another origin with the same files.
     package func otherURL(_ path: String) -> String { "http://\(site.address):\(site.otherPort)\(path)" }
 

@@ -6,6 +6,7 @@ struct NginxSite: Sendable {
     let port: Int
     let securePort: Int
     let otherPort: Int
+    let restlessPort: Int
 
     init() {
         #if os(Linux)
@@ -18,6 +19,7 @@ struct NginxSite: Sendable {
         #endif
         securePort = port + 1
         otherPort = port + 2
+        restlessPort = port + 3
     }
 
     func write(to workplace: Workplace) throws {
@@ -71,6 +73,12 @@ struct NginxSite: Sendable {
             }
             server {
                 listen \(address):\(otherPort);
+            }
+            server {
+                listen \(address):\(restlessPort) ssl http2;
+                ssl_certificate certificate.pem;
+                ssl_certificate_key key.pem;
+                keepalive_requests 20;
             }
         }
 

@@ -25,11 +25,15 @@ final class Exchange: HTTPClientResponseDelegate {
         /// The piece that was read ahead, and who is told that there is room for the next.
         var piece: (bytes: ByteBuffer, room: EventLoopPromise<Void>?)?
         var reader: CheckedContinuation<ByteBuffer?, any Error>?
+        /// So many bytes more are taken in for nobody; `nil` while somebody may read.
+        var spare: Int?
         var end: Result<Void, any Error>?
     }
 
-    /// A pool may hold several connections that the origin is about to close.
-    private static let mostAttempts = 4
+    /// The longest rest of a body that is read only to keep its connection.
+    private static let longestSpare = 16_384
+    /// For so long such a rest is waited for.
+    private static let longestWait = TimeAmount.seconds(1)
 
     private let client: HTTPClient
     private let request: HTTPClient.Request
@@ -78,6 +82,32 @@ final class Exchange: HTTPClientResponseDelegate {
             return state.end == nil ? state.task : nil
         }
         task?.cancel()
+    }
+
+    /// Nobody reads the body any further. What is left of a short one is still taken in, as its connection can be used
+    /// again only then; nobody waits for that.
+    func release() {
+        guard !Task.isCancelled else { return cancel() }
+        let (task, room) = state.withLock { state -> (HTTPClient.Task<Void>?, EventLoopPromise<Void>?) in
+            guard state.end == nil, state.spare == nil, let task = state.task else { return (nil, nil) }
+            let piece = state.piece.take()
+            state.spare = Self.longestSpare - (piece?.bytes.readableBytes ?? 0)
+            return (task, piece?.room)
+        }
+        room?.succeed()
+        guard let task else { return }
+        task.eventLoop.scheduleTask(in: Self.longestWait) { [self] in cancel() }
+    }
+
+    /// Whether `bytes` belong to a rest that nobody reads.
+    private func isSpare(_ bytes: ByteBuffer) -> Bool {
+        let (isSpare, isTooMuch) = state.withLock { state in
+            guard let spare = state.spare else { return (false, false) }
+            state.spare = spare - bytes.readableBytes
+            return (true, spare < bytes.readableBytes)
+        }
+        if isTooMuch { cancel() }
+        return isSpare
     }
 
     /// The next piece of the body; `nil` at the end.
@@ -134,6 +164,7 @@ final class Exchange: HTTPClientResponseDelegate {
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ bytes: ByteBuffer) -> EventLoopFuture<Void> {
+        if isSpare(bytes) { return task.eventLoop.makeSucceededVoidFuture() }
         let (reader, hasNoBody) = state.withLock { ($0.reader.take(), $0.head != nil) }
         // Over HTTP/2 an origin can send one all the same. Nobody asks for it, so it would never come to its end.
         guard !hasNoBody else { return task.eventLoop.makeSucceededVoidFuture() }
@@ -188,10 +219,10 @@ final class Exchange: HTTPClientResponseDelegate {
     /// A pooled connection may have been closed by the origin in the moment it was taken. Since nothing was answered, the
     /// request is sent again on another.
     private func beginsAnew(after error: any Error) -> Bool {
-        guard OriginFailure.isClosedConnection(error) else { return false }
+        let attempts = OriginFailure.attempts(after: error)
         return state.withLock { state in
             state.lostConnections += 1
-            return state.isUnanswered && state.lostConnections < Self.mostAttempts
+            return state.isUnanswered && state.lostConnections < attempts
         }
     }
 

@@ -11,8 +11,6 @@ import NIOHTTP1
 public final class HTTPOrigin: OriginClient {
     /// The most bytes that the header of an answer may have.
     static let maximumHeaderBytes = 65_536
-    /// The longest body of a redirect that is read to keep its connection.
-    private static let longestRedirectBody = 16_384
 
     let configuration: Configuration
     private let clients: ClientSet
@@ -79,15 +77,14 @@ public final class HTTPOrigin: OriginClient {
         var (hops, next) = (hops, first)
         while true {
             let answer = next
-            // A body that is not read to its end would keep its connection.
-            defer { answer.exchange.cancel() }
+            defer { answer.exchange.release() }
             try check(answer.head, hops.url)
             guard let location = answer.head.redirectLocation else {
                 let body = body(of: answer.exchange, at: hops.url)
                 return try await receive(OriginResponse(answer.head, body: body))
             }
             try hops.follow(location)
-            await drain(answer)
+            answer.exchange.release()
             next = try await execute(hops, request)
         }
     }
@@ -129,18 +126,6 @@ public final class HTTPOrigin: OriginClient {
             } catch {
                 throw OriginFailure.translateInBody(error, host: url)
             }
-        }
-    }
-
-    /// Reads the body of a redirect if it is small, as its connection can only then be used again.
-    private func drain(_ answer: Answer) async {
-        guard let length = answer.head.headers.first(name: "Content-Length").flatMap({ Int($0) }),
-            length <= Self.longestRedirectBody
-        else { return answer.exchange.cancel() }
-        do {
-            while try await answer.exchange.next() != nil {}
-        } catch {
-            // The connection is lost, which is all that was at stake.
         }
     }
 }

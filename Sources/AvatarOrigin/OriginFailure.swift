@@ -35,19 +35,21 @@ enum OriginFailure {
         }
     }
 
-    /// Whether a request failed with `error` because its connection went away before anything was answered. All of ours
-    /// are safe, so they may be sent again (RFC 9110 section 9.2.2).
-    static func isClosedConnection(_ error: any Error) -> Bool {
+    /// How often a request is sent that fails with `error` before anything was answered: several times if its connection
+    /// went away. All of ours are safe (RFC 9110 section 9.2.2).
+    static func attempts(after error: any Error) -> Int {
         switch error {
-        // The client calls a request cancelled that meets an HTTP/2 connection which the origin is about to close.
-        case let error as HTTPClientError: error == .remoteConnectionClosed || error == .cancelled
-        case let error as ChannelError: error == .ioOnClosedChannel || error == .alreadyClosed
-        case let error as IOError: error.errnoCode == ECONNRESET || error.errnoCode == EPIPE
+        // The client calls a request cancelled that meets an HTTP/2 connection which the origin is about to close. A pool
+        // may hold several of those.
+        case let error as HTTPClientError where error == .cancelled: 4
+        case let error as HTTPClientError: error == .remoteConnectionClosed ? 2 : 1
+        case let error as ChannelError: error == .ioOnClosedChannel || error == .alreadyClosed ? 2 : 1
+        case let error as IOError: error.errnoCode == ECONNRESET || error.errnoCode == EPIPE ? 2 : 1
         case is ForbiddenPeer, is NIOConnectionError, is HTTPParserError, is CancellationError, is OriginError,
             is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
-            false
+            1
         // An HTTP/2 stream that the origin does not take any more (RFC 9113 section 6.8).
-        default: true
+        default: 4
         }
     }
 

@@ -76,6 +76,30 @@ struct BrokenOriginTests {
             #expect(states["failing"] == 1)
         }
     }
+
+    /// The status and its fields have said everything by the time the body breaks off or stays away.
+    @Test(arguments: [
+        ("404 Not Found", FailureKind.gone, "Content-Length: 50\n"),
+        ("429 Too Many Requests", .rateLimited, "Retry-After: 3600\nContent-Length: 50\n"),
+        ("503 Service Unavailable", .serverError, "Retry-After: 3600\nContent-Length: 50\n"),
+    ])
+    func statusCountsWhateverBecomesOfItsBody(status: String, expected: FailureKind, fields: String) async throws {
+        try await StoreFixture.withStore { fixture in
+            for path in ["/a.png", "/b.png"] {
+                fixture.origin.setResponse(Self.raw("HTTP/1.1 \(status)\n\(fields)", "cut"), for: path)
+            }
+
+            await #expect { try await fixture.store.avatar(for: fixture.origin.url("/a.png")) } throws: {
+                ($0 as? AvatarStoreError)?.failure == expected
+            }
+            // Whether the host is left alone.
+            let count = fixture.origin.requestCount
+            await #expect(throws: AvatarStoreError.self) {
+                try await fixture.store.avatar(for: fixture.origin.url("/b.png"))
+            }
+            #expect((fixture.origin.requestCount > count) == (expected == .gone))
+        }
+    }
 }
 
 extension LoopbackOrigin.Response {

@@ -86,7 +86,6 @@ struct Fetcher: Sendable {
         case 304:
             return notModified(response.fields, times, stored, target)
         default:
-            try await drain(response.body, tally)
             throw statusFailure(response, target)
         }
     }
@@ -108,7 +107,6 @@ struct Fetcher: Sendable {
             case .refuse:
                 return FetchResult.Content?.none
             case .fail:
-                try await drain(response.body, tally)
                 throw statusFailure(response, target)
             }
         }
@@ -192,15 +190,7 @@ struct Fetcher: Sendable {
 
     // MARK: Failures
 
-    /// Reads the rest of a small body, so that the connection can be used again; a larger one is not worth it.
-    private func drain(_ body: OriginBody, _ tally: Tally) async throws {
-        var count = 0
-        while count <= 16_384, let chunk = try await body.next() {
-            count += chunk.count
-            tally.add(bytes: chunk.count)
-        }
-    }
-
+    /// What a status without an image says; its body says nothing more.
     private func statusFailure(_ response: OriginResponse, _ target: FetchTarget) -> FetchFailure {
         FetchFailure(
             kind: FailureKind(status: response.status) ?? .unexpectedStatus,

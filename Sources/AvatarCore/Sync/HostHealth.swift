@@ -54,9 +54,13 @@ package struct HostHealth: Hashable, Sendable {
     /// A time further off than any wait was written by a clock that ran ahead, and is not waited for.
     package func admission(at now: Timestamp) -> Admission {
         let rest = restsUntil.flatMap { $0 > now && isCredible($0, at: now) ? $0 : nil }
-        let block = blockedUntil.flatMap { $0 > now && $0.seconds(since: now) <= RetryAfter.longest ? $0 : nil }
-        if let until = [rest, block].compactMap(\.self).max() { return .nothing(until: until) }
+        if let until = [rest, block(at: now)].compactMap(\.self).max() { return .nothing(until: until) }
         return isFailing ? .oneProbe : .free
+    }
+
+    /// Until when the host wants no request, if it does and the time can be believed.
+    private func block(at now: Timestamp) -> Timestamp? {
+        blockedUntil.flatMap { $0 > now && $0.seconds(since: now) <= RetryAfter.longest ? $0 : nil }
     }
 
     /// Whether it failed too often to be asked as others are. Who says "too many requests" is believed at once.
@@ -92,7 +96,7 @@ package struct HostHealth: Hashable, Sendable {
         at now: Timestamp,
         jitter: Double
     ) {
-        if let retryAfter, retryAfter > now { blockedUntil = retryAfter }
+        if let retryAfter, retryAfter > max(now, block(at: now) ?? now) { blockedUntil = retryAfter }
         guard let failure else { return recover() }
         switch failure {
         // Nobody was asked.

@@ -186,4 +186,15 @@ struct HostHealthTests {
 
         #expect(read == health)
     }
+
+    @Test func noAnswerShortensWhatTheHostAskedFor() {
+        var health = HostHealth()
+        fail(&health, .serverError, at: 0, retryAfter: 3600)
+
+        fail(&health, .serverError, at: 1, retryAfter: 3)
+        #expect(health.blockedUntil == time(3600))
+
+        fail(&health, .serverError, at: 2, retryAfter: 7200)
+        #expect(health.blockedUntil == time(7200))
+    }
 }

@@ -83,7 +83,8 @@ public final class AvatarStore: Sendable {
         _ migrating: @escaping ProgressHandler
     ) throws {
         let layout = configuration.layout
-        // Before a folder is made beside it.
+        // Before anything is made.
+        try layout.requireNoLostIndex()
         try AvatarIndex.refuseForeignFile(at: layout.indexPath)
         try StorePlaces.refuseForeignFiles(layout)
         let places = try StorePlaces(layout, fileMode: configuration.fileMode, fileSystem: fileSystem)
@@ -111,6 +112,8 @@ public final class AvatarStore: Sendable {
 
     private init(readOnly configuration: Configuration) throws {
         let layout = configuration.layout
+        // What is not finished is no store to a reader.
+        if !UnfinishedStore.isBegun(at: layout) { try layout.requireNoLostIndex() }
         try layout.requireIndex()
         self.configuration = configuration
         index = try ReadOnlyIndex.open(layout)

@@ -77,12 +77,12 @@ struct CopyPlace {
 
     /// Removes the files of a store that will not be finished, then its index, without which it is nothing.
     ///
-    /// - Parameter marked: the classes whose roots it marked as its own.
+    /// - Parameter marked: the classes whose roots it marked as its own. What lies in another root is somebody else's.
     func clear(marked: Set<StorageClass>) throws(SystemCallError) {
-        for storageClass in StorageClass.allCases where Directory.exists(layout.root(of: storageClass)) {
+        for storageClass in marked where Directory.exists(layout.root(of: storageClass)) {
             let root = try Directory(opening: layout.root(of: storageClass))
             for name in try root.names() { try root.removeFolder(name) }
-            guard marked.contains(storageClass), Directory.exists(layout.staging(of: storageClass)) else { continue }
+            guard Directory.exists(layout.staging(of: storageClass)) else { continue }
             RootMark(of: root, in: try Directory(opening: layout.staging(of: storageClass))).remove()
         }
         for path in [journalPath, indexPath] {

@@ -59,6 +59,12 @@ package final class UnfinishedStore {
         self.folders = folders
     }
 
+    /// Whether a store is being put together at `layout`, or was when the process that did so was killed.
+    package static func isBegun(at layout: StoreLayout) -> Bool {
+        let place = CopyPlace(layout: layout, directory: nil)
+        return place.isLeftOver && !Directory.exists(layout.indexPath)
+    }
+
     private static func takeMark(_ place: CopyPlace) throws -> (UnfinishedMark, isLeftOver: Bool) {
         let mark = try UnfinishedMark.take(place.markPath, roots: place.roots)
         let isLeftOver = mark.wasThere && place.isLeftOver

@@ -31,6 +31,32 @@ extension StoreLayout {
         }
     }
 
+    /// Whether there are files of a store, and no index or an empty file in its place.
+    var isIndexLost: Bool {
+        DiskUsage(file: indexPath).bytes == 0
+            && StorageClass.allCases.contains { RootMark.exists(ofRoot: root(of: $0), in: staging(of: $0)) }
+    }
+
+    /// Before an index is made: an empty one in the place of one that got lost would know none of the files, and nobody
+    /// could list them again.
+    ///
+    /// - Throws: `damagedIndex` if there are files of a store and no index; `busy` if a store is being restored there.
+    func requireNoLostIndex() throws(AvatarStoreError) {
+        guard !UnfinishedStore.isBegun(at: self) else {
+            throw AvatarStoreError(
+                .busy,
+                "A store is being restored at \(indexDirectory), or was when that was killed: wait for it, or try again to "
+                    + "restore it."
+            )
+        }
+        guard !isIndexLost else {
+            throw AvatarStoreError(
+                .damagedIndex,
+                "The index \(indexPath) is lost, and files of its store are there; nothing was changed."
+            )
+        }
+    }
+
     /// - Throws: `noStore` if there is no index.
     func requireIndex() throws(AvatarStoreError) {
         guard FileManager.default.fileExists(atPath: indexPath) else {

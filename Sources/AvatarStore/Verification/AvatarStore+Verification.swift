@@ -42,7 +42,7 @@ extension AvatarStore {
         configuration.access = repair ? .readWrite : .readOnly
         let rebuild = IndexRebuild(configuration.layout, fileMode: configuration.fileMode)
         do {
-            if rebuild.isIndexLost, repair || Directory.exists(configuration.layout.indexPath) {
+            if configuration.layout.isIndexLost, repair || Directory.exists(configuration.layout.indexPath) {
                 throw AvatarStoreError(.damagedIndex, "The index \(configuration.layout.indexPath) is lost.")
             }
             return try await verifyOpened(configuration, repair: repair, quick: quick, progress)

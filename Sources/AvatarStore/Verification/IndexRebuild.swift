@@ -12,14 +12,6 @@ struct IndexRebuild {
         self.fileMode = fileMode
     }
 
-    /// Whether there are files of a store, and no index or an empty file in its place.
-    var isIndexLost: Bool {
-        DiskUsage(file: layout.indexPath).bytes == 0
-            && StorageClass.allCases.contains {
-                RootMark.exists(ofRoot: layout.root(of: $0), in: layout.staging(of: $0))
-            }
-    }
-
     /// Sets the index aside, empties `caches`, and puts an empty index of the same store in place.
     ///
     /// `caches` comes before the new index: what that does not count must not be there.

@@ -84,6 +84,31 @@ struct RestoreTests {
         }
     }
 
+    /// The roots are marked only once the index is copied, which may take a while.
+    @Test func whatIsNotItsOwnOutlivesARestoreThatIsGivenUp() async throws {
+        try await withBackup { place, images in
+            let layout = StoreLayout(directory: place.path("store"))
+            let unfinished = try UnfinishedStore(layout, fileMode: 0o600)
+            try Data().write(to: URL(filePath: unfinished.indexPath))
+            await #expect { _ = try await AvatarStore.open(.init(layout: layout)) } throws: {
+                ($0 as? AvatarStoreError)?.code == .busy
+            }
+            let file = place.path("store/documents/ab/somebody's.png")
+            try FileManager.default.createDirectory(
+                atPath: place.path("store/documents/ab"),
+                withIntermediateDirectories: true
+            )
+            try Data("x".utf8).write(to: URL(filePath: file))
+
+            unfinished.abandon()
+
+            #expect(FileManager.default.fileExists(atPath: file))
+            try FileManager.default.removeItem(atPath: place.path("store"))
+            _ = try await AvatarStore.restore(from: place.backup, to: .init(layout: layout))
+            try await expectCopy(at: layout, holds: images)
+        }
+    }
+
     private static let occupied: [(String, AvatarStoreError.Code)] = [
         ("index.sqlite", .notEmpty), ("index.sqlite-wal", .notEmpty), ("index.sqlite-journal", .notEmpty),
         ("caches/ab/file.png", .notEmpty), ("documents/letter.txt", .notEmpty), ("documents", .unusableRoot),

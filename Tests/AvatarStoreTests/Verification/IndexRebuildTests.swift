@@ -40,11 +40,32 @@ struct IndexRebuildTests {
     func lost() async throws {
         try await withClosedStore { configuration in
             try FileManager.default.removeItem(atPath: configuration.layout.indexPath)
-            await #expect(throws: AvatarStoreError.self) { try await AvatarStore.verify(configuration) }
+            #expect(try await AvatarStore.verify(configuration).faults.map(\.kind) == [.damagedIndex])
 
             let report = try await AvatarStore.verify(configuration, repair: true)
 
             #expect(report.isSound)
+            try await expectDocuments(configuration)
+        }
+    }
+
+    @Test("an index that got lost is not replaced by one that knows nothing", arguments: [false, true])
+    func lostAndOpened(isEmptyFile: Bool) async throws {
+        try await withClosedStore { configuration in
+            let path = configuration.layout.indexPath
+            try FileManager.default.removeItem(atPath: path)
+            if isEmptyFile { try Data().write(to: URL(filePath: path)) }
+            var reading = configuration
+            reading.access = .readOnly
+
+            for access in [configuration, reading] {
+                await #expect { _ = try await AvatarStore.open(access) } throws: {
+                    ($0 as? AvatarStoreError)?.code == .damagedIndex
+                }
+            }
+
+            #expect(FileManager.default.fileExists(atPath: path) == isEmptyFile)
+            #expect(try await AvatarStore.verify(configuration, repair: true).isSound)
             try await expectDocuments(configuration)
         }
     }

@@ -41,7 +41,7 @@ package final class Holder: Sendable {
 
     /// The holders with a lock file in `staging`, dead or alive.
     package static func names(in staging: Directory) throws(SystemCallError) -> [String] {
-        try staging.names().filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }
+        try staging.names().filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }.filter(isName)
     }
 
     /// Whether `text` has the form of a holder's name.
@@ -49,9 +49,11 @@ package final class Holder: Sendable {
         text.utf8.count == 16 && UInt64(text, radix: 16) != nil
     }
 
-    /// Takes over the dead holder `name`; `nil` if it is alive. While the value lives, nobody else takes it over.
+    /// Takes over the dead holder `name`; `nil` if it is alive, or another user's. While the value lives, nobody else takes
+    /// it over.
     package static func takeOver(_ name: String, in staging: Directory) throws(AvatarStoreError) -> Holder? {
         let file = openat(staging.descriptor, name + suffix, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if file < 0, errno == EACCES { return nil }
         guard file >= 0 else { throw SystemCallError("open", staging.path + "/" + name + suffix).storeError }
         guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
             close(file)
@@ -60,11 +62,12 @@ package final class Holder: Sendable {
         return Holder(name: name, staging: staging, lock: file)
     }
 
-    /// Whether the holder `name` still holds its lock.
+    /// Whether the holder `name` still holds its lock. Another user's is taken to hold it.
     package static func isAlive(_ name: String, in staging: Directory) throws(AvatarStoreError) -> Bool {
         let file = openat(staging.descriptor, name + suffix, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard file >= 0 else {
             if errno == ENOENT { return false }
+            if errno == EACCES { return true }
             throw SystemCallError("open", staging.path + "/" + name + suffix).storeError
         }
         defer { close(file) }

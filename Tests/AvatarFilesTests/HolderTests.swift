@@ -121,4 +121,16 @@ import Testing
     private func withStaging(_ body: (Directory) throws -> Void) throws {
         try withTemporaryDirectory { try body(Directory(opening: $0)) }
     }
+
+    /// A name that is none would lead to the staging folder itself.
+    @Test func onlyNamesOfHoldersCount() throws {
+        try withStaging { staging in
+            let holder = try Holder(in: staging)
+            for name in [".lock", "x.lock", "0123456789ABCDEG.lock"] {
+                try Data().write(to: URL(filePath: staging.path + "/" + name))
+            }
+
+            #expect(try Holder.names(in: staging) == [holder.name])
+        }
+    }
 }

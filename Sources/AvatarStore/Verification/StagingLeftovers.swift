@@ -29,7 +29,8 @@ struct StagingLeftovers: Sendable {
         }
         // Read after the folders: whoever makes a folder has its lock file before.
         let held = Set(try holders())
-        return folders.filter { !held.contains($0.holder) }
+        // A process that ends removes its folder first: one that is gone by now was no fault.
+        return folders.filter { !held.contains($0.holder) && Directory.exists($0.path) }
     }
 
     /// Files of downloads that broke off, and that no row names.

@@ -204,6 +204,15 @@ package final class FileStore: Sendable {
         }
     }
 
+    /// Makes the root again if somebody removed it, or finds the one that another process made since.
+    package func restoreRoot() throws(AvatarStoreError) {
+        do throws(SystemCallError) {
+            try root.restoreIfRemoved(mode: directoryMode)
+        } catch {
+            throw error.storeError
+        }
+    }
+
     /// Makes the name of a published file durable, and once for each folder the folder's name too: whoever made the
     /// folder may not have needed that.
     private func synchronizeFolder(of path: String) throws(AvatarStoreError) {

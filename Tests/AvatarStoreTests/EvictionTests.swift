@@ -129,4 +129,40 @@ struct EvictionTests {
             #expect(try stored(keys, fixture) == [0])
         }
     }
+
+    @Test("after a purge another process made the caches directory again: what it stored there is evicted too")
+    func purgedDirectory() async throws {
+        try await StoreFixture.withStore { fixture in
+            let images = (0..<6).map { SampleImage.png(seed: UInt64($0), byteCount: 1000) }
+            try await fixture.store.save(images[0], named: "0", in: .caches)
+            try FileManager.default.removeItem(atPath: fixture.directory + "/caches")
+            let other = try await fixture.openAgain()
+            for number in 1..<6 { try await other.save(images[number], named: "\(number)", in: .caches) }
+            try await other.close()
+
+            _ = try await fixture.store.trim(to: 2000)
+
+            #expect(fixture.files(in: .caches).count == 2)
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test("a list that is larger than the budget is fetched again after a purge, as far as there is room")
+    func purgedWhileFull() async throws {
+        try await StoreFixture.withStore { fixture in
+            try await fixture.store.set(.budget, to: 10_000)
+            let contacts = (0..<20).map { number in
+                let image = SampleImage.png(seed: UInt64(number), byteCount: 1000)
+                return Contact(id: "\(number)", avatarURL: fixture.serve(image, at: "/\(number).png"))
+            }
+            let first = try await fixture.store.sync(contacts: contacts)
+            try FileManager.default.removeItem(atPath: fixture.directory + "/caches")
+
+            let second = try await fixture.store.sync(contacts: contacts)
+
+            #expect(first.fetched >= 9 && second.fetched >= 9)
+            #expect(fixture.files(in: .caches).count >= 9)
+            try fixture.expectConsistent()
+        }
+    }
 }

@@ -134,7 +134,8 @@ extension SyncRun {
         if entry?.isKnownNone == true { entry?.validation.failure = nil }
         emailChains[key] = [chain]
         laterOwners[key] = []
-        guard try await sort(key, entry, chain.contact, nil) else {
+        let hasFile = entry?.file.map { store.roots.contains($0) } ?? false
+        guard try await sort(key, entry, hasFile: hasFile, chain.contact, nil) else {
             // Settled at once, unless it is on its way.
             if laterOwners[key] == nil { endChains(at: key) }
             return

@@ -44,9 +44,16 @@ extension SyncRun {
         try noteFormerPhotos(in: items)
         let entries = try store.index.entries(for: listed.map(\.key))
         wanted += zip(listed, entries).map { ($0.key, $1, $0.contact, $0.lowDataURL) }
+        // Somebody may have emptied the caches directory: the files themselves are looked at.
+        let haveFiles = wanted.map { $0.entry?.file.map { store.roots.contains($0) } ?? false }
+        let lost = zip(wanted, haveFiles).compactMap { $1 ? nil : $0.entry?.file }
+        if !lost.isEmpty {
+            try await writer.retireLost(lost)
+            try lookAtTotals()
+        }
         var kept: [(key: AvatarKey, contact: String, id: Int64)] = []
-        for (key, entry, contact, lowDataURL) in wanted {
-            let isKept = try await sort(key, entry, contact, lowDataURL)
+        for ((key, entry, contact, lowDataURL), hasFile) in zip(wanted, haveFiles) {
+            let isKept = try await sort(key, entry, hasFile: hasFile, contact, lowDataURL)
             guard isKept, let contact, let entry else { continue }
             let contacts = [contact] + (laterOwners.removeValue(forKey: key) ?? [])
             kept += contacts.map { (key, $0, entry.id) }
@@ -112,10 +119,12 @@ extension SyncRun {
         collected.append(Collected(change: Change(key: key, owners: [contact], content: .linked)))
     }
 
+    /// - Parameter hasFile: whether its file was seen.
     /// - Returns: whether the image stays as it is stored.
     func sort(
         _ key: AvatarKey,
         _ entry: AvatarEntry?,
+        hasFile: Bool,
         _ contact: String?,
         _ lowDataURL: String?
     ) async throws -> Bool {
@@ -136,8 +145,6 @@ extension SyncRun {
             linkLaterOwners(of: key)
             return false
         }
-        // Somebody may have emptied the caches directory: the file itself is looked at.
-        let hasFile = entry?.file.map { store.roots.contains($0) } ?? false
         switch policy.decide(entry, hasFile: hasFile, isBlocked: isLeftAlone(target.host)) {
         case .keep:
             report.fresh += 1

@@ -71,6 +71,12 @@ struct StorePlaces: Sendable {
         try Holder.isAlive(name, in: staging)
     }
 
+    /// Makes the roots again that somebody removed: in a directory that is gone, every file would look as if it was too.
+    func restoreRoots() throws(AvatarStoreError) {
+        try caches.restoreRoot()
+        try documents.restoreRoot()
+    }
+
     /// Begins no file any more, and removes this process's staging folders.
     func endStaging() throws {
         caches.end()

@@ -39,6 +39,20 @@ extension StoreWriter {
         return plan.victims
     }
 
+    /// Takes out of the index what somebody removed from `caches`: it would count against the budget, and keep the room that
+    /// it needs to be fetched again. Their entries stay. What is there after all stays too.
+    func retireLost(_ files: [FileRecord]) throws {
+        let lost = files.filter { $0.storageClass == .caches && !places.stored.contains($0) }
+        guard !lost.isEmpty else { return }
+        let retired = try write { transaction in
+            try lost.compactMap {
+                try transaction.retireFile(id: $0.id, absence: .missing, holder: places.holder.name)
+            }
+        }
+        try unlink(retired)
+        try settle()
+    }
+
     /// How many bytes could be published under `rules`, once everything that may go is gone.
     func roomThatCanBeMade(_ rules: RoomRules) throws -> Int {
         try write { transaction in

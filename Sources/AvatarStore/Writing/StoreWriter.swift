@@ -54,6 +54,7 @@ actor StoreWriter {
         _ durability: AvatarIndex.Durability = .process,
         _ body: (IndexTransaction) throws -> Result
     ) throws -> Result {
+        try places.restoreRoots()
         let gone = unlinked
         uncountedEvictions = []
         let result = try index.write(durability) { transaction in
@@ -83,6 +84,7 @@ actor StoreWriter {
     /// A document is gone for good before its pending row goes: a power loss does not bring it back.
     func unlink(_ files: [PendingFile]) throws {
         guard !files.isEmpty else { return }
+        try places.restoreRoots()
         try markChanged()
         var failure: AvatarStoreError?
         var gone: [PendingFile] = []

@@ -113,8 +113,8 @@ extension AvatarStore {
         guard !file.isStale else { return false }
         guard mode(options) == .strict, let entry = try index.entry(for: file.key) else { return true }
         let metadata = ResponseMetadata(stored: entry.validation)
-        guard let request = try requestFields(for: entry, metadata) else { return true }
-        return try limits(options).freshness.assess(metadata, for: request).reason != .varied
+        let request = try requestFields(for: entry, metadata)
+        return try limits(options).freshness.assess(metadata, for: request).isFresh(at: clock.now())
     }
 
     /// What a request for the image would say; `nil` if what is stored answers all requests.

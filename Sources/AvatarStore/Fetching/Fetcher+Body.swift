@@ -15,9 +15,10 @@ extension Fetcher {
         let length = response.fields[.contentLength].flatMap { Int($0) }
         if let length { try requireSize(length, target) }
         let file = try places.files(of: target.storageClass).stage()
+        // Where nothing may be stored, no part of it may be either (RFC 9111 section 5.2.2.5).
+        let mayBeKept = !target.isTransient && limits.freshness.assess(metadata).allowsStore
         // The length is set as the bytes come.
-        let part =
-            target.isTransient ? nil : PartialDownload(status: response.status, fields: response.fields, length: 1)
+        let part = mayBeKept ? PartialDownload(status: response.status, fields: response.fields, length: 1) : nil
         try await receive(response.body, into: file, of: length, part, nil, target, tally)
         return try image(file, metadata, target)
     }

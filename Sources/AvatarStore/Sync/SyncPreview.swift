@@ -11,7 +11,7 @@ public struct SyncPreview: Sendable {
     public var unreadable = 0
     /// Images that would be left as they are.
     public var fresh = 0
-    /// Images that would be fetched for the first time, or again because their file is gone.
+    /// Images that would be fetched for the first time, or again because their file is gone or `reload` asks for it.
     public var toFetch = 0
     /// Images whose origin would be asked whether they changed.
     public var toRevalidate = 0
@@ -174,8 +174,8 @@ struct SyncPreviewCounter {
         case .keep: preview.fresh += 1
         case .skip: preview.skipped += 1
         case .ask where preview.toFetch + preview.toRevalidate >= options.limit ?? .max: preview.skipped += 1
-        case .ask(brings: true): preview.toFetch += 1
-        case .ask(brings: false): preview.toRevalidate += 1
+        case .ask(let brings) where brings || options.policy == .reload: preview.toFetch += 1
+        case .ask: preview.toRevalidate += 1
         }
     }
 

@@ -10,7 +10,11 @@ extension SyncRun {
             let target = queues.first
         {
             if isOffline || hasSpentItsBytes || isLeftAlone(target.host) {
-                if let target = takeOut() { skip(target) }
+                if let target = takeOut() {
+                    // It was not asked for, so another may be.
+                    startedFetches -= 1
+                    skip(target)
+                }
                 continue
             }
             if target.bringsCacheFile {

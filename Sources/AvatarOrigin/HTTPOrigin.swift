@@ -81,9 +81,11 @@ public final class HTTPOrigin: OriginClient {
             try check(answer.head, hops.url)
             guard let location = answer.head.redirectLocation else {
                 let body = body(of: answer.exchange, at: hops.url)
-                return try await receive(OriginResponse(answer.head, body: body))
+                var response = OriginResponse(answer.head, body: body)
+                response.redirection = hops.redirection
+                return try await receive(response)
             }
-            try hops.follow(location)
+            try hops.follow(location, status: Int(answer.head.status.code), fields: HTTPFields(answer.head.headers))
             answer.exchange.release()
             next = try await execute(hops, request)
         }

@@ -10,8 +10,8 @@ struct HopRequest {
 
     /// The request for the present hop of `hops`.
     ///
-    /// Nothing that is meant for one origin is sent to another: the host's fields are asked for anew, and of the
-    /// caller's only the conditions go on, as it is the last hop that they are for.
+    /// Nothing that is meant for one origin is sent to another: the host's fields are asked for anew. The conditions are
+    /// for one URL alone, whichever hop that is.
     init(
         _ hops: RedirectChain,
         along route: Route,
@@ -23,7 +23,7 @@ struct HopRequest {
         headers.add(name: "Accept", value: "image/*")
         // What is stored is the image's own bytes; a coding would have to be undone first.
         headers.add(name: "Accept-Encoding", value: "identity")
-        for field in fields where !hops.hasLeftOrigin || Self.conditions.contains(field.name) {
+        for field in fields where Self.conditions.contains(field.name) ? hops.isConditional : !hops.hasLeftOrigin {
             headers.replaceOrAdd(name: field.name.rawName, value: field.value)
         }
         if let hook = configuration.fieldsForHost, !hops.hasLostEncryption, let host = hops.url.host {

@@ -15,7 +15,7 @@ struct RedirectFieldTests {
         return fields
     }
 
-    @Test func callersCredentialsStayWithTheFirstOrigin_conditionsGoOn() async throws {
+    @Test func callersCredentialsStayWithTheFirstOrigin_conditionsWithTheURL() async throws {
         let other = try await LoopbackOrigin.start(host: "127.0.0.2")
         try await withClient { client, origin in
             origin.setResponse(.redirect(to: "/b.png"), for: "/a.png")
@@ -26,11 +26,14 @@ struct RedirectFieldTests {
 
             let hops = origin.requests + other.requests
             #expect(origin.requests.map(\.path) == ["/a.png", "/b.png", "/d.png"])
-            #expect(hops.allSatisfy { $0.headers["If-None-Match"] == "\"1\"" && $0.headers["Range"] == "bytes=5-" })
+            for hop in hops {
+                #expect((hop.headers["If-None-Match"] == "\"1\"") == (hop.path == "/a.png"))
+                #expect((hop.headers["Range"] == "bytes=5-") == (hop.path == "/a.png"))
+            }
             #expect(origin.requests.allSatisfy { $0.headers["Authorization"] == "Bearer caller" })
             #expect(other.requests.map { $0.headers["Authorization"] } == [nil])
             #expect(other.requests.map { $0.headers["Cookie"] } == [nil])
-            #expect(other.requests.map { $0.headers["If-Range"] } == ["\"1\""])
+            #expect(other.requests.map { $0.headers["If-Range"] } == [nil])
         }
         try await other.stop()
     }

@@ -103,6 +103,7 @@ extension Freshness {
         package static let varied = Reason(rawValue: "varied")
         package static let minimum = Reason(rawValue: "minimum")
         package static let maximum = Reason(rawValue: "maximum")
+        package static let redirect = Reason(rawValue: "redirect")
 
         /// The reason in words, as in "It is fresh for another 3 h: the origin's max-age."
         package var description: String {
@@ -119,6 +120,7 @@ extension Freshness {
             case .varied: "a change in what is sent, as the origin's Vary names it"
             case .minimum: "the configured minimum"
             case .maximum: "the configured maximum"
+            case .redirect: "the redirect that led to it"
             default: rawValue
             }
         }

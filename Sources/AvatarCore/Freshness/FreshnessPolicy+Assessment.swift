@@ -9,9 +9,11 @@ extension FreshnessPolicy {
     ///   brought it.
     package func assess(_ metadata: ResponseMetadata, for request: HTTPFields? = nil) -> Freshness {
         let directives = CacheControl(metadata.fields)
-        let (lifetime, reason) = limited(lifetime(of: metadata, directives, request))
+        let (lifetime, own) = limited(lifetime(of: metadata, directives, request))
         let age = metadata.initialAge
-        let remaining = max(0, lifetime - age)
+        let ownRemaining = max(0, lifetime - age)
+        let remaining = min(ownRemaining, metadata.redirection.map { self.lifetime(of: $0) } ?? .max)
+        let reason = remaining < ownRemaining ? Freshness.Reason.redirect : own
         let isProlonged = mode == .offlineFirst && minimum > remaining
         return Freshness(
             lifetime: lifetime,
@@ -47,6 +49,12 @@ extension FreshnessPolicy {
         if let expires = metadata.expiresAfter(exactly: mode == .strict) { return (expires, .expires) }
         if let seconds = heuristicLifetime(of: metadata, directives) { return (seconds, .heuristic) }
         return mode == .strict ? (0, .unspecified) : (defaultLifetime, .defaultLifetime)
+    }
+
+    /// For how long redirects hold.
+    private func lifetime(of redirection: Redirection) -> Int64 {
+        let unsaid = mode == .strict ? 0 : defaultLifetime
+        return min(redirection.lifetime ?? .max, redirection.isOpen ? unsaid : .max)
     }
 
     /// Whether the stored response answers `request` (section 4.1).

@@ -7,6 +7,8 @@ extension ResponseMetadata {
     /// Date, which told of the message and not of the image. A strong tag does not replace a weak one: the bytes came
     /// with the weak one.
     /// - Parameter request: the fields of the request, if they are known.
+    /// - Parameter redirection: where redirects have led. A 304 from elsewhere than the stored response speaks of
+    ///   something else.
     /// - Parameter mode: `offlineFirst` also takes the word of a 304 that names no validator, as some origins send it:
     ///   it answers our condition, so it is about our image. And it compares tags weakly, as the origin did when it
     ///   answered If-None-Match (RFC 9110 section 13.1.2), since some drop or add `W/` on the way.
@@ -17,13 +19,16 @@ extension ResponseMetadata {
         requestTime: Timestamp,
         responseTime: Timestamp,
         request: @autoclosure () -> HTTPFields? = nil,
+        redirection: Redirection? = nil,
         mode: CachingMode = .offlineFirst
     ) -> ResponseMetadata? {
+        guard redirection?.url == self.redirection?.url else { return nil }
         let update = ResponseMetadata(
             status: status,
             fields: notModified,
             requestTime: requestTime,
-            responseTime: responseTime
+            responseTime: responseTime,
+            redirection: redirection
         )
         let tags = notModified[values: .eTag].filter { !$0.isEmpty }.map(EntityTag.init)
         let ours = etag.map(EntityTag.init)

@@ -19,6 +19,8 @@ package struct ResponseMetadata: Hashable, Sendable {
     /// What the request said in the fields that Vary names; `nil` if Vary names none, or it is not known. Such requests
     /// were all alike.
     package var selection: VarySelection?
+    /// `nil` if the response came from the very URL that was asked for.
+    package var redirection: Redirection?
 
     private static let keptNames: [String: HTTPField.Name] = {
         let names: [HTTPField.Name?] = [.cacheControl, .expires, .date, .age, .vary, HTTPField.Name("pragma")]
@@ -28,12 +30,14 @@ package struct ResponseMetadata: Hashable, Sendable {
     /// What is kept of a response with `status` and `fields`. Of several validators of a kind the first is kept.
     ///
     /// - Parameter request: the fields of the request, if they are known.
+    /// - Parameter redirection: where redirects have led.
     package init(
         status: Int,
         fields: HTTPFields,
         requestTime: Timestamp,
         responseTime: Timestamp,
-        request: @autoclosure () -> HTTPFields? = nil
+        request: @autoclosure () -> HTTPFields? = nil,
+        redirection: Redirection? = nil
     ) {
         etag = Self.first(.eTag, in: fields)
         lastModified = Self.first(.lastModified, in: fields)
@@ -42,6 +46,7 @@ package struct ResponseMetadata: Hashable, Sendable {
         self.requestTime = requestTime
         self.responseTime = responseTime
         selection = fields.contains(.vary) ? request().flatMap { VaryRule(fields).selection(of: $0) } : nil
+        self.redirection = redirection
     }
 
     // MARK: As text
@@ -62,15 +67,17 @@ package struct ResponseMetadata: Hashable, Sendable {
         let lines = encodedFields.utf8.split(separator: UInt8(ascii: "\n")).map { Substring($0) }
         fields = HTTPFields(lines.compactMap(Self.field))
         selection = VarySelection(lines: lines)
+        redirection = Redirection(lines: lines)
         self.status = status
         self.requestTime = requestTime
         self.responseTime = responseTime
     }
 
-    /// `fields` as one text, a `name: value` a line, names in lower case; then `selection`.
+    /// `fields` as one text, a `name: value` a line, names in lower case; then `selection` and `redirection`.
     package var encodedFields: String {
         let lines = fields.map { "\($0.name.canonicalName): \($0.value)" }
-        return (lines + (selection?.lines ?? [])).joined(separator: "\n")
+        let others = (selection?.lines ?? []) + (redirection.map { [$0.line] } ?? [])
+        return (lines + others).joined(separator: "\n")
     }
 
     private static func field(line: Substring) -> HTTPField? {

@@ -47,6 +47,9 @@ public struct OriginRequest: Sendable {
 
     /// `url` as a key, if it was checked and normalised already.
     package private(set) var key: AvatarKey?
+    /// What the conditions among the fields are about, if that is not `url`: where redirects have led before. They are
+    /// for nobody else.
+    package var conditionalURL: String?
 
     /// A request for the URL `key` with `fields`.
     package init(key: AvatarKey, fields: HTTPFields, willSend: @escaping @Sendable () -> Void) {
@@ -76,6 +79,8 @@ public struct OriginResponse {
     public var fields: HTTPFields
     /// The body.
     public var body: OriginBody
+    /// Where the answer came from, if redirects led there.
+    package var redirection: Redirection?
 
     /// An answer.
     public init(status: Int, fields: HTTPFields, body: OriginBody) {

@@ -19,8 +19,20 @@ extension Fetcher {
         let mayBeKept = !target.isTransient && limits.freshness.assess(metadata).allowsStore
         // The length is set as the bytes come.
         let part = mayBeKept ? PartialDownload(status: response.status, fields: response.fields, length: 1) : nil
-        try await receive(response.body, into: file, of: length, part, nil, target, tally)
+        let source = part.map { Part(of: $0, from: response.url(of: target)) }
+        try await receive(response.body, into: file, of: length, source, nil, target, tally)
         return try image(file, metadata, target)
+    }
+
+    /// What a file is the beginning of.
+    private struct Part {
+        let download: PartialDownload
+        let url: String
+
+        init(of download: PartialDownload, from url: String) {
+            self.download = download
+            self.url = url
+        }
     }
 
     /// Receives what is missing of an image of `total` bytes.
@@ -34,7 +46,8 @@ extension Fetcher {
     ) async throws -> FetchResult.Content {
         try requireSize(Int(clamping: total), target)
         let file = partial.file
-        let (part, name) = (partial.plan.partial, partial.record.name)
+        let part = Part(of: partial.plan.partial, from: partial.record.url)
+        let name = partial.record.name
         try await receive(response.body, into: file, of: Int(clamping: total), part, name, target, tally)
         guard Int64(file.byteCount) == total else {
             try await partials.drop(partial)
@@ -69,7 +82,7 @@ extension Fetcher {
         _ body: OriginBody,
         into file: StagedFile,
         of total: Int?,
-        _ part: PartialDownload?,
+        _ part: Part?,
         _ name: String?,
         _ target: FetchTarget,
         _ tally: Tally
@@ -84,12 +97,12 @@ extension Fetcher {
                 try file.write(chunk)
                 progress.report(file, of: total, target.key)
                 if name == nil, let part, file.byteCount >= PartialDownloads.earlyBytes {
-                    name = await partials.keep(file, part, of: target, as: nil)
+                    name = await partials.keep(file, part.download, from: part.url, of: target, as: nil)
                 }
             }
         } catch let error where error is CancellationError || error is OriginError {
             // Cut off, and not refused: the next fetch goes on from here.
-            if let part { _ = await partials.keep(file, part, of: target, as: name) }
+            if let part { _ = await partials.keep(file, part.download, from: part.url, of: target, as: name) }
             throw error
         }
     }

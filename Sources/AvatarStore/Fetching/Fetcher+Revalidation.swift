@@ -42,7 +42,8 @@ extension Fetcher {
         let (tally, clock) = (Tally(), clock)
         let (requested, start) = (clock.now(), ContinuousClock.now)
         let deadline = start.advanced(by: timeout)
-        let request = OriginRequest(key: target.requestKey, fields: fields) { tally.addRequest() }
+        var request = OriginRequest(key: target.requestKey, fields: fields) { tally.addRequest() }
+        request.conditionalURL = stored.redirection?.url
         let begun = batchOrigin.begin(request) { head in
             arrival(Revalidation.Arrival(head: head, time: clock.now()))
         }
@@ -104,6 +105,7 @@ extension Fetcher {
     ) -> FetchResult.Content? {
         notModified(
             head.fields,
+            nil,
             Times(request: revalidation.requested, response: time),
             revalidation.stored,
             revalidation.target

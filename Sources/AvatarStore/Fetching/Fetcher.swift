@@ -42,7 +42,8 @@ struct Fetcher: Sendable {
             return content
         }
         let stored = stored(target)
-        if let content = try await request(target, conditions(for: target, stored), stored, tally) { return content }
+        let conditions = conditions(for: target, stored)
+        if let content = try await request(target, conditions, stored, tally) { return content }
         return try await unconditional(target, tally)
     }
 
@@ -65,7 +66,7 @@ struct Fetcher: Sendable {
         _ stored: ResponseMetadata?,
         _ tally: Tally
     ) async throws -> FetchResult.Content? {
-        try await send(target, conditions, tally) { response, times in
+        try await send(target, conditions, for: stored?.redirection?.url, tally) { response, times in
             try await take(response, times, stored, target, tally)
         }
     }
@@ -84,7 +85,7 @@ struct Fetcher: Sendable {
         case 200, 203:
             return try await receiveImage(response, metadata(response, times, target), target, tally)
         case 304:
-            return notModified(response.fields, times, stored, target)
+            return notModified(response.fields, response.redirection, times, stored, target)
         default:
             throw statusFailure(response, target)
         }
@@ -96,9 +97,12 @@ struct Fetcher: Sendable {
         _ target: FetchTarget,
         _ tally: Tally
     ) async throws -> FetchResult.Content? {
-        let content: FetchResult.Content? = try await send(target, partial.plan.fields, tally) { response, times in
+        let (plan, url) = (partial.plan, partial.record.url)
+        let content: FetchResult.Content? = try await send(target, plan.fields, for: url, tally) { response, times in
             let metadata = metadata(response, times, target)
-            switch partial.plan.judge(status: response.status, fields: response.fields) {
+            // Nobody else was asked for a part.
+            let isOfAnother = response.status == 206 && response.url(of: target) != url
+            switch isOfAnother ? .refuse(.otherRange) : plan.judge(status: response.status, fields: response.fields) {
             case .append(_, let total):
                 return try await receiveRest(of: total, partial, response, metadata, target, tally)
             case .startAnew:
@@ -123,11 +127,13 @@ struct Fetcher: Sendable {
     private func send<Result: Sendable>(
         _ target: FetchTarget,
         _ fields: HTTPFields,
+        for conditionalURL: String?,
         _ tally: Tally,
         receive: (OriginResponse, Times) async throws -> Result
     ) async throws -> Result {
         let requestTime = clock.now()
-        let request = OriginRequest(key: target.requestKey, fields: fields) { tally.addRequest() }
+        var request = OriginRequest(key: target.requestKey, fields: fields) { tally.addRequest() }
+        request.conditionalURL = conditionalURL
         return try await origin.send(request) { response in
             try await receive(response, Times(request: requestTime, response: clock.now()))
         }
@@ -140,7 +146,8 @@ struct Fetcher: Sendable {
             fields: response.fields,
             requestTime: times.request,
             responseTime: times.response,
-            request: origin.requestFields(for: target.requestURL)
+            request: origin.requestFields(for: target.requestURL),
+            redirection: response.redirection
         )
     }
 
@@ -172,6 +179,7 @@ struct Fetcher: Sendable {
     /// What is stored, brought up to date by the `fields` of a 304; `nil` if they speak of something else.
     func notModified(
         _ fields: HTTPFields,
+        _ redirection: Redirection?,
         _ times: Times,
         _ stored: ResponseMetadata?,
         _ target: FetchTarget
@@ -183,6 +191,7 @@ struct Fetcher: Sendable {
             requestTime: times.request,
             responseTime: times.response,
             request: origin.requestFields(for: target.requestURL),
+            redirection: redirection,
             mode: limits.freshness.mode
         )
         return updated.map { .notModified($0) }
@@ -222,4 +231,9 @@ struct Fetcher: Sendable {
     func named(_ target: FetchTarget) -> String {
         AvatarKey.redact(target.requestURL)
     }
+}
+
+extension OriginResponse {
+    /// Where it came from.
+    func url(of target: FetchTarget) -> String { redirection?.url ?? target.requestURL }
 }

@@ -22,7 +22,7 @@ struct PartialDownloads: Sendable {
     /// What is there of the image that `target` asks for; `nil` if it has to be asked for in full.
     func find(_ target: FetchTarget) async throws -> Found? {
         guard let record = try index.partialDownload(of: target.key) else { return nil }
-        if record.url == target.requestURL, record.storageClass == target.storageClass, !target.isUnconditional,
+        if record.storageClass == target.storageClass, !target.isUnconditional,
             let file = try places.files(of: record.storageClass).resume(record.name),
             let part = PartialDownload(etag: record.etag, length: Int64(file.byteCount), total: record.totalBytes),
             let plan = ResumePlan(part)
@@ -41,14 +41,21 @@ struct PartialDownloads: Sendable {
 
     /// Keeps what has come of `target`, if it can be continued. That it could not be kept is no fault of the fetch.
     ///
+    /// - Parameter url: where it came from.
     /// - Parameter name: what the file is kept as already.
-    func keep(_ file: StagedFile, _ part: PartialDownload, of target: FetchTarget, as name: String?) async -> String? {
+    func keep(
+        _ file: StagedFile,
+        _ part: PartialDownload,
+        from url: String,
+        of target: FetchTarget,
+        as name: String?
+    ) async -> String? {
         guard file.byteCount >= Self.fewestBytes else { return name }
         let record = PartialRecord(
             key: target.key,
             storageClass: file.storageClass,
             name: name ?? Hexadecimal.random64(),
-            url: target.requestURL,
+            url: url,
             etag: part.etag.text,
             sizeBytes: file.byteCount,
             totalBytes: part.total,

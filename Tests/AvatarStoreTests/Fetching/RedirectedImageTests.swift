@@ -1,0 +1,84 @@
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+/// Images behind a redirect that leads elsewhere another time, as from a person to the latest of their pictures.
+struct RedirectedImageTests {
+    private let first = SampleImage.png(seed: 1, byteCount: 5000)
+    private let second = SampleImage.png(seed: 2, byteCount: 5000)
+
+    /// Two pictures with the same tag, which says nothing of the two (RFC 9110 section 8.8.3), and a redirect to the first.
+    private func serve(_ fixture: StoreFixture) -> String {
+        fixture.serve(first, at: "/1.png", etag: "\"v\"", cacheControl: "max-age=31536000, immutable")
+        fixture.serve(second, at: "/2.png", etag: "\"v\"", cacheControl: "max-age=31536000, immutable")
+        fixture.origin.setResponse(.redirect(to: "/1.png"), for: "/ada")
+        return fixture.origin.url("/ada")
+    }
+
+    @Test func redirectIsAskedAgainAlthoughItsTargetIsFreshForAYear() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = serve(fixture)
+            _ = try await fixture.store.avatar(for: url)
+            fixture.origin.setResponse(.redirect(to: "/2.png"), for: "/ada")
+            fixture.clock.advance(by: .seconds(2 * 86_400))
+
+            let report = try await fixture.store.sync(contacts: [Contact(id: "a", avatarURL: url)])
+
+            #expect(report.changed == 1)
+            #expect(try fixture.store.storedAvatar(for: url)?.bytes == second)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func validatorsAreSentToNobodyElse(hasMoved: Bool) async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = serve(fixture)
+            _ = try await fixture.store.avatar(for: url)
+            if hasMoved { fixture.origin.setResponse(.redirect(to: "/2.png"), for: "/ada") }
+            fixture.clock.advance(by: .seconds(2 * 86_400))
+            fixture.origin.resetCounts()
+
+            let image = try await fixture.store.avatar(for: url, options: FetchOptions(policy: .revalidate))
+
+            #expect(image.bytes == (hasMoved ? second : first))
+            #expect(fixture.origin.requests.map(\.path) == ["/ada", hasMoved ? "/2.png" : "/1.png"])
+            #expect(
+                fixture.origin.requests.map { $0.headers["If-None-Match"] } == [nil, hasMoved ? nil : "\"v\""]
+            )
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func beginningOfOneImageIsNotContinuedWithAnother(hasMoved: Bool) async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = serve(fixture)
+            fixture.origin.setResponse(.image(first, etag: "\"v\"").behaving(.cutShort(after: 3000)), for: "/1.png")
+            await #expect(throws: AvatarStoreError.self) { try await fixture.store.avatar(for: url) }
+            fixture.serve(first, at: "/1.png", etag: "\"v\"")
+            if hasMoved { fixture.origin.setResponse(.redirect(to: "/2.png"), for: "/ada") }
+            fixture.origin.resetCounts()
+
+            let image = try await fixture.store.avatar(for: url, options: FetchOptions(policy: .reload))
+
+            #expect(image.bytes == (hasMoved ? second : first))
+            #expect(fixture.origin.requests.allSatisfy { $0.path == "/1.png" || $0.headers["Range"] == nil })
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test func picturesThatMoveAreRevalidatedBySyncsToo() async throws {
+        try await StoreFixture.withStore { fixture in
+            let contacts = [Contact(id: "a", avatarURL: serve(fixture))]
+            _ = try await fixture.store.sync(contacts: contacts)
+            var options = SyncOptions()
+            options.includesFresh = true
+
+            let confirmed = try await fixture.store.sync(contacts: contacts, options: options)
+            fixture.origin.setResponse(.redirect(to: "/2.png"), for: "/ada")
+            let changed = try await fixture.store.sync(contacts: contacts, options: options)
+
+            #expect(confirmed.notModified == 1 && confirmed.requests == 2)
+            #expect(changed.changed == 1 && changed.requests == 2)
+        }
+    }
+}

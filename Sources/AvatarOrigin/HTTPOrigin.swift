@@ -74,7 +74,22 @@ public final class HTTPOrigin: OriginClient {
         from first: Answer,
         _ receive: (OriginResponse) async throws -> Result
     ) async throws -> Result {
-        var (hops, next) = (hops, first)
+        var hops = hops
+        do {
+            return try await follow(&hops, request, from: first, receive)
+        } catch var error as OriginError where hops.redirection != nil {
+            error.redirectedHost = hops.url.host?.description
+            throw error
+        }
+    }
+
+    private func follow<Result: Sendable>(
+        _ hops: inout RedirectChain,
+        _ request: OriginRequest,
+        from first: Answer,
+        _ receive: (OriginResponse) async throws -> Result
+    ) async throws -> Result {
+        var next = first
         while true {
             let answer = next
             defer { answer.exchange.release() }

@@ -84,6 +84,7 @@ extension AvatarStore {
     func arrival(_ result: FetchResult, _ target: FetchTarget, _ limits: Limits) throws -> Change? {
         var change = try content(of: result, target, limits)
         change?.hostNote = result.hostNote
+        if let host = result.redirectedHost { change?.askedHost = host }
         return change
     }
 
@@ -167,7 +168,11 @@ extension AvatarStore {
         if let failure = refusal(target, health) { throw failure.error }
         let fetcher = try fetcher(limits(options), timeout: options.timeout)
         let result = try await ask(fetcher, target, health, options.priority)
-        if case .failed(let failure) = result.content { throw failure.error }
+        if case .failed(let failure) = result.content {
+            // Of the image nothing is kept, but what its host asked for holds for everybody.
+            try await requireWritable().writer.note(result.hostNote, of: failure.redirectedHost ?? target.host)
+            throw failure.error
+        }
         return try await unstoredImage(result, target)
     }
 

@@ -86,4 +86,19 @@ struct OriginWishTests {
             try fixture.expectConsistent()
         }
     }
+
+    @Test func whoKeepsNothingHearsTheWishToo() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.status(429, headers: ["Retry-After": "120"]), for: "/a.png")
+
+            for _ in 0..<2 {
+                await #expect(throws: AvatarStoreError.self) {
+                    let options = FetchOptions(storage: .transient)
+                    _ = try await fixture.store.avatar(for: fixture.origin.url("/a.png"), options: options)
+                }
+            }
+
+            #expect(fixture.origin.requestCount == 1)
+        }
+    }
 }

@@ -112,6 +112,8 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
     public var kind: FailureKind
     /// A sentence for a person; names the host, never the query.
     public var message: String
+    /// The host that it says something of, if redirects had led to another one than was asked.
+    package var redirectedHost: String?
 
     /// A failure of `kind`.
     public init(_ kind: FailureKind, _ message: String) {

@@ -25,7 +25,10 @@ package struct FailedCheck: Hashable, Sendable {
         count = RetryPolicy.count(of: kind, at: now, after: past)
         let wait = RetryPolicy().wait(after: kind, count: count, jitter: jitter)
         let wish = min(retryAfter ?? now, now.adding(seconds: RetryAfter.longest))
-        nextCheck = max(now.adding(seconds: wait), wish)
+        let planned = now.adding(seconds: wait)
+        // "Gone" once more before its time: the plan that was made stands.
+        let isRepeated = kind == .gone && past?.kind == kind && past?.count == count
+        nextCheck = max(isRepeated ? min(planned, past?.nextCheck ?? planned) : planned, wish)
         isRemovalConfirmed = kind == .gone && goneConfirmations > 0 && count >= goneConfirmations
     }
 }

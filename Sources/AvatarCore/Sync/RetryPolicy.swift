@@ -27,7 +27,8 @@ package struct RetryPolicy: Sendable {
         guard let past, (past.kind == .gone) == (kind == .gone) else { return 1 }
         let isRepeated =
             if kind == .gone {
-                checked.seconds(since: past.checked) < goneGraceSeconds
+                // Being read again and again puts off no count: it comes with the check that was planned.
+                checked.seconds(since: past.checked) < goneGraceSeconds && (past.nextCheck.map { checked < $0 } ?? true)
             } else {
                 past.nextCheck.map { checked < $0 && !past.checked.isAhead(of: checked) } ?? false
             }

@@ -116,6 +116,12 @@ struct FetchResult: Sendable {
 }
 
 extension FetchResult {
+    /// The host that the note is about, if not the one that was asked: that one has answered.
+    var redirectedHost: String? {
+        guard case .failed(let failure) = content else { return nil }
+        return failure.redirectedHost
+    }
+
     /// What it says of the host.
     var hostNote: HostNote {
         guard case .failed(let failure) = content else { return HostNote(requested: began, answered: ended) }
@@ -129,6 +135,8 @@ struct FetchFailure: Error, Sendable {
     var message: String
     /// Until when the origin wants no further request.
     var retryAfter: Timestamp?
+    /// The host that it says something of, if redirects had led to another one than was asked.
+    var redirectedHost: String?
     /// The error of the store's own disk, if that is what failed.
     var storeError: AvatarStoreError?
 

@@ -18,8 +18,9 @@ struct Fetcher: Sendable {
     let batchOrigin: (any BatchOriginClient)?
 
     /// Fetches or revalidates `target`. A failure is a result; only cancellation is thrown.
-    func fetch(_ target: FetchTarget) async throws -> FetchResult {
-        let tally = Tally()
+    ///
+    /// - Parameter tally: counts what was sent and what came, also if it is cancelled.
+    func fetch(_ target: FetchTarget, _ tally: Tally = Tally()) async throws -> FetchResult {
         let began = clock.now()
         let start = ContinuousClock.now
         let content: FetchResult.Content
@@ -44,18 +45,21 @@ struct Fetcher: Sendable {
         let stored = stored(target)
         let conditions = conditions(for: target, stored)
         if let content = try await request(target, conditions, stored, tally) { return content }
-        return try await unconditional(target, tally)
+        return conditions.isEmpty ? unaskedConfirmation(target) : try await unconditional(target, tally)
     }
 
     /// Asks in full: the answer was "not modified", but of what is stored nothing is left, or it spoke of something else.
     func unconditional(_ target: FetchTarget, _ tally: Tally) async throws -> FetchResult.Content {
-        try await request(target, HTTPFields(), nil, tally)
-            ?? .failed(
-                FetchFailure(
-                    kind: .unexpectedStatus,
-                    message: "\(named(target)) answered 304 to an unconditional request."
-                )
+        try await request(target, HTTPFields(), nil, tally) ?? unaskedConfirmation(target)
+    }
+
+    private func unaskedConfirmation(_ target: FetchTarget) -> FetchResult.Content {
+        .failed(
+            FetchFailure(
+                kind: .unexpectedStatus,
+                message: "\(named(target)) answered 304 to an unconditional request."
             )
+        )
     }
 
     /// - Parameter stored: what a 304 would confirm.
@@ -204,7 +208,8 @@ struct Fetcher: Sendable {
         FetchFailure(
             kind: FailureKind(status: response.status) ?? .unexpectedStatus,
             message: "\(named(target)) answered with status \(response.status).",
-            retryAfter: RetryAfter.time(status: response.status, fields: response.fields, now: clock.now())
+            retryAfter: RetryAfter.time(status: response.status, fields: response.fields, now: clock.now()),
+            redirectedHost: response.redirection.flatMap { AvatarKey(stored: $0.url).host?.description }
         )
     }
 
@@ -213,7 +218,7 @@ struct Fetcher: Sendable {
         case let failure as FetchFailure:
             failure
         case let error as OriginError:
-            FetchFailure(kind: error.kind, message: error.message)
+            FetchFailure(kind: error.kind, message: error.message, redirectedHost: error.redirectedHost)
         case let rejection as ImageRejection:
             FetchFailure(kind: rejection.kind, message: "\(named(target)): \(rejection.message)")
         case is DeadlinePassed:

@@ -14,13 +14,17 @@ final class Tally: Sendable {
         bytes.add(count, ordering: .relaxed)
     }
 
+    var requestCount: Int { requests.load(ordering: .relaxed) }
+
+    var byteCount: Int { bytes.load(ordering: .relaxed) }
+
     func result(_ content: FetchResult.Content, began: Timestamp, ended: Timestamp) -> FetchResult {
         FetchResult(
             content: content,
             began: began,
             ended: ended,
-            requestCount: requests.load(ordering: .relaxed),
-            bytesReceived: bytes.load(ordering: .relaxed)
+            requestCount: requestCount,
+            bytesReceived: byteCount
         )
     }
 }

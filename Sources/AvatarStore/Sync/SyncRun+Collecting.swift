@@ -15,8 +15,10 @@ extension SyncRun {
             queues.finish(host: target.host)
             settle(target, flight, outcome)
             await promoteNow()
-        case .gaveUp(let target, let flight, let error):
+        case .gaveUp(let target, let flight, let tally, let error):
             queues.finish(host: target.host)
+            report.requests += tally.requestCount
+            report.bytesReceived += tally.byteCount
             if !(error is CancellationError) { failure = failure ?? error }
             skip(target)
             store.flights.finish(target.key, flight, .failure(error))
@@ -58,7 +60,11 @@ extension SyncRun {
         }
         do {
             var change = try store.arrival(result, target, limits)
-            if !hosts.record(result.hostNote, of: target.host) { change?.hostNote = nil }
+            let host = result.redirectedHost ?? target.host
+            if !hosts.record(result.hostNote, of: host) { change?.hostNote = nil }
+            if host != target.host {
+                _ = hosts.record(HostNote(requested: result.began, answered: result.ended), of: target.host)
+            }
             queues.setLimit(hosts.isOnProbation(target.host) ? 1 : nil, ofHost: target.host)
             let owners = Change(key: target.key, owners: target.owners, content: .linked)
             if change == nil { discard(result) }

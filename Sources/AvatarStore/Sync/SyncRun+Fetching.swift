@@ -100,17 +100,18 @@ extension SyncRun {
         _ fetcher: Fetcher,
         isConstrained: Bool
     ) async -> Event {
+        let tally = Tally()
         do {
             let lease = try await store.lease(of: target.key, within: fetcher.timeout)
             var target = target
             if let outcome = try store.catchUp(&target) { return .caughtUp(target, flight: flight, outcome) }
             try target.consider(lowDataURL: target.lowDataURL, isConstrained: isConstrained)
             let result = try await store.slots.withSlot(target.host, for: target.key, .background) {
-                try await fetcher.fetch(target)
+                try await fetcher.fetch(target, tally)
             }
             return .fetched(target, flight: flight, lease, result)
         } catch {
-            return .gaveUp(target, flight: flight, error)
+            return .gaveUp(target, flight: flight, tally, error)
         }
     }
 }

@@ -49,7 +49,7 @@ extension SyncRun {
             }
         } catch {
             store.slots.giveBack(target.host)
-            return inbox.put(.gaveUp(target, flight: flight, error))
+            return inbox.put(.gaveUp(target, flight: flight, revalidation.tally, error))
         }
         group.addTask { [fetcher, inbox, slots = store.slots] in
             defer { slots.giveBack(target.host) }
@@ -58,7 +58,7 @@ extension SyncRun {
                 inbox.put(.fetched(target, flight: flight, lease, result))
             } catch {
                 revalidation.cancel()
-                inbox.put(.gaveUp(target, flight: flight, error))
+                inbox.put(.gaveUp(target, flight: flight, revalidation.tally, error))
             }
         }
     }

@@ -101,7 +101,7 @@ final class SyncRun {
         case answered(flight: Int, Revalidation.Arrival)
         /// Another process asked for the image meanwhile.
         case caughtUp(FetchTarget, flight: Int, FetchOutcome)
-        case gaveUp(FetchTarget, flight: Int, any Error)
+        case gaveUp(FetchTarget, flight: Int, Tally, any Error)
         /// Another task of this process asked for it.
         case joined(FetchTarget, Result<FetchOutcome, any Error>)
         case committed(Result<CommitSummary, any Error>)

@@ -167,6 +167,11 @@ actor StoreWriter {
         try settle()
     }
 
+    /// Takes note of how `host` answered, where no image is concerned.
+    func note(_ note: HostNote, of host: String) throws {
+        try write { try $0.updateHealth(of: host, note.record) }
+    }
+
     /// Keeps another URL for the entry `key`. The key says that it is the same image, so the validators stay.
     func setSource(_ url: String, host: String, of key: AvatarKey) throws {
         try write { transaction in

@@ -99,7 +99,9 @@ struct FailedCheckTests {
     @Test(
         arguments: [
             // So many words are wanted; hours between two checks; after which one the removal is confirmed.
-            (0, 24, nil), (1, 24, 1), (2, 24, 2), (3, 24, 3), (3, 12, 3), (2, 11, nil), (2, 0, nil),
+            (0, 24, nil), (1, 24, 1), (2, 24, 2), (3, 24, 3), (3, 12, 3), (2, 0, nil),
+            // However often it is read in between.
+            (2, 11, 3), (2, 1, nil), (2, 4, 4),
         ] as [(Int, Int64, Int?)]
     )
     func removalIsConfirmedByItsRepetitionOverAPeriod(_ wanted: Int, _ hours: Int64, _ confirmedAt: Int?) throws {

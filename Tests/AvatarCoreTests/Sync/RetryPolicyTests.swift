@@ -39,8 +39,10 @@ struct RetryPolicyTests {
             (.timeout, 3, 60, false, .notImage, 3),
             (.timeout, 3, -31_556_952, false, .timeout, 4),
             (.timeout, .max, 600, true, .timeout, .max),
-            // "Gone" has half a day to be a mistake, whatever was planned.
-            (.gone, 1, 43_199, true, .gone, 1),
+            // "Gone" has half a day to be a mistake.
+            (.gone, 1, 43_199, false, .gone, 1),
+            // Read again and again meanwhile: the planned check counts.
+            (.gone, 1, 43_199, true, .gone, 2),
             (.gone, 1, 43_200, true, .gone, 2),
             (.gone, 1, 43_200, false, .gone, 2),
             (.gone, 1, -60, false, .gone, 1),

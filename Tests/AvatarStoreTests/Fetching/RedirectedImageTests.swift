@@ -81,4 +81,25 @@ struct RedirectedImageTests {
             #expect(changed.changed == 1 && changed.requests == 2)
         }
     }
+
+    @Test func whatATargetAsksForIsNotHeldAgainstWhoRedirects() async throws {
+        let other = try await LoopbackOrigin.start(host: "127.0.0.2")
+        try await StoreFixture.withStore { fixture in
+            other.setResponse(.status(429, headers: ["Retry-After": "3600"]), for: "/1.png")
+            fixture.origin.setResponse(.redirect(to: other.url("/1.png")), for: "/ada")
+            let good = fixture.serve(first, at: "/good.png")
+
+            await #expect { try await fixture.store.avatar(for: fixture.origin.url("/ada")) } throws: {
+                ($0 as? AvatarStoreError)?.failure == .rateLimited
+            }
+            let image = try await fixture.store.avatar(for: good)
+            await #expect { try await fixture.store.avatar(for: other.url("/2.png")) } throws: {
+                ($0 as? AvatarStoreError)?.failure == .rateLimited
+            }
+
+            #expect(image.bytes == first)
+            #expect(other.requestCount == 1)
+        }
+        try await other.stop()
+    }
 }

@@ -41,6 +41,9 @@ public struct SyncReport: Sendable {
     public var overBudget = 0
     /// Contacts that were unlinked from their images because the list does not name them.
     public var unlinked = 0
+    /// Whether nobody was unlinked although that was asked for: only a list with people in it that was read to its end, each
+    /// record of it, says who is not in it.
+    public var hasKeptLeavers = false
     /// Files evicted to make room.
     public var evicted = 0
     /// HTTP requests, redirects and repeated attempts too.

@@ -19,7 +19,10 @@ extension SyncRun {
     }
 
     func prune() async throws {
-        guard mayPrune else { return }
+        guard mayPrune else {
+            report.hasKeptLeavers = options.prunes
+            return
+        }
         try await writer.unlink(formerImages)
         report.unlinked += Set(formerImages.map(\.contact)).count
         var last = ""

@@ -49,7 +49,12 @@ struct SyncCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Leave a host alone that keeps the sync busy for longer.", valueName: "seconds"))
     var hostTimeLimit: Double?
 
-    @Flag(help: "Unlink people who are not in the lists, or have no picture there. Not if a record cannot be read.")
+    @Flag(
+        help: ArgumentHelp(
+            "Unlink people who are not in the lists, or have no picture there. Nobody, and it says so, if a record cannot be "
+                + "read, the sync ends early, or the lists name nobody."
+        )
+    )
     var prune = false
 
     @Option(
@@ -130,6 +135,10 @@ struct SyncCommand: AsyncParsableCommand {
             Message.note(
                 "interrupted after \(settled) of \(report.wanted) images, \(report.skipped) remain; \(remains)"
             )
+        }
+        if report.hasKeptLeavers {
+            let reason = "the lists name nobody, could not be read in full, or were not read to their end"
+            self.store.note("nobody was unlinked: \(reason)")
         }
         return report
     }

@@ -32,7 +32,7 @@ struct PruningTests {
 
             let report = try await fixture.store.sync(list, options: pruning)
 
-            #expect(preview.unlinked == 3 && report.unlinked == 3)
+            #expect(preview.unlinked == 3 && report.unlinked == 3 && !report.hasKeptLeavers)
             #expect(try fixture.store.avatar(forContact: "ada") != nil)
             for gone in ["ben", "carl", "dora"] { #expect(try fixture.store.images(ofContact: gone) == []) }
             let told = try fixture.store.changes(since: last)
@@ -61,6 +61,7 @@ struct PruningTests {
             let report = try await fixture.store.sync(list, options: pruning)
 
             #expect(preview.unlinked == 0 && report.unlinked == 0 && report.unreadable == 1)
+            #expect(report.hasKeptLeavers)
             #expect(try fixture.store.avatar(forContact: "carl") != nil)
         }
     }
@@ -69,7 +70,7 @@ struct PruningTests {
         try await withPeople { fixture, _ in
             let report = try await fixture.store.sync(contacts: [], options: pruning)
 
-            #expect(report.unlinked == 0)
+            #expect(report.unlinked == 0 && report.hasKeptLeavers)
             #expect(try fixture.store.avatar(forContact: "carl") != nil)
         }
     }

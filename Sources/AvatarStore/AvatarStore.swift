@@ -166,6 +166,9 @@ public final class AvatarStore: Sendable {
     /// Who answers for the addresses that are contacted.
     var guardDescription: String { origin.guardDescription }
 
+    /// Whether every address is refused that is not globally reachable.
+    var refusesAddresses: Bool { guardDescription == "on" }
+
     func limits(_ options: FetchOptions) throws -> Limits {
         try limits(mode: options.mode, ceiling: options.budgetCeiling)
     }

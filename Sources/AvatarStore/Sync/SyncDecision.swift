@@ -1,4 +1,5 @@
 import AvatarCore
+import HTTPTypes
 
 /// What a sync does about one image.
 enum SyncDecision: Equatable, Sendable {
@@ -17,6 +18,9 @@ struct SyncPolicy: Sendable {
     /// Whether a smaller image will do where one is stored.
     let isConstrained: Bool
     let now: Timestamp
+    /// Whether addresses are guarded as strictly as ever. Else one that was refused may be allowed by now: that was the
+    /// caller's setting, and says nothing of the URL.
+    let refusesAddresses: Bool
     /// Judges freshness anew from the stored header fields; `nil`: what was judged when they came holds.
     let freshness: FreshnessPolicy?
 
@@ -25,28 +29,37 @@ struct SyncPolicy: Sendable {
         includesFresh: Bool,
         isConstrained: Bool = false,
         now: Timestamp,
+        refusesAddresses: Bool = true,
         freshness: FreshnessPolicy?
     ) {
         self.policy = policy
         self.includesFresh = includesFresh
         self.isConstrained = isConstrained
         self.now = now
+        self.refusesAddresses = refusesAddresses
         self.freshness = freshness
     }
 
-    init(_ options: SyncOptions, _ limits: Limits, isConstrained: Bool, now: Timestamp) {
+    init(_ options: SyncOptions, _ limits: Limits, isConstrained: Bool, refusesAddresses: Bool, now: Timestamp) {
         self.init(
             policy: options.policy,
             includesFresh: options.includesFresh,
             isConstrained: isConstrained,
             now: now,
+            refusesAddresses: refusesAddresses,
             freshness: options.mode == nil ? nil : limits.freshness
         )
     }
 
     /// - Parameter hasFile: whether the entry's file was seen, with its indexed length.
     /// - Parameter isBlocked: whether the host wants no request now.
-    func decide(_ entry: AvatarEntry?, hasFile: Bool, isBlocked: Bool) -> SyncDecision {
+    /// - Parameter request: what a request for the image would say, if that is known.
+    func decide(
+        _ entry: AvatarEntry?,
+        hasFile: Bool,
+        isBlocked: Bool,
+        request: (AvatarEntry) -> HTTPFields? = { _ in nil }
+    ) -> SyncDecision {
         guard let entry, hasFile else {
             return isLeftAlone(entry, isBlocked) ? .skip : .ask(brings: true)
         }
@@ -54,22 +67,24 @@ struct SyncPolicy: Sendable {
             return isLeftAlone(entry, isBlocked) ? .skip : .ask(brings: false)
         }
         if policy == .cacheFirst { return .keep }
-        if policy != .reload && !includesFresh && isFresh(entry) { return .keep }
+        if policy != .reload && !includesFresh && isFresh(entry, request) { return .keep }
         return isLeftAlone(entry, isBlocked) ? .skip : .ask(brings: false)
     }
 
     private func isLeftAlone(_ entry: AvatarEntry?, _ isBlocked: Bool) -> Bool {
         if policy == .offline || isBlocked { return true }
         // A reload asks although the entry is backing off.
-        return policy != .reload && entry?.validation.isBackingOff(at: now) == true
+        guard policy != .reload, let validation = entry?.validation else { return false }
+        return validation.isBackingOff(at: now) && (refusesAddresses || validation.failure != .forbiddenAddress)
     }
 
-    private func isFresh(_ entry: AvatarEntry) -> Bool {
+    private func isFresh(_ entry: AvatarEntry, _ request: (AvatarEntry) -> HTTPFields?) -> Bool {
         let validation = entry.validation
         // An entry that could not be checked is asked for again when its backoff is over, although it may still be fresh.
         guard validation.failure == nil || validation.isBackingOff(at: now), validation.isFresh(at: now) else {
             return false
         }
-        return freshness?.assess(ResponseMetadata(stored: validation)).isFresh(at: now) ?? true
+        guard let freshness else { return true }
+        return freshness.assess(ResponseMetadata(stored: validation), for: request(entry)).isFresh(at: now)
     }
 }

@@ -49,6 +49,7 @@ struct SyncPreviewCounter {
             options,
             limits,
             isConstrained: store.isConstrained(options.isConstrained),
+            refusesAddresses: store.refusesAddresses,
             now: now
         )
         hosts = SyncHosts(try store.index.ailingHosts(at: now), timeLimit: nil)

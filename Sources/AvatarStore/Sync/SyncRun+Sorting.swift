@@ -5,7 +5,13 @@ import AvatarIndex
 /// What to do about each item, before anybody is asked.
 extension SyncRun {
     private var policy: SyncPolicy {
-        SyncPolicy(options, limits, isConstrained: isConstrained, now: store.clock.now())
+        SyncPolicy(
+            options,
+            limits,
+            isConstrained: isConstrained,
+            refusesAddresses: store.refusesAddresses,
+            now: store.clock.now()
+        )
     }
 
     /// Settles what can be settled from the index, and queues the rest.
@@ -145,7 +151,8 @@ extension SyncRun {
             linkLaterOwners(of: key)
             return false
         }
-        switch policy.decide(entry, hasFile: hasFile, isBlocked: isLeftAlone(target.host)) {
+        let isBlocked = isLeftAlone(target.host)
+        switch policy.decide(entry, hasFile: hasFile, isBlocked: isBlocked, request: fetcher.selectingFields) {
         case .keep:
             report.fresh += 1
             done += 1

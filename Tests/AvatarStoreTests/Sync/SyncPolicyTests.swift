@@ -69,4 +69,22 @@ struct SyncPolicyTests {
         #expect(policy.decide(nil, hasFile: false, isBlocked: false) == .ask(brings: true))
         #expect(policy.decide(nil, hasFile: false, isBlocked: true) == .skip)
     }
+
+    /// Refused by a setting of the caller's, which may be another one by now.
+    @Test(arguments: [true, false])
+    func refusedAddressIsTriedAgainOnceItIsAllowed(refusesAddresses: Bool) throws {
+        var entry = try Self.entry(fresh: -1, backoff: 3600)
+        entry.validation.failure = .forbiddenAddress
+        let policy = SyncPolicy(
+            policy: .revalidate,
+            includesFresh: false,
+            now: Self.now,
+            refusesAddresses: refusesAddresses,
+            freshness: nil
+        )
+
+        let decision = policy.decide(entry, hasFile: false, isBlocked: false)
+
+        #expect(decision == (refusesAddresses ? .skip : .ask(brings: true)))
+    }
 }

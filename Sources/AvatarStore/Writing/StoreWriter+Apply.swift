@@ -105,9 +105,7 @@ extension StoreWriter {
         if change.host != nil, change.isLowData || change.lowDataURL != nil || state?.isLowData == true {
             try transaction.setLowData(change.lowDataURL, isStored: change.isLowData, of: id)
         }
-        if change.host != nil, let rest = try forgetPartial(of: change.key, transaction) {
-            surplus.partials.append(rest)
-        }
+        if change.host != nil { try forgetPartial(of: change.key, transaction) }
         if let validation { try transaction.setValidation(validation, of: id) }
         try link(change, to: id, transaction, hasImage: true, &surplus)
         if state != nil, state?.fileID == nil {
@@ -246,8 +244,6 @@ struct Surplus {
     var files: [Int64] = []
     /// Files that exist and are not published.
     var pending: [PendingFile] = []
-    /// What is left of downloads that are not continued.
-    var partials: [PartialRecord] = []
 
     mutating func add(_ file: PendingFile?) {
         if let file { pending.append(file) }

@@ -120,7 +120,6 @@ extension StoreWriter {
             return (results, surplus)
         }
         try unlink(surplus.pending)
-        for rest in surplus.partials { try removeFile(of: rest) }
         for case (let placement?, .some) in zip(placements, results) where placement.path == nil {
             places.files(of: placement.image.storageClass).discard(placement.image)
         }

@@ -19,7 +19,7 @@ extension StoreWriter {
     @discardableResult
     func unlink(_ links: [(contact: String, key: AvatarKey)]) throws -> Int {
         guard !links.isEmpty else { return 0 }
-        let (count, retired, partials) = try write(.power) { transaction in
+        let (count, retired) = try write(.power) { transaction in
             var surplus = Surplus()
             var count = 0
             for (contact, key) in links {
@@ -28,10 +28,9 @@ extension StoreWriter {
                 count += 1
                 try removeIfUnowned(state.id, key, transaction, &surplus)
             }
-            return (count, try surplus.files.compactMap { try release($0, transaction) }, surplus.partials)
+            return (count, try surplus.files.compactMap { try release($0, transaction) })
         }
         try unlink(retired)
-        for rest in partials { try removeFile(of: rest) }
         try settle()
         return count
     }
@@ -48,7 +47,7 @@ extension StoreWriter {
         guard try key.isContactPhoto || key.isEmailImage || transaction.setting(Setting.keepUnowned.name) == 0,
             try !transaction.hasOwner(id)
         else { return }
-        if key.isEmailImage, let rest = try forgetPartial(of: key, transaction) { surplus.partials.append(rest) }
+        if key.isEmailImage { try forgetPartial(of: key, transaction) }
         if let file = try transaction.fileID(of: id) { surplus.files.append(file) }
         try transaction.removeEntry(id: id)
     }

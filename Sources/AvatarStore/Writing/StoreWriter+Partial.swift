@@ -47,11 +47,13 @@ extension StoreWriter {
         }
     }
 
-    /// Forgets what is kept for `key`, whose entry is removed or has its image now; the file is removed after the commit.
-    func forgetPartial(of key: AvatarKey, _ transaction: IndexTransaction) throws -> PartialRecord? {
-        guard let record = try transaction.partial(of: key) else { return nil }
+    /// Forgets what is kept for `key`, whose entry is removed or has its image now.
+    ///
+    /// The file goes first: a row without one says nothing, but of a file without a row nobody would know.
+    func forgetPartial(of key: AvatarKey, _ transaction: IndexTransaction) throws {
+        guard let record = try transaction.partial(of: key) else { return }
+        try removeFile(of: record)
         try transaction.dropPartial(of: key)
-        return record
     }
 
     func removeFile(of record: PartialRecord) throws {

@@ -11,7 +11,7 @@ extension StoreWriter {
             try remove(&removal) { transaction, removal in
                 for key in batch {
                     guard let state = try transaction.state(of: key) else {
-                        try take(partialOf: key, transaction, &removal)
+                        try forgetPartial(of: key, transaction)
                         removal.receipt.unknown.append(key)
                         continue
                     }
@@ -42,11 +42,9 @@ extension StoreWriter {
     ) throws {
         var next = removal
         next.retired = []
-        next.partials = []
         // An error leaves the receipt as it is: the transaction did not happen.
         try write(.power) { try body($0, &next) }
         try unlink(next.retired)
-        for rest in next.partials { try removeFile(of: rest) }
         next.receipt.files += next.retired.count
         next.receipt.bytes += next.retired.reduce(0) { $0 + $1.sizeBytes }
         removal = next
@@ -58,7 +56,7 @@ extension StoreWriter {
         _ transaction: IndexTransaction,
         _ removal: inout Removal
     ) throws {
-        try take(partialOf: key, transaction, &removal)
+        try forgetPartial(of: key, transaction)
         removal.receipt.rows += 1
         removal.keys.insert(key)
         if let host = state.sourceURL.flatMap({ AvatarKey(stored: $0).host }) { removal.hosts.insert(host.description) }
@@ -67,10 +65,6 @@ extension StoreWriter {
         guard let file = try state.fileID.flatMap({ try release($0, transaction) }) else { return }
         removal.retired.append(file)
         if let digest { removal.digests.append(digest) }
-    }
-
-    private func take(partialOf key: AvatarKey, _ transaction: IndexTransaction, _ removal: inout Removal) throws {
-        if let rest = try forgetPartial(of: key, transaction) { removal.partials.append(rest) }
     }
 
     private func finish(
@@ -100,7 +94,6 @@ private struct Removal {
     var receipt = RemovalReceipt()
     /// Of the last transaction.
     var retired: [PendingFile] = []
-    var partials: [PartialRecord] = []
     /// Of the whole removal: what an erasure looks for.
     var keys: Set<AvatarKey> = []
     var digests: [[UInt8]] = []

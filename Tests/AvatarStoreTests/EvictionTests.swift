@@ -165,4 +165,29 @@ struct EvictionTests {
             try fixture.expectConsistent()
         }
     }
+
+    @Test("after the clock ran ahead and was set back, what was used longest ago still goes first, and something goes")
+    func clockSetBack() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.clock.advance(by: .seconds(9 * 365 * 86_400))
+            let contacts = (0..<10).map { number in
+                let image = SampleImage.png(seed: UInt64(number), byteCount: 1000)
+                return Contact(id: "\(number)", avatarURL: fixture.serve(image, at: "/\(number).png"))
+            }
+            for contact in contacts { _ = try await fixture.store.sync(contacts: [contact]) }
+            try await fixture.store.set(.budget, to: 10_000)
+            fixture.clock.advance(by: .seconds(-9 * 365 * 86_400))
+            let other = try await fixture.openAgain()
+            let face = SampleImage.png(seed: 99, byteCount: 1000)
+            let late = Contact(id: "x", avatarURL: fixture.serve(face, at: "/x.png"))
+
+            let report = try await other.sync(contacts: [late])
+            try await other.close()
+
+            #expect(report.fetched == 1 && report.overBudget == 0 && report.evicted > 0)
+            let stored = try contacts.map { try fixture.store.storedAvatar(for: $0.avatarURL ?? "") != nil }
+            #expect(stored == stored.sorted { !$0 && $1 })
+            try fixture.expectConsistent()
+        }
+    }
 }

@@ -37,6 +37,9 @@ extension IndexTransaction {
         )
     }
 
+    /// So much the uses of files lie apart at the most, in microseconds, after a clock was set back: a day.
+    private static let longestAccessSpan: Int64 = 86_400_000_000
+
     /// Takes note of the time, and takes back what was written by a clock that ran ahead of it: that would put checks off
     /// for as long as the clock was wrong. Only then are the entries walked.
     ///
@@ -56,6 +59,15 @@ extension IndexTransaction {
             [now.milliseconds, ahead]
         )
         let count = database.changesCount
+        // In their order, and none of them used later than now.
+        try execute(
+            """
+            UPDATE file
+            SET last_access_us = ?1 - min(?2, (SELECT max(last_access_us) FROM file) - last_access_us)
+            WHERE last_access_us > ?3
+            """,
+            [now.milliseconds * 1000, Self.longestAccessSpan, ahead * 1000]
+        )
         try execute(
             "UPDATE host SET blocked_until_ms = 0 WHERE blocked_until_ms > ?",
             [now.adding(seconds: longestBlock).milliseconds]

@@ -34,6 +34,16 @@ package final class PictureFolder: Sendable {
         self.init(try Directory.makeRoot(RealPath(path).text, mode: mode, allowsNetwork: true))
     }
 
+    /// Keeps other exports out of the folder for as long as this value lives.
+    ///
+    /// - Throws: `busy` if somebody else has it.
+    package func lock() throws(AvatarStoreError) {
+        guard flock(directory.descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
+        let error = SystemCallError("flock", path)
+        guard error.number == EWOULDBLOCK else { return }
+        throw AvatarStoreError(.busy, "Another export writes to \(path); nothing was changed there.")
+    }
+
     /// The names in the folder, sorted by their bytes.
     package func names() throws(AvatarStoreError) -> [String] {
         try wrapped { () throws(SystemCallError) in try directory.names() }

@@ -64,6 +64,7 @@ private actor PictureExport {
 
     func run() throws -> ExportReport {
         let folder = try PictureFolder(writing: directory, fileMode: store.configuration.fileMode)
+        try folder.lock()
         try clearLeftovers(in: folder)
         do {
             try write(to: folder)

@@ -1,3 +1,4 @@
+import AvatarFiles
 import AvatarStore
 import AvatarStoreTesting
 import Foundation
@@ -22,6 +23,22 @@ import Testing
         { progress in
             guard progress.phase == phase, progress.done >= count else { return }
             withUnsafeCurrentTask { $0?.cancel() }
+        }
+    }
+
+    @Test("of two exports to one folder the second one changes nothing")
+    func exportsToOneFolder() async throws {
+        try await withStore { fixture in
+            let path = fixture.directory + "/pictures"
+            let first = try PictureFolder(writing: path, fileMode: 0o600)
+            try first.lock()
+            try first.write([1], to: "ada.png", mode: 0o600)
+
+            await #expect { _ = try await fixture.store.exportPictures(to: path) } throws: {
+                ($0 as? AvatarStoreError)?.code == .busy
+            }
+
+            #expect(try first.names() == ["ada.png"])
         }
     }
 

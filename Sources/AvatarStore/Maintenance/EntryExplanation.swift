@@ -8,7 +8,13 @@ struct EntryExplanation {
     let isThere: Bool
 
     func freshness(_ policy: FreshnessPolicy) -> [String] {
-        if entry.sourceURL == nil { return ["It is an own image: it has no origin and is always fresh."] }
+        if entry.sourceURL == nil {
+            guard entry.absence == nil, entry.file == nil || isThere else {
+                let loss = entry.absence == .evicted ? "was evicted to keep the budget" : "is lost"
+                return ["It is an own image without an origin, and its file \(loss): save it again."]
+            }
+            return ["It is an own image: it has no origin and is always fresh."]
+        }
         var sentences: [String] = []
         if let absence = absence { sentences.append(absence) }
         if entry.isLowData {

@@ -10,7 +10,8 @@ struct VerifyCommand: AsyncParsableCommand {
         discussion: """
             Others may use the store meanwhile. Without --repair nothing is changed. A repair removes the last good copy \
             of nothing: damaged and unknown documents are kept in the folder set-aside, a damaged index beside the new \
-            one. An image whose file is lost is fetched again by the next sync or read.
+            one. An image whose file is lost is fetched again when it is read, when a list names it, or when it is due; \
+            one of your own has to be saved again.
 
             Exit code 1: there are faults, or some that could not be repaired.
 

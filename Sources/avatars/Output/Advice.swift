@@ -10,7 +10,7 @@ extension AvatarStoreError {
         case .foreignIndex: "Choose another place with --store."
         case .damagedIndex: "`avatars verify --repair` sets it aside and makes it anew from the documents."
         case .busy: "Try again in a moment."
-        case .diskFull: "Make room on that disk, with `avatars trim --budget 0` for example."
+        case .diskFull: "Make room on that disk. What lies in the store's caches may be deleted by hand."
         case .overBudget: "`avatars config budget` shows and sets the budget."
         case .unusableRoot: "Choose another place with --store."
         case .readOnly: "Run it as somebody who may write there."

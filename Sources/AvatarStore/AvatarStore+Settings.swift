@@ -13,6 +13,13 @@ extension AvatarStore {
         try await requireWritable().writer.set(setting, to: value)
     }
 
+    /// Puts `setting` back to its default, for all processes, as if nobody had ever set it.
+    ///
+    /// - Throws: as `set(_:to:)`.
+    public func reset(_ setting: Setting) async throws {
+        try await requireWritable().writer.reset(setting)
+    }
+
     /// Where trimming stops if nobody says.
     func defaultTrimTarget() throws -> Int {
         try index.lowWatermark(budget: Int(try index.value(of: .budget) ?? 0))

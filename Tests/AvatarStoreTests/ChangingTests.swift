@@ -150,4 +150,21 @@ struct ChangingTests {
             #expect(try fixture.store.storedAvatar(for: key)?.bytes == face)
         }
     }
+
+    @Test func settingIsPutBack() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            try await store.set(.budget, to: 10_000)
+            try await store.set(.lowWatermark, to: 5000)
+            try await store.set(.maximumFreshness, to: 60)
+
+            try await store.reset(.lowWatermark)
+            #expect(try store.value(of: .lowWatermark) == 9000)
+            try await store.reset(.maximumFreshness)
+            #expect(try store.value(of: .maximumFreshness) == nil)
+            for setting in Setting.all { try await store.reset(setting) }
+            #expect(try store.value(of: .budget) == Setting.budget.defaultValue)
+            #expect(try store.value(of: .lowWatermark) == (256 << 20) * 9 / 10)
+        }
+    }
 }

@@ -37,6 +37,11 @@ extension IndexTransaction {
         )
     }
 
+    /// Forgets the value of the setting `name`.
+    package func removeSetting(_ name: String) throws {
+        try execute("DELETE FROM setting WHERE name = ?", [name])
+    }
+
     /// So much the uses of files lie apart at the most, in microseconds, after a clock was set back: a day.
     private static let longestAccessSpan: Int64 = 86_400_000_000
 

@@ -148,6 +148,12 @@ extension StoreWriter {
         }
     }
 
+    /// Forgets the value of `setting`, once its default is in force.
+    func reset(_ setting: Setting) throws {
+        if let value = setting.defaultValue { try set(setting, to: value) }
+        try write { try $0.removeSetting(setting.name) }
+    }
+
     /// The shortest time for which an answer is fresh is never longer than the longest.
     private func requireOrder(_ setting: Setting, _ value: Int64, _ transaction: IndexTransaction) throws {
         guard setting == .minimumFreshness || setting == .maximumFreshness else { return }

@@ -9,7 +9,8 @@ struct ConfigCommand: AsyncParsableCommand {
         usage: "avatars config [<name> [<value>]] [<options>]",
         discussion: """
             Without a NAME all settings, with a NAME that one, with a VALUE it is set. Sizes are written 500000, 64MB \
-            or 64MiB, times in seconds. A lower budget is in force, and the caches trimmed, when the command ends.
+            or 64MiB, times in seconds; the VALUE default puts a setting back. A lower budget is in force, and the caches \
+            trimmed, when the command ends.
 
             NAME is one of \(Setting.all.map(\.name).joined(separator: ", ")).
 
@@ -23,18 +24,21 @@ struct ConfigCommand: AsyncParsableCommand {
     @Argument(help: "Its new value.")
     var value: String?
 
+    private static let back = "default"
+
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if let setting = try setting(), let value { _ = try setting.parse(value) }
+        if let setting = try setting(), let value, value != Self.back { _ = try setting.parse(value) }
     }
 
     func run() async throws {
         let setting = try setting()
-        let newValue = try setting.flatMap { setting in try value.map(setting.parse) }
-        try await store.withStore(newValue == nil ? .readOnly : .readWrite) { store in
+        let newValue = try value == Self.back ? nil : setting.flatMap { setting in try value.map(setting.parse) }
+        try await store.withStore(value == nil ? .readOnly : .readWrite) { store in
             if let setting, let newValue { try await store.set(setting, to: newValue) }
+            if let setting, value == Self.back { try await store.reset(setting) }
             try output.json ? printJSON(store) : printText(setting.map { [$0] } ?? Setting.all, store)
         }
     }

@@ -64,7 +64,7 @@ import Testing
             #expect(run.status == 1)
             #expect(try run.object.flag("startOver") == true)
             #expect(try run.object.number("sequence") == last)
-            #expect(run.messages.contains("look at all images"))
+            #expect(run.messages.contains("Look at all images"))
         }
     }
 

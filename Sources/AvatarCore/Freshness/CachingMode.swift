@@ -8,6 +8,8 @@ public enum CachingMode: String, Hashable, Sendable, CaseIterable {
     ///   (sections 4.2.4, 5.2.2.2 and 5.2.2.4), and also where the origin answered with an error or with something that
     ///   is no image (section 4.3.3).
     /// - The configured minimum keeps an image fresh for longer than the origin says (section 4.2.1).
+    /// - A redirect that is not permanent and says nothing is followed for the default lifetime without being asked again
+    ///   (section 4.2; RFC 9110 section 15.4).
     /// - A 304 is believed also where it names no validator, or the same tag with or without `W/` (section 4.3.4).
     /// - An Expires that is nearly a date counts as that date (section 5.3).
     /// - Where Vary names a field with a secret, such as a token, the one sent now counts as the one sent then

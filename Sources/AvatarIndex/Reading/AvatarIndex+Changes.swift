@@ -58,8 +58,7 @@ extension AvatarStoreError {
         let reach = feed.map { "\($0.lowerBound) to \($0.upperBound)" } ?? "none"
         return AvatarStoreError(
             .startOver,
-            "The changes after \(sequence) are not all known any more (the feed goes on from \(reach)): look at all "
-                + "images, and go on from the number of the last change before that."
+            "The changes after \(sequence) are not all known any more; the feed has those from \(reach)."
         )
     }
 }

@@ -57,10 +57,12 @@ extension StoreLayout {
         }
     }
 
-    /// - Throws: `noStore` if there is no index.
+    /// - Throws: `noStore` if there is no index; an error of the disk if that cannot be seen.
     func requireIndex() throws(AvatarStoreError) {
-        guard FileManager.default.fileExists(atPath: indexPath) else {
-            throw AvatarStoreError(.noStore, "There is no store at \(indexPath).")
-        }
+        var information = stat()
+        guard stat(indexPath, &information) != 0 else { return }
+        let error = SystemCallError("stat", indexPath)
+        guard error.isMissing || error.number == ENOTDIR else { throw error.storeError }
+        throw AvatarStoreError(.noStore, "There is no store at \(indexPath).")
     }
 }

@@ -29,16 +29,17 @@ import Testing
     @Test("of two exports to one folder the second one changes nothing")
     func exportsToOneFolder() async throws {
         try await withStore { fixture in
-            let path = fixture.directory + "/pictures"
-            let first = try PictureFolder(writing: path, fileMode: 0o600)
-            try first.lock()
-            try first.write([1], to: "ada.png", mode: 0o600)
+            try await BackupPlace.with { place in
+                let first = try PictureFolder(writing: place.path("out"), fileMode: 0o600)
+                try first.lock()
+                try first.write([1], to: "ada.png", mode: 0o600)
 
-            await #expect { _ = try await fixture.store.exportPictures(to: path) } throws: {
-                ($0 as? AvatarStoreError)?.code == .busy
+                await #expect { _ = try await fixture.store.exportPictures(to: place.path("out")) } throws: {
+                    ($0 as? AvatarStoreError)?.code == .busy
+                }
+
+                #expect(try first.names() == ["ada.png"])
             }
-
-            #expect(try first.names() == ["ada.png"])
         }
     }
 

@@ -27,6 +27,8 @@ final class Exchange: HTTPClientResponseDelegate {
         var reader: CheckedContinuation<ByteBuffer?, any Error>?
         /// So many bytes more are taken in for nobody; `nil` while somebody may read.
         var spare: Int?
+        /// Who waits for the end of it all.
+        var waiter: CheckedContinuation<Void, Never>?
         var end: Result<Void, any Error>?
     }
 
@@ -99,6 +101,22 @@ final class Exchange: HTTPClientResponseDelegate {
         task.eventLoop.scheduleTask(in: Self.longestWait) { [self] in cancel() }
     }
 
+    /// As `release`, and waits until the connection can be used again or is given up.
+    func releaseAndWait() async {
+        release()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let hasEnded = state.withLock { state in
+                    if state.end == nil { state.waiter = continuation }
+                    return state.end != nil
+                }
+                if hasEnded { continuation.resume() }
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+
     /// Whether `bytes` belong to a rest that nobody reads.
     private func isSpare(_ bytes: ByteBuffer) -> Bool {
         let (isSpare, isTooMuch) = state.withLock { state in
@@ -153,6 +171,8 @@ final class Exchange: HTTPClientResponseDelegate {
 
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         let arrival = state.withLock { state -> Arrival? in
+            // Its sender may not have come to that yet.
+            state.task = task
             guard head.mayHaveBody else {
                 state.head = head
                 return nil
@@ -186,11 +206,12 @@ final class Exchange: HTTPClientResponseDelegate {
     }
 
     func didFinishRequest(task: HTTPClient.Task<Void>) {
-        let (arrival, head, reader) = state.withLock { state in
+        let (arrival, head, reader, waiter) = state.withLock { state in
             state.end = .success(())
             state.task = nil
-            return (state.arrival.take(), state.head.take(), state.reader.take())
+            return (state.arrival.take(), state.head.take(), state.reader.take(), state.waiter.take())
         }
+        waiter?.resume()
         if let head { arrival?(.success(head)) }
         reader?.resume(returning: nil)
     }
@@ -203,12 +224,14 @@ final class Exchange: HTTPClientResponseDelegate {
     }
 
     private func fail(_ error: any Error) {
-        let (arrival, reader, room, isCancelled) = state.withLock { state in
+        let (arrival, reader, room, waiter, isCancelled) = state.withLock { state in
             let error: any Error = state.isCancelled ? CancellationError() : error
             state.end = .failure(error)
             state.task = nil
-            return (state.arrival.take(), state.reader.take(), state.piece?.room.take(), state.isCancelled)
+            let room = state.piece?.room.take()
+            return (state.arrival.take(), state.reader.take(), room, state.waiter.take(), state.isCancelled)
         }
+        waiter?.resume()
         let reported: any Error = isCancelled ? CancellationError() : error
         // What was read ahead can still be read; nothing comes after it.
         room?.succeed()

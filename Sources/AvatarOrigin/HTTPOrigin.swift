@@ -101,7 +101,7 @@ public final class HTTPOrigin: OriginClient {
                 return try await receive(response)
             }
             try hops.follow(location, status: Int(answer.head.status.code), fields: HTTPFields(answer.head.headers))
-            answer.exchange.release()
+            await answer.exchange.releaseAndWait()
             next = try await execute(hops, request)
         }
     }

@@ -77,4 +77,19 @@ struct RedirectFieldTests {
             #expect(origin.bytesSent < 100_000_000)
         }
     }
+
+    /// Where it leads is known; its body is read only to keep the connection.
+    @Test(.timeLimit(.minutes(1)))
+    func redirectWhoseBodyDoesNotComeIsFollowed() async throws {
+        try await withClient { client, origin in
+            var redirect = LoopbackOrigin.Response.redirect(to: "/b.png")
+            redirect.body = .text("It moved.")
+            origin.setResponse(redirect.behaving(.drip(byteCount: 1, interval: .seconds(30))), for: "/a.png")
+            origin.setResponse(.image(SampleImage.png(seed: 1, byteCount: 100)), for: "/b.png")
+
+            let received = try await read(client, origin.url("/a.png"))
+
+            #expect(received.status == 200)
+        }
+    }
 }

@@ -113,13 +113,13 @@ extension AvatarStore {
         guard !file.isStale else { return false }
         guard mode(options) == .strict, let entry = try index.entry(for: file.key) else { return true }
         let metadata = ResponseMetadata(stored: entry.validation)
-        let request = try requestFields(for: entry, metadata)
+        let request = try requestFields(for: entry)
         return try limits(options).freshness.assess(metadata, for: request).isFresh(at: clock.now())
     }
 
     /// What a request for the image would say; `nil` if what is stored answers all requests.
-    private func requestFields(for entry: AvatarEntry, _ metadata: ResponseMetadata) throws -> HTTPFields? {
-        guard metadata.selection != nil, let url = entry.sourceURL else { return nil }
+    func requestFields(for entry: AvatarEntry) throws -> HTTPFields? {
+        guard ResponseMetadata(stored: entry.validation).selection != nil, let url = entry.sourceURL else { return nil }
         return try origin.client().requestFields(for: url)
     }
 
@@ -133,7 +133,7 @@ extension AvatarStore {
     ) throws -> Bool {
         guard mode(options) == .strict, let entry = try index.entry(for: key) else { return true }
         let metadata = ResponseMetadata(stored: entry.validation)
-        let request = try requestFields(for: entry, metadata)
+        let request = try requestFields(for: entry)
         let freshness = try limits(options).freshness.assess(metadata, for: request)
         return freshness.allowsStale(at: clock.now(), because: cause)
     }

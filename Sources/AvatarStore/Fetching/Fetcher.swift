@@ -169,12 +169,6 @@ struct Fetcher: Sendable {
         return ResponseMetadata(stored: entry.validation)
     }
 
-    /// What a request for the image of `entry` would say; `nil` if what is stored answers all requests.
-    func selectingFields(of entry: AvatarEntry) -> HTTPFields? {
-        guard ResponseMetadata(stored: entry.validation).selection != nil, let url = entry.sourceURL else { return nil }
-        return origin.requestFields(for: url)
-    }
-
     func conditions(for target: FetchTarget, _ stored: ResponseMetadata?) -> HTTPFields {
         ConditionalRequest(
             for: stored,

@@ -47,7 +47,7 @@ struct SyncPolicy: Sendable {
             isConstrained: isConstrained,
             now: now,
             refusesAddresses: refusesAddresses,
-            freshness: options.mode == nil ? nil : limits.freshness
+            freshness: options.mode == nil && limits.freshness.mode == .offlineFirst ? nil : limits.freshness
         )
     }
 
@@ -58,8 +58,8 @@ struct SyncPolicy: Sendable {
         _ entry: AvatarEntry?,
         hasFile: Bool,
         isBlocked: Bool,
-        request: (AvatarEntry) -> HTTPFields? = { _ in nil }
-    ) -> SyncDecision {
+        request: (AvatarEntry) throws -> HTTPFields? = { _ in nil }
+    ) rethrows -> SyncDecision {
         guard let entry, hasFile else {
             return isLeftAlone(entry, isBlocked) ? .skip : .ask(brings: true)
         }
@@ -67,7 +67,7 @@ struct SyncPolicy: Sendable {
             return isLeftAlone(entry, isBlocked) ? .skip : .ask(brings: false)
         }
         if policy == .cacheFirst { return .keep }
-        if policy != .reload && !includesFresh && isFresh(entry, request) { return .keep }
+        if try policy != .reload && !includesFresh && isFresh(entry, request) { return .keep }
         return isLeftAlone(entry, isBlocked) ? .skip : .ask(brings: false)
     }
 
@@ -78,13 +78,13 @@ struct SyncPolicy: Sendable {
         return validation.isBackingOff(at: now) && (refusesAddresses || validation.failure != .forbiddenAddress)
     }
 
-    private func isFresh(_ entry: AvatarEntry, _ request: (AvatarEntry) -> HTTPFields?) -> Bool {
+    private func isFresh(_ entry: AvatarEntry, _ request: (AvatarEntry) throws -> HTTPFields?) rethrows -> Bool {
         let validation = entry.validation
         // An entry that could not be checked is asked for again when its backoff is over, although it may still be fresh.
         guard validation.failure == nil || validation.isBackingOff(at: now), validation.isFresh(at: now) else {
             return false
         }
         guard let freshness else { return true }
-        return freshness.assess(ResponseMetadata(stored: validation), for: request(entry)).isFresh(at: now)
+        return try freshness.assess(ResponseMetadata(stored: validation), for: request(entry)).isFresh(at: now)
     }
 }

@@ -72,18 +72,17 @@ struct SyncPreviewCounter {
         case .entry(let entry) where entry.isKnownNone:
             return
         case .entry(let entry):
-            count(entry.key, entry)
+            try count(entry.key, entry)
         case .photos(let listed):
             try count(listed)
         case .listed(let url, let contact, _):
             preview.contacts += 1
             named.insert(KeyFingerprint(contact))
-            do throws(AvatarStoreError) {
+            do {
                 let key = try AvatarKey(url: url)
                 guard seen.insert(KeyFingerprint(key.rawValue)).inserted else { return }
-                count(key, try entry(for: key))
-            } catch {
-                guard error.code == .unsupportedURL else { throw error }
+                try count(key, store.index.entry(for: key))
+            } catch let error as AvatarStoreError where error.code == .unsupportedURL {
                 fail(AvatarKey.redact(url), .unsupportedURL, error.message)
             }
         case .postponed(let count):
@@ -111,7 +110,7 @@ struct SyncPreviewCounter {
                 if options.believes(none, at: now) { continue }
                 entry?.validation.failure = nil
             }
-            if seen.insert(KeyFingerprint(key.rawValue)).inserted { count(key, entry) }
+            if seen.insert(KeyFingerprint(key.rawValue)).inserted { try count(key, entry) }
             return
         }
         preview.withoutImage += 1
@@ -157,21 +156,12 @@ struct SyncPreviewCounter {
         return page.last
     }
 
-    private func entry(for key: AvatarKey) throws(AvatarStoreError) -> AvatarEntry? {
-        do {
-            return try store.index.entry(for: key)
-        } catch {
-            throw error as? AvatarStoreError
-                ?? AvatarStoreError(.storage, "The index could not be read: \(error)", underlying: error)
-        }
-    }
-
-    private mutating func count(_ key: AvatarKey, _ entry: AvatarEntry?) {
+    private mutating func count(_ key: AvatarKey, _ entry: AvatarEntry?) throws {
         let hasFile = entry?.file.map { store.roots.contains($0) } ?? false
         let url = entry?.sourceURL ?? key.url
         let isBlocked =
             url.flatMap { AvatarKey(stored: $0).host }.map { hosts.isLeftAlone($0.description, at: now) } ?? false
-        switch policy.decide(entry, hasFile: hasFile, isBlocked: isBlocked) {
+        switch try policy.decide(entry, hasFile: hasFile, isBlocked: isBlocked, request: store.requestFields) {
         case .keep: preview.fresh += 1
         case .skip: preview.skipped += 1
         case .ask where preview.toFetch + preview.toRevalidate >= options.limit ?? .max: preview.skipped += 1

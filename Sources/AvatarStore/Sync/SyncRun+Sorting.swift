@@ -152,7 +152,7 @@ extension SyncRun {
             return false
         }
         let isBlocked = isLeftAlone(target.host)
-        switch policy.decide(entry, hasFile: hasFile, isBlocked: isBlocked, request: fetcher.selectingFields) {
+        switch try policy.decide(entry, hasFile: hasFile, isBlocked: isBlocked, request: store.requestFields) {
         case .keep:
             report.fresh += 1
             done += 1

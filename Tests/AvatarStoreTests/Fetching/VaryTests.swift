@@ -45,4 +45,32 @@ struct VaryTests {
             try await store.close()
         }
     }
+
+    @Test(arguments: [(CachingMode.strict, 2), (.offlineFirst, 1)])
+    func syncsMindItToo(_ mode: CachingMode, _ requests: Int) async throws {
+        try await StoreFixture.withStore { fixture in
+            var response = LoopbackOrigin.Response.image(face, etag: "\"1\"")
+            response.headers["Vary"] = "User-Agent"
+            response.headers["Cache-Control"] = "max-age=600"
+            fixture.origin.setResponse(response, for: "/ada.png")
+            let contacts = [Contact(id: "ada", avatarURL: fixture.origin.url("/ada.png"))]
+            for userAgent in ["one", "two"] {
+                let store = try await fixture.openAgain {
+                    $0.http.userAgent = userAgent
+                    $0.mode = mode
+                }
+                if userAgent == "two" {
+                    let list = AsyncStream<ContactRecord> { list in
+                        for contact in contacts { list.yield(.contact(contact)) }
+                        list.finish()
+                    }
+                    #expect(try await store.syncPreview(list).toRevalidate == requests - 1)
+                }
+                _ = try await store.sync(contacts: contacts)
+                try await store.close()
+            }
+
+            #expect(fixture.origin.requestCount == requests)
+        }
+    }
 }

@@ -60,14 +60,14 @@ struct SyncPolicyTests {
         let policy = SyncPolicy(policy: given.policy, includesFresh: given.all, now: Self.now, freshness: nil)
         let entry = try Self.entry(fresh: given.fresh, backoff: given.backoff)
 
-        #expect(policy.decide(entry, hasFile: given.hasFile, isBlocked: given.isBlocked) == given.expected)
+        #expect(try policy.decide(entry, hasFile: given.hasFile, isBlocked: given.isBlocked) == given.expected)
     }
 
-    @Test func whatIsNotStoredIsAskedFor() {
+    @Test func whatIsNotStoredIsAskedFor() throws {
         let policy = SyncPolicy(policy: .revalidate, includesFresh: false, now: Self.now, freshness: nil)
 
-        #expect(policy.decide(nil, hasFile: false, isBlocked: false) == .ask(brings: true))
-        #expect(policy.decide(nil, hasFile: false, isBlocked: true) == .skip)
+        #expect(try policy.decide(nil, hasFile: false, isBlocked: false) == .ask(brings: true))
+        #expect(try policy.decide(nil, hasFile: false, isBlocked: true) == .skip)
     }
 
     /// Refused by a setting of the caller's, which may be another one by now.
@@ -83,7 +83,7 @@ struct SyncPolicyTests {
             freshness: nil
         )
 
-        let decision = policy.decide(entry, hasFile: false, isBlocked: false)
+        let decision = try policy.decide(entry, hasFile: false, isBlocked: false)
 
         #expect(decision == (refusesAddresses ? .skip : .ask(brings: true)))
     }

@@ -39,6 +39,7 @@ import Testing
                 #expect(try Holder.takeOver(name, in: staging) == nil)
                 withExtendedLifetime(heir) {}
             }
+            try waitForDeath(of: name, in: staging)
 
             let next = try Holder.takeOver(name, in: staging)
 
@@ -115,7 +116,14 @@ import Testing
 
     /// Takes a name and lets go of it, as a process that ends does.
     private func makeDeadHolder(in staging: Directory) throws -> String {
-        try Holder(in: staging).name
+        let name = try Holder(in: staging).name
+        try waitForDeath(of: name, in: staging)
+        return name
+    }
+
+    /// A program that another test starts just now has copies of all descriptors until it runs, and with them the lock.
+    private func waitForDeath(of name: String, in staging: Directory) throws {
+        for _ in 0..<5000 where try Holder.isAlive(name, in: staging) { usleep(1000) }
     }
 
     private func withStaging(_ body: (Directory) throws -> Void) throws {

@@ -51,7 +51,15 @@ struct BMPParser: ImageParser {
             Self.plainCompressions.contains(compression)
             && !(compression == 3 && headerByteCount == Self.os2HeaderByteCount)
         header.pixelByteCount = try reader.uint32(at: offset + 20)
+        try requirePalette(at: offset + headerByteCount, count: reader.uint32(at: offset + 32))
         return header
+    }
+
+    /// A decoder makes room for the colors that the header counts, so all of them must be there.
+    private func requirePalette(at offset: Int64, count: Int64) throws {
+        guard count * 4 <= reader.byteCount - offset else {
+            throw reader.notImage("its palette has more colors than it has room for")
+        }
     }
 
     /// Each row fills whole groups of four bytes.

@@ -1,5 +1,5 @@
 /// HEIF (ISO 23008-12), with AVIF and HEIC: a `meta` box that lists items, their properties, and where their bytes
-/// are. The primary item is the picture; its `ispe` property is its size.
+/// are. The primary item is the picture; its `ispe` property is its size, before it is cropped (`clap`) and rotated (`irot`).
 struct HEIFParser: ImageParser {
     private var reader: ByteReader
 
@@ -8,7 +8,7 @@ struct HEIFParser: ImageParser {
     }
 
     mutating func pixelSize() throws -> PixelSize {
-        let boxes = try reader.boxes(in: 0..<reader.byteCount)
+        let boxes = try reader.fileBoxes()
         guard let meta = boxes.first(where: { $0.name == "meta" }) else {
             let isSequence = boxes.contains { $0.name == "moov" }
             throw isSequence
@@ -32,13 +32,41 @@ struct HEIFParser: ImageParser {
         }
         let list = try reader.boxes(in: container.content)
         if let item = try primaryItem(in: parts) {
+            try HEIFItemInfo(in: parts).requireShownCoding(of: item, in: &reader)
             for associations in boxes where associations.name == "ipma" {
                 let indices = try HEIFItemProperties(of: associations, in: &reader).indices(of: item, in: &reader)
-                let sizes = indices.filter { $0 <= list.count && list[$0 - 1].name == "ispe" }
-                if let index = sizes.first { return try size(list[index - 1]) }
+                let properties = indices.filter { $0 <= list.count }.map { list[$0 - 1] }
+                guard let coded = properties.first(where: { $0.name == "ispe" }) else { continue }
+                return try shownSize(of: size(coded), properties)
             }
         }
         return try largestSize(in: list)
+    }
+
+    /// The size that is left of `coded`: each property changes the result of those before it (ISO 23008-12, 6.5.1).
+    private mutating func shownSize(of coded: PixelSize, _ properties: [MediaBox]) throws -> PixelSize {
+        var size = coded
+        for property in properties {
+            switch property.name {
+            case "clap":
+                size.width = min(size.width, try aperture(at: property.content.lowerBound) ?? size.width)
+                size.height = min(size.height, try aperture(at: property.content.lowerBound + 8) ?? size.height)
+            case "irot" where try reader.uint8(at: property.content.lowerBound) & 1 == 1:
+                swap(&size.width, &size.height)
+            default:
+                break
+            }
+        }
+        if size.pixelCount < coded.pixelCount { size.uncroppedPixelCount = coded.pixelCount }
+        return size
+    }
+
+    /// A side of the clean aperture, two numbers of 32 bits whose ratio it is; `nil` for less than a pixel, which
+    /// decoders do not crop to.
+    private mutating func aperture(at offset: Int64) throws -> Int64? {
+        let (numerator, denominator) = try (reader.uint32(at: offset), reader.uint32(at: offset + 4))
+        guard denominator > 0, numerator >= denominator else { return nil }
+        return numerator / denominator
     }
 
     private mutating func primaryItem(in parts: [MediaBox]) throws -> Int64? {

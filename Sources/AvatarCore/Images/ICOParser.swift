@@ -8,8 +8,10 @@ struct ICOParser: ImageParser {
     private static let directory: Int64 = 6
     private static let entryByteCount: Int64 = 16
     private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-    /// The signature and the sizes of a PNG, or the header of a bitmap.
+    /// The signature and the sizes of a PNG, or the shortest header of a bitmap.
     private static let smallestPicture: Int64 = 40
+    /// Windows 3 with its extensions, Windows 4 and 5: all begin with the same fields.
+    private static let bitmapHeaders: Set<Int64> = [40, 52, 56, 108, 124]
 
     private var reader: ByteReader
 
@@ -34,20 +36,21 @@ struct ICOParser: ImageParser {
                 throw reader.notImage("a picture lies inside its directory or is too short")
             }
             try reader.require(length, at: picture)
-            let size = try pictureSize(at: picture)
+            let size = try pictureSize(at: picture, length: length)
             guard !size.isEmpty else { throw reader.notImage("a picture in it has no pixels") }
             if size.pixelCount > largest.pixelCount { largest = size }
         }
         return largest
     }
 
-    private mutating func pictureSize(at offset: Int64) throws -> PixelSize {
+    private mutating func pictureSize(at offset: Int64, length: Int64) throws -> PixelSize {
         if try reader.has(Self.pngSignature, at: offset) {
             reader.byteOrder = .bigEndian
             defer { reader.byteOrder = .littleEndian }
             return try PixelSize(width: reader.uint32(at: offset + 16), height: reader.uint32(at: offset + 20))
         }
-        guard try reader.uint32(at: offset) == 40 else {
+        let header = try reader.uint32(at: offset)
+        guard header <= length, Self.bitmapHeaders.contains(header) else {
             throw reader.notImage("a picture in it is neither PNG nor BMP")
         }
         // The height counts the rows of the picture and those of its mask.

@@ -2,7 +2,8 @@
 package struct ImageDescription: Hashable, Sendable {
     /// The format, by the first bytes.
     package let format: ImageFormat
-    /// Pixels from left to right as they are coded, before any rotation that metadata asks for.
+    /// Pixels from left to right as they are coded, before any rotation that EXIF metadata asks for. HEIF and AVIF state
+    /// their crop and rotation as a part of the picture: theirs are the sides that a viewer shows.
     ///
     /// The largest picture of an icon, the canvas of an animation; 0 for an SVG that states no width and height.
     package let width: Int

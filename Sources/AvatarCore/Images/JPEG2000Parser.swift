@@ -7,9 +7,8 @@ struct JPEG2000Parser: ImageParser {
     }
 
     mutating func pixelSize() throws -> PixelSize {
-        let all = 0..<reader.byteCount
-        guard try !reader.has([0xFF, 0x4F], at: 0) else { return try codestreamSize(in: all) }
-        guard let codestream = try reader.boxes(in: all).first(where: { $0.name == "jp2c" }) else {
+        guard try !reader.has([0xFF, 0x4F], at: 0) else { return try codestreamSize(in: 0..<reader.byteCount) }
+        guard let codestream = try reader.fileBoxes().first(where: { $0.name == "jp2c" }) else {
             throw reader.truncated("it has no codestream")
         }
         return try codestreamSize(in: codestream.content)

@@ -10,19 +10,47 @@ extension ByteReader {
     /// More than any image has side by side; it bounds the memory that a hostile file can ask for.
     private static let maximumBoxes = 4096
 
+    /// The boxes of the whole file. Bytes behind the last one that do not begin a known box are left out.
+    ///
+    /// Boxes cover the file, so a file that was cut short ends inside one, whose name tells it from other bytes.
+    mutating func fileBoxes() throws -> [MediaBox] {
+        var boxes: [MediaBox] = []
+        var offset: Int64 = 0
+        while byteCount - offset >= 8 {
+            try requireFewerBoxes(than: boxes.count)
+            do {
+                boxes.append(try box(at: offset, end: byteCount))
+            } catch let rejection as ImageRejection {
+                guard try Self.fileBoxNames.contains(name(at: offset + 4)) else { break }
+                throw rejection
+            }
+            offset = boxes[boxes.count - 1].content.upperBound
+        }
+        return boxes
+    }
+
+    /// Boxes outside other boxes, as HEIF, films and JPEG 2000 have them.
+    private static let fileBoxNames: Set<FourCharacterCode> = [
+        "ftyp", "meta", "mdat", "moov", "moof", "mfra", "free", "skip", "wide", "uuid", "jP  ", "jp2h", "jp2c",
+    ]
+
     /// The boxes that fill `range`, in their order.
     ///
-    /// Each one must fit into the range. What remains behind the last one and is no box is a box that was cut short.
+    /// Each one must fit into the range. Bytes behind the last one that are no box are a box that was cut short.
     mutating func boxes(in range: Range<Int64>) throws -> [MediaBox] {
         var boxes: [MediaBox] = []
         var offset = range.lowerBound
         while offset < range.upperBound {
-            guard boxes.count < Self.maximumBoxes else { throw notImage("it has more than \(Self.maximumBoxes) boxes") }
+            try requireFewerBoxes(than: boxes.count)
             let box = try box(at: offset, end: range.upperBound)
             boxes.append(box)
             offset = box.content.upperBound
         }
         return boxes
+    }
+
+    private func requireFewerBoxes(than count: Int) throws {
+        guard count < Self.maximumBoxes else { throw notImage("it has more than \(Self.maximumBoxes) boxes") }
     }
 
     /// The content of the version and the flags that many boxes begin with left out.

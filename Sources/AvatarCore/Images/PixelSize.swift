@@ -4,6 +4,8 @@
 struct PixelSize: Hashable {
     var width: Int64
     var height: Int64
+    /// Pixels of the picture that a decoder makes before it crops it to this size; 0 where it crops nothing.
+    var uncroppedPixelCount: Int64 = 0
 
     /// No size, as of an SVG that states none.
     static let zero = PixelSize(width: 0, height: 0)
@@ -16,9 +18,9 @@ struct PixelSize: Hashable {
         return overflow ? .max : product
     }
 
-    /// Whether there are more than `limit` pixels; a product that fits no number is more than any limit.
+    /// Whether there are more than `limit` pixels, also before a crop; a product that fits no number is more than any limit.
     func exceeds(_ limit: Int) -> Bool {
         let (product, overflow) = width.multipliedReportingOverflow(by: height)
-        return overflow || product > limit
+        return overflow || max(product, uncroppedPixelCount) > limit
     }
 }

@@ -55,6 +55,15 @@ struct BMPParserTests {
         #expect(try refusal(of: bytes.writing(.littleEndian(bits), at: 28))?.kind == .notImage)
     }
 
+    @Test func colorsOfThePaletteMustBeThere() throws {
+        let palette = try ImageFixture.named("bmp-rle8.bmp")
+
+        #expect(try refusal(of: palette.writing(.littleEndian(UInt32(16)), at: 46)) == nil)
+        #expect(try refusal(of: palette.writing(.littleEndian(UInt32(305_402_420)), at: 46))?.kind == .notImage)
+        #expect(try refusal(of: bytes.writing(.littleEndian(UInt32(305_402_420)), at: 46))?.kind == .notImage)
+        #expect(try refusal(of: bytes.writing(.littleEndian(UInt32.max), at: 46))?.kind == .notImage)
+    }
+
     @Test func headerSizeBelongsToTheSignature() throws {
         #expect(try refusal(of: bytes.writing([41], at: 14))?.message.contains("no known image format") == true)
     }

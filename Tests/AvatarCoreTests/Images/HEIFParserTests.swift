@@ -46,6 +46,92 @@ struct HEIFParserTests {
         #expect(try inspect(file(longPrimary, .box("iprp", list + associations))).width == 4)
     }
 
+    /// A file whose primary item is coded as 40 x 30, with the properties `changes` in this order.
+    private func changed(by changes: [[UInt8]]) -> [UInt8] {
+        let list: [UInt8] = .box("ipco", size(40, 30) + Array(changes.joined()))
+        let indices = (1...UInt8(changes.count + 1)).map { $0 | 0x80 }
+        let association: [UInt8] = [0, 1, UInt8(indices.count)] + indices
+        return file(
+            primary(1),
+            .box("iprp", list + .box("ipma", noFlags + .bigEndian(UInt32(1)) + association))
+        )
+    }
+
+    private func clap(_ width: UInt32, _ height: UInt32, of divisor: UInt32 = 1) -> [UInt8] {
+        let sides = [width, divisor, height, divisor].flatMap([UInt8].bigEndian)
+        return .box(
+            "clap",
+            sides + .bigEndian(UInt32(0)) + .bigEndian(divisor) + .bigEndian(UInt32(0)) + .bigEndian(divisor)
+        )
+    }
+
+    private func irot(_ angle: UInt8) -> [UInt8] { .box("irot", [angle]) }
+
+    @Test func changesApplyInTheOrderOfTheirAssociation() throws {
+        func sides(_ changes: [UInt8]...) throws -> [Int] {
+            let description = try inspect(changed(by: changes))
+            return [description.width, description.height]
+        }
+
+        #expect(try sides(clap(31, 21)) == [31, 21])
+        #expect(try sides(clap(62, 42, of: 2)) == [31, 21])
+        #expect(try sides(irot(1)) == [30, 40])
+        #expect(try sides(irot(2)) == [40, 30])
+        #expect(try sides(irot(3)) == [30, 40])
+        #expect(try sides(clap(31, 21), irot(1)) == [21, 31])
+        #expect(try sides(irot(1), clap(29, 39)) == [29, 39])
+        #expect(try sides(irot(1), .box("imir", [0]), clap(29, 39), irot(3)) == [39, 29])
+    }
+
+    @Test func anApertureThatCannotBeCutOutCropsNothing() throws {
+        #expect(try inspect(changed(by: [clap(100, 100)])).width == 40)
+        #expect(try inspect(changed(by: [clap(31, 21, of: 0)])).width == 40)
+        #expect(try inspect(changed(by: [clap(0, 0)])).height == 30)
+    }
+
+    @Test func croppedPixelsCountAgainstTheLimit() throws {
+        #expect(try refusal(of: changed(by: [clap(1, 1)]), maximumPixels: 1200) == nil)
+        #expect(try refusal(of: changed(by: [clap(1, 1)]), maximumPixels: 1199)?.kind == .tooManyPixels)
+    }
+
+    @Test(
+        arguments: [
+            ("unci", "uncompressed"), ("avc1", "AVC"), ("jpeg", "JPEG"), ("j2k1", "JPEG 2000"), ("vvc1", "VVC"),
+            ("xxxx", "another coding"),
+        ]
+    )
+    func aCodingThatHardlyAnyViewerShowsIsRefused(type: String, name: String) throws {
+        let plain = try ImageFixture.named("heic-still.heic")
+        let place = try #require(plain.offset(of: "infe"))
+        let coding = try #require(plain[place...].indices.first { plain[$0...].starts(with: Array("hvc1".utf8)) })
+        let refused = try refusal(of: plain.writing(Array(type.utf8), at: coding))
+
+        #expect(refused?.kind == .notImage)
+        #expect(refused?.message.contains(name) == true)
+        #expect(refused?.message.contains("HEVC and AV1") == true)
+        #expect(try refusal(of: plain.writing(Array("av01".utf8), at: coding)) == nil)
+    }
+
+    @Test func codingOfAGridIsThatOfItsTiles() throws {
+        let grid = try ImageFixture.named("avif-grid.avif")
+        let tiles = grid.offsets(of: Array("av01".utf8)).filter { offset in
+            grid[..<offset].suffix(12).starts(with: Array("infe".utf8))
+        }
+
+        #expect(tiles.count == 2)
+        #expect(try refusal(of: grid) == nil)
+        #expect(try refusal(of: grid.writing(Array("unci".utf8), at: try #require(tiles.first)))?.kind == .notImage)
+    }
+
+    @Test func picturesMadeOfEachOtherAreRefused() throws {
+        let entry: [UInt8] = .box("infe", [2, 0, 0, 0, 0, 1, 0, 0] + Array("iden".utf8) + [0])
+        let items: [UInt8] = .box("iinf", noFlags + [0, 1] + entry)
+        let references: [UInt8] = .box("iref", noFlags + .box("dimg", [0, 1, 0, 1, 0, 1]))
+
+        #expect(try refusal(of: file(primary(1), items, references, properties()))?.kind == .notImage)
+        #expect(try refusal(of: file(primary(1), items, properties())) == nil)
+    }
+
     @Test(
         arguments: [
             ("avif", "mif1", .avif), ("mif1", "avif", .avif), ("avis", "msf1", .avif), ("heix", "mif1", .heic),

@@ -42,6 +42,14 @@ struct ICOParserTests {
         #expect(try refusal(of: bytes.writing(.littleEndian(UInt32(39)), at: 6 + 8))?.kind == .notImage)
     }
 
+    @Test func bitmapMustHoldItsHeader() throws {
+        let icon = try ImageFixture.named("ico-v5-header.ico")
+
+        #expect(try inspect(icon) == ImageDescription(format: .ico, width: 40, height: 30))
+        #expect(try refusal(of: icon.writing(.littleEndian(UInt32(123)), at: 6 + 8))?.kind == .notImage)
+        #expect(try refusal(of: icon.writing(.littleEndian(UInt32(64)), at: 22))?.kind == .notImage)
+    }
+
     @Test func manyPicturesFarApartStayCheap() throws {
         let count = 256
         let distance = 5000

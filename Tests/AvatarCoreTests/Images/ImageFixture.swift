@@ -10,15 +10,25 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
     let height: Int
     /// How many first bytes make a whole image; `nil` for all of them.
     let neededByteCount: Int?
+    /// How many pixels a decoder makes, where the picture is cropped.
+    let uncroppedPixelCount: Int?
 
     var testDescription: String { name }
 
-    init(_ name: String, _ format: ImageFormat, width: Int = 40, height: Int = 30, neededByteCount: Int? = nil) {
+    init(
+        _ name: String,
+        _ format: ImageFormat,
+        width: Int = 40,
+        height: Int = 30,
+        neededByteCount: Int? = nil,
+        uncroppedPixelCount: Int? = nil
+    ) {
         self.name = name
         self.format = format
         self.width = width
         self.height = height
         self.neededByteCount = neededByteCount
+        self.uncroppedPixelCount = uncroppedPixelCount
     }
 
     var description: ImageDescription {
@@ -28,11 +38,6 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
     func bytes() throws -> [UInt8] {
         let folder = Bundle.module.bundleURL.appending(path: "Fixtures/images")
         return try Array(Data(contentsOf: folder.appending(path: name)))
-    }
-
-    /// Whether the container fills the file, so that bytes behind the picture are taken for a part of it cut short.
-    var isFilledByBoxes: Bool {
-        [.avif, .heic, .heif].contains(format) || name.hasSuffix(".jp2")
     }
 
     static func named(_ name: String) throws -> [UInt8] {
@@ -67,11 +72,15 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
             ImageFixture("avif-sequence.avif", .avif),
             ImageFixture("avif-grid.avif", .avif, width: 128, height: 96),
             ImageFixture("avif-libheif.avif", .avif),
+            // 40 x 30, cropped to 32 x 20, and then rotated by 90°.
+            ImageFixture("avif-clap-irot.avif", .avif, width: 20, height: 32, uncroppedPixelCount: 1200),
             ImageFixture("heic-still.heic", .heic),
             ImageFixture("heic-alpha.heic", .heic),
             ImageFixture("heic-thumbnail.heic", .heic, width: 128, height: 96),
             // The first image is the primary one; the second is larger.
             ImageFixture("heic-two-images.heic", .heic),
+            // Coded as 64 x 64.
+            ImageFixture("heic-clap.heic", .heic, width: 39, height: 29, uncroppedPixelCount: 4096),
             ImageFixture("bmp-info-header.bmp", .bmp),
             ImageFixture("bmp-v5-alpha.bmp", .bmp),
             ImageFixture("bmp-core-header.bmp", .bmp, width: 20, height: 15),
@@ -80,6 +89,7 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
             ImageFixture("ico-png-sizes.ico", .ico, width: 256, height: 256),
             ImageFixture("ico-bmp-sizes.ico", .ico, width: 20, height: 15),
             ImageFixture("ico-imagemagick.ico", .ico, width: 48, height: 48),
+            ImageFixture("ico-v5-header.ico", .ico),
             ImageFixture("tiff-little-endian.tiff", .tiff),
             ImageFixture("tiff-big-endian-strips.tiff", .tiff),
             ImageFixture("tiff-big.tiff", .tiff),

@@ -73,7 +73,8 @@ let package = Package(
             resources: [
                 .embedInCode("0001_index.sql"), .embedInCode("0002_boot.sql"), .embedInCode("0003_sync.sql"),
                 .embedInCode("0004_changes.sql"),
-                .embedInCode("0005_replacing.sql"),
+                .embedInCode("0005_replacing.sql"), .embedInCode("0006_durable_files.sql"),
+                .embedInCode("0007_last_sync.sql"),
             ],
             swiftSettings: swiftSettings
         ),
@@ -112,12 +113,15 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
+        // Undoes content codings that no request asked for.
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "AvatarStore",
             dependencies: [
                 "AvatarCore",
                 "AvatarIndex",
                 "AvatarFiles",
+                "CZlib",
                 .target(name: "AvatarOrigin", condition: .when(traits: ["HTTPOrigin"])),
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -196,6 +200,7 @@ let package = Package(
                 "AvatarStore",
                 "AvatarContacts",
                 "AvatarDemo",
+                "CAvatarSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -256,7 +261,7 @@ let package = Package(
         .testTarget(
             name: "AvatarStoreTests",
             dependencies: [
-                "AvatarStore", "AvatarContacts", "AvatarDemo", "AvatarStoreService", "AvatarStoreTesting",
+                "AvatarStore", "AvatarContacts", "AvatarDemo", "AvatarStoreService", "AvatarStoreTesting", "CZlib",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),

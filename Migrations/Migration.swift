@@ -17,6 +17,8 @@ package struct Migration: Sendable {
         Migration(version: 3, name: "0003_sync", bytes: PackageResources._003_sync_sql),
         Migration(version: 4, name: "0004_changes", bytes: PackageResources._004_changes_sql),
         Migration(version: 5, name: "0005_replacing", bytes: PackageResources._005_replacing_sql),
+        Migration(version: 6, name: "0006_durable_files", bytes: PackageResources._006_durable_files_sql),
+        Migration(version: 7, name: "0007_last_sync", bytes: PackageResources._007_last_sync_sql),
     ]
 
     /// The schema version of this program.

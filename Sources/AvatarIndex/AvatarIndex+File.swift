@@ -54,8 +54,21 @@ extension AvatarIndex {
         }
     }
 
+    /// SQLite would wait for a writer of a pipe that lies at `path`.
+    ///
+    /// - Throws: `foreignIndex`.
+    static func requireRegularFile(at path: String) throws {
+        var information = stat()
+        guard stat(path, &information) == 0, information.st_mode & S_IFMT != S_IFREG else { return }
+        throw AvatarStoreError(
+            .foreignIndex,
+            "The index \"\(path)\" must be a regular file, not a pipe, device or folder. Move it out of the way."
+        )
+    }
+
     /// Whether there is a database at `path` that somebody has written to.
     static func hasContent(_ path: String) throws -> Bool {
+        try requireRegularFile(at: path)
         var information = stat()
         guard stat(path, &information) == 0, information.st_size > 0 else { return false }
         // SQLite takes a file of a byte or two for an empty database.

@@ -20,6 +20,30 @@ extension AvatarIndex {
         synchronizeFolder(of: path)
     }
 
+    /// How many contacts and settings the index at `path` has, as far as a damaged one can be read.
+    ///
+    /// - Returns: `nil` in the place of a number that cannot be read.
+    package static func countUnrecoverable(at path: String) -> (contacts: Int?, settings: Int?) {
+        func count(_ sql: String) -> Int? {
+            do {
+                guard try hasContent(path) else { return nil }
+                let connection = try ReadConnection(
+                    path: path,
+                    isImmutable: false,
+                    busyTimeoutSeconds: busyTimeoutSeconds
+                )
+                return try connection.firstRow(sql) { Int($0.integer(0)) }
+            } catch {
+                // That it cannot be read is why it is replaced; the number is not known.
+                return nil
+            }
+        }
+        return (
+            count("SELECT count(DISTINCT contact) FROM owner"),
+            count("SELECT count(*) FROM setting")
+        )
+    }
+
     /// Removes the indexes that were set aside, and automatic copies.
     ///
     /// - Returns: the paths of those that could not be removed; the folder itself if it cannot be read, for nobody knows

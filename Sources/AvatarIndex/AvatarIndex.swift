@@ -166,11 +166,26 @@ package final class AvatarIndex: Sendable {
             let transaction = IndexTransaction(database: database, statements: writerStatements)
             result = try body(transaction)
             try transaction.tellNews(at: now(), keeping: feedLimit)
+            try requireInPlace(database)
             return .commit
         }
         watch.commit(database)
         guard let result else { throw AvatarStoreError(.storage, "A transaction of the index gave no result.") }
         return result
+    }
+
+    /// Whether the file at the index's path is still the one that is open; changes to another would be lost with it.
+    ///
+    /// - Throws: `indexWasReplaced`.
+    private func requireInPlace(_ database: Database) throws {
+        var hasMoved: Int32 = 0
+        let code = sqlite3_file_control(database.sqliteConnection, nil, SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+        guard code == SQLITE_OK, hasMoved != 0 else { return }
+        throw AvatarStoreError(
+            .indexWasReplaced,
+            "The index \"\(path)\" was moved, replaced or removed while it was open, so changes would be lost. Nothing of "
+                + "the last change was stored; put the index back if it is missing, and run the command again."
+        )
     }
 
     /// Moves the WAL's content into the file once it is long, as SQLite would by itself, but after the commit is told to

@@ -19,7 +19,7 @@ struct UpgradeCopy {
         if all.contains(where: { ($0.version ?? version) < version }) { return }
         let size = try indexBytes()
         try requireRoom(for: size)
-        let temporary = name(of: version) + "-new-\(UUID().uuidString)"
+        let temporary = name(of: version) + Self.unfinished + UUID().uuidString
         defer { unlink(temporary) }
         try IndexCopy.snapshot(of: path, isImmutable: false, at: temporary, fileMode: fileMode) {
             progress(min(Self.bytes(of: temporary), size), size)
@@ -42,23 +42,47 @@ struct UpgradeCopy {
         all.map(\.path).filter { unlink($0) != 0 && errno != ENOENT }
     }
 
-    /// Removes the copies of versions before `version` without reading the folder, as each opening can afford it: the
-    /// process that put in the last step may have been killed before it did.
+    /// Removes the copies of versions before `version`, also unfinished ones: the process that put in the last step, or
+    /// one that was still copying then, may have been killed before it did.
+    ///
+    /// A process that is still copying one of them finds that the upgrade is done when it puts its copy in place.
     func removeLeftovers(before version: Int) {
-        for older in 1..<max(1, version) { unlink(name(of: older)) }
+        // One that cannot be removed takes room and does no other harm; the next opening tries again.
+        for copy in all where copy.upgradedVersion < version { unlink(copy.path) }
     }
 
     // MARK: Files
 
+    /// The part of a copy's name behind its version until the copy is whole.
+    private static let unfinished = "-new-"
+
     private func name(of version: Int) -> String { "\(path).version-\(version)" }
 
-    /// The copies that are there; an unfinished one has no version.
-    private var all: [(path: String, version: Int?)] {
+    /// A file of a copy.
+    private struct Part {
+        let path: String
+        /// The version that it is a copy of; `nil` for an unfinished one.
+        let version: Int?
+        /// The version that the upgrade began with; `.max` for a name that no upgrade gives.
+        let upgradedVersion: Int
+    }
+
+    /// The copies that are there, also unfinished ones.
+    private var all: [Part] {
         let folder = (path as NSString).deletingLastPathComponent
         let prefix = (path as NSString).lastPathComponent + ".version-"
         // A folder that cannot be listed is one in which nothing can be upgraded either, and SQLite says so better.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return names.filter { $0.hasPrefix(prefix) }.map { ("\(folder)/\($0)", Int($0.dropFirst(prefix.count))) }
+        return names.filter { $0.hasPrefix(prefix) }.map { name in
+            let rest = name.dropFirst(prefix.count)
+            let digits = rest.prefix { $0.isASCII && $0.isNumber }
+            let isOurs = rest == digits || rest.dropFirst(digits.count).hasPrefix(Self.unfinished)
+            return Part(
+                path: "\(folder)/\(name)",
+                version: Int(rest),
+                upgradedVersion: isOurs ? Int(digits) ?? .max : .max
+            )
+        }
     }
 
     private static func bytes(of path: String) -> Int {

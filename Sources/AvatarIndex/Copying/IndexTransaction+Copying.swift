@@ -15,7 +15,7 @@ extension IndexTransaction {
     package func forgetWork() throws {
         try execute("DELETE FROM pending_file")
         try setSyncHolder(nil)
-        try setBootID(nil)
+        try endBoot()
         try restartFeed(at: AvatarIndex.systemTime())
         for storageClass in StorageClass.allCases { try recountTotal(of: storageClass) }
     }
@@ -23,11 +23,6 @@ extension IndexTransaction {
     /// How many entries there are.
     package func entryCount() throws -> Int {
         try fetchRow("SELECT count(*) FROM avatar").map { $0[0] } ?? 0
-    }
-
-    /// The highest row id of a file.
-    package func lastFileID() throws -> Int64 {
-        try fetchRow("SELECT coalesce(max(id), 0) FROM file").map { $0[0] } ?? 0
     }
 
     /// The files with row ids above `id`, up to `last`, in their order.

@@ -11,7 +11,7 @@ extension AvatarIndex {
                 let feed = try connection.firstRow("SELECT floor, sequence FROM change_feed WHERE id = 1") {
                     $0.integer(0)...$0.integer(1)
                 }
-                guard let feed, feed.contains(sequence) else { throw AvatarStoreError.tooFarBehind(sequence, feed) }
+                guard let feed, feed.contains(sequence) else { throw AvatarStoreError.outsideFeed(sequence, feed) }
                 return try connection.rows(
                     """
                     SELECT sequence, key, kind, lower(hex(sha256)), time_ms FROM content_change
@@ -54,11 +54,14 @@ extension AvatarChange {
 }
 
 extension AvatarStoreError {
-    fileprivate static func tooFarBehind(_ sequence: Int64, _ feed: ClosedRange<Int64>?) -> AvatarStoreError {
-        let reach = feed.map { "\($0.lowerBound) to \($0.upperBound)" } ?? "none"
-        return AvatarStoreError(
-            .startOver,
-            "The changes after \(sequence) are not all known any more; the feed has those from \(reach)."
-        )
+    fileprivate static func outsideFeed(_ sequence: Int64, _ feed: ClosedRange<Int64>?) -> AvatarStoreError {
+        guard let feed else { return AvatarStoreError(.startOver, "The index has no change feed.") }
+        let reason =
+            sequence > feed.upperBound
+            ? "The number \(sequence) is beyond the last change of this store, \(feed.upperBound): it comes from another store, "
+                + "or from before a restore."
+            : "The feed lacks changes after \(sequence): it begins after \(feed.lowerBound), as older changes were dropped or the "
+                + "store was restored."
+        return AvatarStoreError(.startOver, reason)
     }
 }

@@ -59,10 +59,11 @@ extension AvatarIndex {
             conditions.append("avatar.id IN (SELECT avatar_id FROM owner WHERE contact = ?4)")
         }
         if query.after != nil {
-            conditions.append(query.order == .key ? "avatar.key > ?6" : "(\(query.order.sql), avatar.key) > (?5, ?6)")
+            let goesOn = query.isReversed ? "avatar.key < ?6" : "avatar.key > ?6"
+            conditions.append(query.order == .key ? goesOn : "(\(query.valueSQL), avatar.key) > (?5, ?6)")
         }
         let filter = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
-        return query.order == .key ? Self.pageByKeySQL(filter) : Self.pageByValueSQL(query, filter)
+        return query.order == .key ? Self.pageByKeySQL(query, filter) : Self.pageByValueSQL(query, filter)
     }
 
     private static let overviewColumns = """
@@ -71,14 +72,14 @@ extension AvatarIndex {
         """
 
     /// Walks the keys from where the page before ended.
-    private static func pageByKeySQL(_ filter: String) -> String {
+    private static func pageByKeySQL(_ query: AvatarListQuery, _ filter: String) -> String {
         """
         SELECT \(overviewColumns), avatar.id, 0
         FROM avatar
         JOIN avatar_overview AS overview ON overview.key = avatar.key
         LEFT JOIN host ON host.id = avatar.host_id
         \(filter)
-        ORDER BY avatar.key
+        ORDER BY avatar.key\(query.isReversed ? " DESC" : "")
         LIMIT ?7
         """
     }
@@ -88,13 +89,13 @@ extension AvatarIndex {
     private static func pageByValueSQL(_ query: AvatarListQuery, _ filter: String) -> String {
         """
         WITH page AS MATERIALIZED (
-            SELECT avatar.id AS id, avatar.key AS key, \(query.order.sql) AS value
+            SELECT avatar.id AS id, avatar.key AS key, \(query.valueSQL) AS value
             FROM avatar
             \(query.state == nil ? "" : "JOIN avatar_overview AS overview ON overview.key = avatar.key")
             LEFT JOIN file AS listed_file ON listed_file.id = avatar.file_id
             LEFT JOIN host ON host.id = avatar.host_id
             \(filter)
-            ORDER BY \(query.order.sql), avatar.key
+            ORDER BY \(query.valueSQL), avatar.key
             LIMIT ?7
         )
         SELECT \(overviewColumns), page.id, page.value
@@ -155,15 +156,18 @@ private struct ListPosition {
     }
 }
 
-extension AvatarListQuery.Order {
-    /// The expression that is sorted by; entries without the value come first.
-    fileprivate var sql: String {
-        switch self {
-        case .key: "0"
-        case .size: "coalesce(listed_file.size_bytes, -1)"
-        case .lastAccess: "coalesce(listed_file.last_access_us, -1)"
-        case .nextCheck: "coalesce(avatar.next_check_ms, -1)"
-        }
+extension AvatarListQuery {
+    /// The expression that is sorted by, always upwards: a page then goes on with one comparison of the value and the key.
+    /// Entries without the value come last.
+    fileprivate var valueSQL: String {
+        let value =
+            switch order {
+            case .key: "0"
+            case .size: "-coalesce(listed_file.size_bytes, -1)"
+            case .lastAccess: "-coalesce(listed_file.last_access_us, -1)"
+            case .nextCheck: "coalesce(avatar.next_check_ms, \(Int64.max))"
+            }
+        return isReversed ? "-(\(value))" : value
     }
 }
 

@@ -16,6 +16,21 @@ extension AvatarIndex {
         }
     }
 
+    /// The fetched images that `contact` had by the feed of changes and that no contact uses now. Looks at each change
+    /// that is kept.
+    package func formerImageKeys(of contact: String) throws -> [AvatarKey] {
+        try readers.read { connection in
+            try connection.rows(Self.formerImages, [.text(contact)]) { AvatarKey(stored: $0.text(0)) }
+        }
+    }
+
+    static let formerImages = """
+        SELECT DISTINCT avatar.key FROM content_change_owner AS told
+        JOIN content_change USING (sequence) JOIN avatar ON avatar.key = content_change.key
+        WHERE told.contact = ? AND avatar.host_id IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM owner WHERE owner.avatar_id = avatar.id)
+        """
+
     /// For each contact the photos that came inside it and are still its own.
     package func photoKeys(of contacts: [String]) throws -> [[AvatarKey]] {
         try readers.read { connection in

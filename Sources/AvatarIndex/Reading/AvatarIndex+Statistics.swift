@@ -11,6 +11,11 @@ package struct IndexStatistics: Sendable {
     package var oldestAccessMicroseconds: Int64?
     package var newestAccessMicroseconds: Int64?
     package var schemaVersion = 0
+    package var lastSync: LastSync?
+    /// Entries whose last check failed, by the kind of the failure.
+    package var failures: [String: Int] = [:]
+    /// Entries that a contact uses and of which no image ever came.
+    package var neverHad = 0
 }
 
 extension AvatarIndex {
@@ -35,8 +40,50 @@ extension AvatarIndex {
                 statistics.oldestAccessMicroseconds = oldest.min()
                 statistics.newestAccessMicroseconds = newest.max()
                 statistics.schemaVersion = try SchemaStatus(of: connection).version
+                statistics.lastSync = try Self.lastSync(on: connection)
+                try Self.countFailures(into: &statistics, on: connection)
                 return statistics
             }
+        }
+    }
+
+    private static func lastSync(on connection: ReadConnection) throws -> LastSync? {
+        try connection.firstRow(
+            "SELECT ended_ms, duration_ms, outcome, wanted, failed, skipped FROM last_sync"
+        ) { row in
+            LastSync(
+                time: Timestamp(milliseconds: row.integer(0)),
+                seconds: Double(row.integer(1)) / 1000,
+                // A word that this program does not know is of a newer one, whose sync it cannot judge.
+                outcome: SyncOutcome(rawValue: row.text(2)) ?? .failed,
+                wanted: Int(row.integer(3)),
+                failed: Int(row.integer(4)),
+                skipped: Int(row.integer(5))
+            )
+        }
+    }
+
+    /// Walks the entries once. A source that has no picture for an e-mail address is no failure.
+    private static func countFailures(
+        into statistics: inout IndexStatistics,
+        on connection: ReadConnection
+    ) throws {
+        let rows = try connection.rows(
+            """
+            SELECT failure, count(*), sum(
+                fetched_ms IS NULL AND file_id IS NULL AND absence IS NULL
+                AND EXISTS (SELECT 1 FROM owner WHERE owner.avatar_id = avatar.id)
+            )
+            FROM avatar
+            WHERE host_id IS NOT NULL
+                AND NOT (substr(key, 1, 6) = 'email:' AND file_id IS NULL AND failure IS 'gone')
+            GROUP BY failure
+            """,
+            []
+        ) { (kind: $0.optionalText(0), count: Int($0.integer(1)), neverHad: Int($0.integer(2))) }
+        for row in rows {
+            if let kind = row.kind { statistics.failures[kind] = row.count }
+            statistics.neverHad += row.neverHad
         }
     }
 
@@ -59,10 +106,28 @@ extension AvatarIndex {
         }
     }
 
-    /// The boot during which the store was last changed without being closed afterwards; `nil`: it was closed.
-    package func bootID() throws -> String? {
+    /// The boot during which the store was last changed without being closed afterwards, and the last file that was on
+    /// stable storage then; `nil`: the store was closed.
+    package func openBoot() throws -> (id: String, lastDurableFile: Int64)? {
         try readers.read { connection in
-            try connection.firstRow("SELECT boot_id FROM store") { $0.optionalText(0) } ?? nil
+            try connection.firstRow("SELECT boot_id, durable_file_id FROM store WHERE boot_id IS NOT NULL") {
+                ($0.text(0), $0.integer(1))
+            }
+        }
+    }
+
+    /// The highest row id of a file; 0 without files.
+    package func lastFileID() throws -> Int64 {
+        try readers.read { connection in
+            try connection.firstRow("SELECT max(id) FROM file") { $0.optionalInteger(0) ?? 0 } ?? 0
+        }
+    }
+
+    /// The SHA-256 that the bytes of the file must have; `nil` if the file is no longer published.
+    package func digest(ofFile id: Int64) throws -> [UInt8]? {
+        try readers.read { connection in
+            try connection.firstRow("SELECT sha256 FROM file WHERE id = ?", [.integer(id)]) { $0.optionalBlob(0) }
+                ?? nil
         }
     }
 

@@ -18,6 +18,7 @@ final class ReadConnection {
     /// - Parameter isImmutable: the file lies on a disk that cannot be written and has no pending WAL content;
     ///   SQLite then needs neither lock nor shared memory.
     init(path: String, isImmutable: Bool, busyTimeoutSeconds: Int) throws {
+        try AvatarIndex.requireRegularFile(at: path)
         var handle: OpaquePointer?
         let name = "file:" + Self.percentEncoded(path) + (isImmutable ? "?immutable=1" : "")
         let code = sqlite3_open_v2(name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nil)

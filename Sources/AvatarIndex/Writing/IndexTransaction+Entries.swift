@@ -135,6 +135,17 @@ extension IndexTransaction {
         )
     }
 
+    /// Says that nothing waits for the entry's image: it is no longer due, and what failed is forgotten.
+    package func stopChecking(_ id: Int64) throws {
+        try execute(
+            """
+            UPDATE avatar SET next_check_ms = NULL, failure = NULL, failure_count = 0
+            WHERE id = ? AND (next_check_ms IS NOT NULL OR failure IS NOT NULL)
+            """,
+            [id]
+        )
+    }
+
     /// Removes the entry and its owners. Its file stays, for whoever else uses it.
     package func removeEntry(id: Int64) throws {
         try noteRemoval(of: id)

@@ -8,8 +8,11 @@ extension IndexTransaction {
     /// those that the contact had.
     ///
     /// Looks at each change that is kept.
-    package func eraseChanges(of contact: String?, keys: [AvatarKey]) throws {
+    ///
+    /// - Returns: whether a change named `contact`.
+    package func eraseChanges(of contact: String?, keys: [AvatarKey]) throws -> Bool {
         var gone = Set(keys)
+        var isNamed = false
         if let contact {
             let rows = try fetchRows(
                 """
@@ -18,6 +21,7 @@ extension IndexTransaction {
                 """,
                 [contact]
             )
+            isNamed = !rows.isEmpty
             try execute("DELETE FROM content_change_owner WHERE contact = ?", [contact])
             for row in rows {
                 gone.insert(AvatarKey(stored: row[1]))
@@ -31,23 +35,24 @@ extension IndexTransaction {
             }
         }
         gone = try gone.filter { try state(of: $0) == nil }
-        guard !gone.isEmpty else { return }
+        guard !gone.isEmpty else { return isNamed }
         for row in try fetchRows("SELECT sequence, key FROM content_change")
         where gone.contains(AvatarKey(stored: row[1])) {
             try execute("DELETE FROM content_change WHERE sequence = ?", [row[0] as Int64])
         }
+        return isNamed
     }
 
-    /// Deletes those of `hosts` (name and port) that no entry is fetched from any more: a name may say whose image it
-    /// was. Walks the entries.
-    package func eraseUnusedHosts(among hosts: Set<String>) throws {
-        guard !hosts.isEmpty else { return }
-        let unused = try fetchRows(
-            "SELECT id, name FROM host WHERE id NOT IN (SELECT host_id FROM avatar WHERE host_id IS NOT NULL)"
-        )
-        for row in unused where hosts.contains(row[1]) {
-            try execute("DELETE FROM host WHERE id = ?", [row[0] as Int64])
-        }
+    /// The images that `contact` had by the feed of changes and that no contact uses now. Looks at each change that is
+    /// kept.
+    package func formerImages(of contact: String) throws -> [AvatarKey] {
+        try fetchRows(AvatarIndex.formerImages, [contact]).map { AvatarKey(stored: $0[0]) }
+    }
+
+    /// Deletes every host that no entry is fetched from any more: a name may say whose image it was. The index does not
+    /// know which image led to a host by a redirect, so all of those are forgotten, their pauses too. Walks the entries.
+    package func eraseUnusedHosts() throws {
+        try execute("DELETE FROM host WHERE id NOT IN (SELECT host_id FROM avatar WHERE host_id IS NOT NULL)")
     }
 
     /// The digest of the file.

@@ -74,9 +74,34 @@ extension IndexTransaction {
 
     /// What `holder` has pending.
     package func pendingFiles(of holder: String) throws -> [PendingFile] {
-        try fetchRows("SELECT storage_class, path, size_bytes FROM pending_file WHERE holder = ?", [holder]).map {
-            PendingFile(storageClass: StorageClass(code: $0[0]), path: $0[1], sizeBytes: $0[2], holder: holder)
+        try rows(
+            "SELECT storage_class, path, size_bytes FROM pending_file WHERE holder = ?",
+            [.text(holder)]
+        ) { row in
+            PendingFile(
+                storageClass: StorageClass(code: row.integer(0)),
+                path: row.text(1),
+                sizeBytes: Int(row.integer(2)),
+                holder: holder
+            )
         }
+    }
+
+    /// Drops all pending rows of `holder`, and leaves the files as they are.
+    package func dropPending(of holder: String) throws {
+        try executeUnwatched("DELETE FROM pending_file WHERE holder = ?", [.text(holder)])
+    }
+
+    /// Whether a file is published at `path`, whose digest begins with `prefix`.
+    package func isPublished(_ path: String, in storageClass: StorageClass, digestPrefix prefix: [UInt8]) throws -> Bool
+    {
+        let rest = 32 - prefix.count
+        let values: [Statement.Value] = [
+            .integer(storageClass.code), .blob(prefix + Array(repeating: 0, count: rest)),
+            .blob(prefix + Array(repeating: 255, count: rest)), .text(path),
+        ]
+        let sql = "SELECT 1 FROM file WHERE storage_class = ? AND sha256 BETWEEN ? AND ? AND path = ?"
+        return try first(sql, values) { _ in true } != nil
     }
 
     /// The holders that have files pending.
@@ -109,6 +134,31 @@ extension IndexTransaction {
             ]
         )
         return database.lastInsertedRowID
+    }
+
+    /// The highest row id of a file; 0 without files.
+    package func lastFileID() throws -> Int64 {
+        try first("SELECT max(id) FROM file", []) { $0.optionalInteger(0) ?? 0 } ?? 0
+    }
+
+    /// Publishes `file` in place of the file `damaged`, which was stored with the same digest. The entries that use that
+    /// file use the new one, and keep what is known of them.
+    ///
+    /// - Returns: the row id, and the damaged file, which is pending for `holder` now.
+    package func insertFile(
+        _ file: FileRecord,
+        sha256: [UInt8],
+        lastAccessMicroseconds: Int64,
+        inPlaceOf damaged: Int64,
+        holder: String
+    ) throws -> (id: Int64, retired: PendingFile?) {
+        let users = try rows("SELECT id FROM avatar WHERE file_id = ?", [.integer(damaged)]) { $0.integer(0) }
+        // The row of a file does not change, and no second one may have its digest.
+        try execute("UPDATE avatar SET file_id = NULL WHERE file_id = ?", [damaged])
+        let retired = try retireFile(id: damaged, absence: nil, holder: holder)
+        let id = try insertFile(file, sha256: sha256, lastAccessMicroseconds: lastAccessMicroseconds)
+        for user in users { try execute("UPDATE avatar SET file_id = ? WHERE id = ?", [id, user]) }
+        return (id, retired)
     }
 
     /// Records that the file was used at `microseconds`; the later time wins.

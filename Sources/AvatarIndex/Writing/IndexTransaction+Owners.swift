@@ -39,15 +39,21 @@ extension IndexTransaction {
 
     /// Takes from `contact` every URL whose image it waited for and never had, except that of entry `avatarID`, which the
     /// contact has now. What is known of its addresses, and an image that was evicted, stays.
+    /// - Parameter keepsGone: whether the contact also keeps URLs that are gone.
     /// - Returns: the entries that were taken from the contact.
-    package func unlinkSuperseded(of contact: String, by avatarID: Int64) throws -> [(id: Int64, key: AvatarKey)] {
+    package func unlinkSuperseded(
+        of contact: String,
+        by avatarID: Int64,
+        keepsGone: Bool
+    ) throws -> [(id: Int64, key: AvatarKey)] {
         let superseded: [(id: Int64, key: AvatarKey)] = try rows(
             """
             SELECT owner.avatar_id, avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id
             WHERE owner.contact = ? AND owner.avatar_id <> ? AND avatar.host_id IS NOT NULL AND avatar.file_id IS NULL
                 AND (owner.replaces OR avatar.absence IS NULL) AND avatar.key NOT GLOB 'email:http*'
+                AND NOT (? AND avatar.failure IS 'gone')
             """,
-            [.text(contact), .integer(avatarID)]
+            [.text(contact), .integer(avatarID), .integer(keepsGone ? 1 : 0)]
         ) { ($0.integer(0), AvatarKey(stored: $0.text(1))) }
         for (other, _) in superseded {
             _ = try unlink(contact, from: other)
@@ -58,12 +64,15 @@ extension IndexTransaction {
     /// Takes from `contact` every image that was fetched from an origin, except that of entry `avatarID`.
     ///
     /// Called once the new image is there: until then the contact keeps the old one.
+    /// - Parameter keepsGone: whether the contact also keeps URLs that are gone and have no file. Once they have one, they take
+    ///   the place of this image.
     /// - Parameter keepsNone: whether the contact also keeps what is known of sources that have none for its addresses.
     /// - Returns: the entries that were taken from the contact.
     @discardableResult
     package func unlinkOtherFetchedImages(
         of contact: String,
         keeping avatarID: Int64,
+        andGone keepsGone: Bool = false,
         andNone keepsNone: Bool = false
     ) throws -> [(id: Int64, key: AvatarKey)] {
         let others: [(id: Int64, key: AvatarKey)] = try rows(
@@ -71,11 +80,22 @@ extension IndexTransaction {
             SELECT owner.avatar_id, avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id
             WHERE owner.contact = ? AND owner.avatar_id <> ? AND avatar.host_id IS NOT NULL
                 AND NOT (? AND avatar.file_id IS NULL AND avatar.failure = 'gone' AND avatar.key GLOB 'email:http*')
+                AND NOT (? AND avatar.file_id IS NULL AND avatar.failure IS 'gone' AND avatar.key NOT GLOB 'email:http*')
             """,
-            [.text(contact), .integer(avatarID), .integer(keepsNone ? 1 : 0)]
+            [.text(contact), .integer(avatarID), .integer(keepsNone ? 1 : 0), .integer(keepsGone ? 1 : 0)]
         ) { ($0.integer(0), AvatarKey(stored: $0.text(1))) }
         for (other, _) in others {
             _ = try unlink(contact, from: other)
+        }
+        if keepsGone {
+            try execute(
+                """
+                UPDATE owner SET replaces = 1 WHERE contact = ?1 AND avatar_id <> ?2 AND NOT replaces AND avatar_id IN (
+                    SELECT owner.avatar_id FROM owner JOIN avatar ON avatar.id = owner.avatar_id
+                    WHERE owner.contact = ?1 AND avatar.host_id IS NOT NULL)
+                """,
+                [contact, avatarID]
+            )
         }
         return others
     }

@@ -19,9 +19,48 @@ extension IndexTransaction {
         try execute("UPDATE store SET sync_holder = ?", [holder])
     }
 
-    /// Says during which boot the files began to differ from what is on stable storage; `nil`: they do not.
-    package func setBootID(_ id: String?) throws {
-        try execute("UPDATE store SET boot_id = ?", [id])
+    /// Keeps how the last sync ended.
+    package func setLastSync(_ sync: LastSync) throws {
+        try execute(
+            """
+            INSERT OR REPLACE INTO last_sync (id, ended_ms, duration_ms, outcome, wanted, failed, skipped)
+            VALUES (1, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                sync.time.milliseconds, Int64((max(0, sync.seconds) * 1000).rounded()), sync.outcome.rawValue,
+                sync.wanted, sync.failed, sync.skipped,
+            ]
+        )
+    }
+
+    /// Records that files may differ from what is on stable storage from now on, during the boot `id`. All files that the
+    /// index has are on stable storage until then, unless another process was first.
+    package func beginBoot(_ id: String) throws {
+        try execute(
+            """
+            UPDATE store SET boot_id = ?, durable_file_id = (SELECT coalesce(max(id), 0) FROM file)
+            WHERE boot_id IS NULL
+            """,
+            [id]
+        )
+    }
+
+    /// Replaces the boot that a power loss ended by the boot `id`: the files up to `lastDurableFile` are durable since.
+    package func replaceBoot(by id: String, lastDurableFile: Int64) throws {
+        try execute(
+            "UPDATE store SET boot_id = ?, durable_file_id = max(durable_file_id, ?)",
+            [id, lastDurableFile]
+        )
+    }
+
+    /// Records that all files are on stable storage.
+    package func endBoot() throws {
+        try execute("UPDATE store SET boot_id = NULL")
+    }
+
+    /// Records that the files with row ids up to `id` are on stable storage.
+    package func setLastDurableFile(_ id: Int64) throws {
+        try execute("UPDATE store SET durable_file_id = max(durable_file_id, ?)", [id])
     }
 
     /// The value of the setting `name`, if it was ever set.

@@ -56,6 +56,8 @@ INSERT INTO owner (contact, avatar_id) VALUES
 
 -- The store was not closed before the machine lost its power.
 UPDATE store SET boot_id = '0b7c3a52-4d11-4f0e-9c55-9a1f6d2e8b34';
+-- Of the files, the first three were on stable storage.
+UPDATE store SET durable_file_id = 3;
 
 -- A host that keeps failing, an image of which the smaller one is stored, and a download that broke off.
 UPDATE host SET failure_count = 6, failure = 'timeout', rests_until_ms = 1767225900000 WHERE id = 2;
@@ -77,3 +79,7 @@ INSERT INTO content_change_owner (sequence, contact) VALUES (5, 'anna'), (7, 'be
 
 -- A contact whose URL changed to one that never gave an image: until it does, the old one stays.
 INSERT INTO owner (contact, avatar_id, replaces) VALUES ('anna', 5, 1);
+
+-- The last sync met a host that is paused.
+INSERT INTO last_sync (id, ended_ms, duration_ms, outcome, wanted, failed, skipped)
+VALUES (1, 1767225703000, 1250, 'incomplete', 9, 2, 1);

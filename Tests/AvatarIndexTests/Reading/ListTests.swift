@@ -4,16 +4,17 @@ import Testing
 @testable import AvatarIndex
 
 @Suite struct ListTests {
-    @Test(arguments: AvatarListQuery.Order.allCases)
-    func pagesVisitEveryEntryOnceInOrder(order: AvatarListQuery.Order) throws {
+    @Test(arguments: AvatarListQuery.Order.allCases, [false, true])
+    func pagesVisitEveryEntryOnceInOrder(order: AvatarListQuery.Order, isReversed: Bool) throws {
         try withGoldenIndex { index in
             for limit in [1, 2, 7, 10, 1000] {
                 var query = AvatarListQuery()
                 query.order = order
+                query.isReversed = isReversed
                 query.limit = limit
 
                 let keys = try pages(index, query)
-                #expect(keys == expectedKeys(order), "limit \(limit)")
+                #expect(keys == expectedKeys(order, isReversed), "limit \(limit)")
             }
         }
     }
@@ -98,6 +99,7 @@ import Testing
         try withGoldenIndex { index in
             var query = AvatarListQuery()
             query.order = .size
+            query.isReversed = true
             query.limit = 9
             query.after = try index.list(query).next
             try index.write { transaction in
@@ -140,18 +142,18 @@ import Testing
         }
     }
 
-    /// The keys of the golden index, as the order is documented: entries without the value first, equal ones by key.
-    private func expectedKeys(_ order: AvatarListQuery.Order) -> [String] {
-        switch order {
-        case .key: Self.keys
-        case .size: sorted(by: [2000, 2000, 300, -1, 1000, -1, 1000, -1, 1000, 50])
-        case .lastAccess: sorted(by: [2, 2, 3, -1, 1, -1, 1, -1, 4, 0])
-        case .nextCheck: sorted(by: [-1, 2, 3, 3, 9, 1, 9, 1, 4, -1])
-        }
-    }
-
-    private func sorted(by values: [Int]) -> [String] {
-        zip(values, Self.keys.indices).sorted { $0 < $1 }.map { Self.keys[$0.1] }
+    /// The keys of the golden index, as the order is documented: the largest, the most recently used or the earliest first,
+    /// entries without the value last, and equal ones by key.
+    private func expectedKeys(_ order: AvatarListQuery.Order, _ isReversed: Bool) -> [String] {
+        let ranks =
+            switch order {
+            case .key: Array(Self.keys.indices)
+            case .size: [-2000, -2000, -300, 1, -1000, 1, -1000, 1, -1000, -50]
+            case .lastAccess: [-2, -2, -3, 1, -1, 1, -1, 1, -4, 0]
+            case .nextCheck: [99, 2, 3, 3, 9, 1, 9, 1, 4, 99]
+            }
+        let signed = ranks.map { isReversed ? -$0 : $0 }
+        return zip(signed, Self.keys.indices).sorted { $0 < $1 }.map { Self.keys[$0.1] }
     }
 
     /// In the order of their bytes.

@@ -133,6 +133,20 @@ import Testing
         }
     }
 
+    /// A process that was still copying when another put in the last step, and was killed after that.
+    @Test func anUnfinishedCopyGoesAtTheNextOpening_butNoneOfANewerProgram() throws {
+        try withGolden(Migration.latestVersion) { path in
+            let newer = ["index.sqlite.version-\(Migration.latestVersion)-new-live", "index.sqlite.version-mine"]
+            let folder = (path as NSString).deletingLastPathComponent
+            let old = ["index.sqlite.version-1-new-killed", "index.sqlite.version-1-new-killed-journal"]
+            for name in old + newer { try Data([1]).write(to: URL(filePath: folder + "/" + name)) }
+
+            try AvatarIndex.open(path: path, fileMode: 0o600).close()
+
+            #expect(try files(beside: path) == newer)
+        }
+    }
+
     @Test(
         arguments: [
             ("a column of the next version", "ALTER TABLE store ADD COLUMN boot_id TEXT", "store"),

@@ -1,4 +1,5 @@
 import AvatarCore
+import Foundation
 import GRDB
 import Testing
 
@@ -38,6 +39,35 @@ import Testing
             #expect(code == .storage)
             let statistics = try index.statistics()
             #expect(statistics.entries == 0)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func anIndexThatWasMovedAwayIsNotWritten(isReplaced: Bool) throws {
+        try withIndex { index in
+            try index.write { _ = try $0.add("https://example.com/kept.png") }
+            let moved = index.path + ".moved"
+            try FileManager.default.moveItem(atPath: index.path, toPath: moved)
+            if isReplaced { try FileManager.default.copyItem(atPath: moved, toPath: index.path) }
+
+            let code = thrownCode { try index.write { _ = try $0.add("https://example.com/lost.png") } }
+
+            #expect(code == .indexWasReplaced)
+            if isReplaced { try FileManager.default.removeItem(atPath: index.path) }
+            try FileManager.default.moveItem(atPath: moved, toPath: index.path)
+            try index.write { _ = try $0.add("https://example.com/found.png") }
+            #expect(try index.statistics().entries == 2)
+        }
+    }
+
+    @Test func aPipeInThePlaceOfTheIndexIsRefused() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/index.sqlite"
+            try #require(mkfifo(path, 0o600) == 0)
+
+            #expect(thrownCode { _ = try AvatarIndex.open(path: path, fileMode: 0o600) } == .foreignIndex)
+            #expect(thrownCode { try AvatarIndex.refuseForeignFile(at: path) } == .foreignIndex)
+            #expect(thrownCode { _ = try AvatarIndex.openReadOnly(path: path, isImmutable: false) } == .foreignIndex)
         }
     }
 

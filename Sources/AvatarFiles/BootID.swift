@@ -4,11 +4,18 @@ import Glibc
 import Darwin
 #endif
 
-/// Tells one run of the operating system from the next: what a process wrote without making it durable is there for as
-/// long as the id stays the same.
+/// Tells one run of the operating system from the next: bytes that a process wrote without making them durable are there
+/// for as long as the id stays the same.
 package enum BootID {
-    /// The id of this boot; `nil` where the system tells none.
-    package static let current: String? = read()
+    /// The id of this boot. Where the system tells none, as without /proc, a text that `isCurrent` never accepts.
+    package static let current = read() ?? unknown
+
+    private static let unknown = "unknown"
+
+    /// Whether `id` was written during this boot, as far as that can be known.
+    package static func isCurrent(_ id: String) -> Bool {
+        id == current && id != unknown
+    }
 
     #if canImport(Glibc)
     private static func read() -> String? {

@@ -12,6 +12,7 @@ import Darwin
 package final class Directory: Sendable {
     package let path: String
     private let current: Atomic<Int32>
+    private let seen = SeenFolders()
 
     /// The open directory.
     package var descriptor: Int32 { current.load(ordering: .relaxed) }
@@ -38,6 +39,22 @@ package final class Directory: Sendable {
         let opened = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard opened >= 0 else { throw SystemCallError("open", path) }
         current.store(opened, ordering: .relaxed)
+        seen.forgetAll()
+    }
+
+    /// Whether the two-digit folder for digests that begin with `byte` is there, and no symbolic link.
+    ///
+    /// Asked once while the directory is open. A link can take the folder's place after any such question, so what reads
+    /// or writes a file opens the folder without following links, each time.
+    func hasFolder(forDigestByte byte: UInt8) -> Bool {
+        if seen.contains(byte) { return true }
+        var information = stat()
+        let name = FilePath.folder(forDigestByte: byte)
+        guard fstatat(descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
+            information.st_mode & S_IFMT == S_IFDIR
+        else { return false }
+        seen.insert(byte)
+        return true
     }
 
     /// Opens `path` as a place for a store's data, and makes it and its parents if they are not there.
@@ -114,6 +131,39 @@ package final class Directory: Sendable {
         guard fsync(parent) == 0 || errno == EINVAL else { throw SystemCallError("fsync", path + "/..") }
     }
 
+    /// Opens what lies at `path` below the directory, as `openat` with `flags`; no part of `path` may be a symbolic link.
+    ///
+    /// - Parameter inOneCall: tests turn this off, to see that systems which cannot do so come to the same.
+    package func openBeneath(_ path: String, _ flags: Int32, inOneCall: Bool = true) throws(SystemCallError) -> Int32 {
+        // A string that is handed to C directly is copied first.
+        let file = path.withCString {
+            inOneCall
+                ? avatar_open_beneath(descriptor, $0, flags) : avatar_open_beneath_by_parts(descriptor, $0, flags)
+        }
+        guard file >= 0 else { throw SystemCallError("open", self.path + "/" + path) }
+        return file
+    }
+
+    /// Lends the folder below the directory in which the file at `path` lies, and the file's name there. No part of the
+    /// folder's path may be a symbolic link, so what is done to the name is done in the directory.
+    func withFolder<Result>(
+        of path: String,
+        _ body: (_ folder: Int32, _ name: String) throws(SystemCallError) -> Result
+    ) throws(SystemCallError) -> Result {
+        guard FilePath.staysInside(path) else {
+            throw SystemCallError("open", self.path + "/" + path, number: EXDEV)
+        }
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return try body(descriptor, path) }
+        let folder = try openBeneath(String(path[..<slash]), O_RDONLY | O_DIRECTORY)
+        defer { close(folder) }
+        do throws(SystemCallError) {
+            return try body(folder, String(path[path.utf8.index(after: slash)...]))
+        } catch {
+            // The name alone says too little.
+            throw SystemCallError(error.call, self.path + "/" + path, number: error.number)
+        }
+    }
+
     /// The names in the directory, `.` and `..` apart.
     package func names() throws(SystemCallError) -> [String] {
         // A descriptor of its own: reading moves the position, which copies of a descriptor share.
@@ -145,20 +195,110 @@ package final class Directory: Sendable {
         return overflow ? .max : bytes
     }
 
-    /// Removes the folder `name` and the files in it; what is gone already is fine.
+    /// Removes the folder `name` and everything in it; what is gone already is fine. A symbolic link goes, its target
+    /// stays.
     package func removeFolder(_ name: String) throws(SystemCallError) {
         let folder: Directory
         do throws(SystemCallError) {
             folder = try Directory(opening: path + "/" + name)
         } catch {
-            if error.isMissing { return }
-            throw error
+            if error.number == ENOENT { return }
+            // A file or a link: a process that is no part of the store put it there.
+            guard error.number == ENOTDIR || error.number == ELOOP else { throw error }
+            return try removeFile(name)
         }
-        for file in try folder.names() where unlinkat(folder.descriptor, file, 0) != 0 && errno != ENOENT {
-            throw SystemCallError("unlink", folder.path + "/" + file)
+        var subfolders = try folder.removeFiles()
+        while let subfolder = subfolders.popLast() {
+            // Its content comes up here first, so that no depth needs more than two open folders.
+            subfolders += try folder.flatten(subfolder)
         }
         guard unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
             throw SystemCallError("rmdir", folder.path)
         }
     }
+
+    private func removeFile(_ name: String) throws(SystemCallError) {
+        guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
+            throw SystemCallError("unlink", path + "/" + name)
+        }
+    }
+
+    /// Removes everything but folders.
+    ///
+    /// - Returns: the names of the folders.
+    private func removeFiles() throws(SystemCallError) -> [String] {
+        var folders: [String] = []
+        for name in try names() {
+            do throws(SystemCallError) {
+                try removeFile(name)
+            } catch {
+                // Linux has the first number for a folder, other systems the second, which a file may have too.
+                guard error.number == EISDIR || error.number == EPERM, isFolder(name) else { throw error }
+                folders.append(name)
+            }
+        }
+        return folders
+    }
+
+    private func isFolder(_ name: String) -> Bool {
+        var information = stat()
+        return fstatat(descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
+            && information.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Removes the folder `name`; the folders in it get names in this one.
+    ///
+    /// - Returns: those names.
+    private func flatten(_ name: String) throws(SystemCallError) -> [String] {
+        let folder = try Directory(opening: path + "/" + name)
+        var raised: [String] = []
+        for subfolder in try folder.removeFiles() {
+            let target = Hexadecimal.random64()
+            guard renameat(folder.descriptor, subfolder, descriptor, target) == 0 else {
+                throw SystemCallError("rename", folder.path + "/" + subfolder)
+            }
+            raised.append(target)
+        }
+        guard unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+            throw SystemCallError("rmdir", folder.path)
+        }
+        return raised
+    }
+}
+
+/// A set of the 256 two-digit folders that takes no lock.
+private struct SeenFolders: ~Copyable {
+    private let first = Atomic<UInt64>(0)
+    private let second = Atomic<UInt64>(0)
+    private let third = Atomic<UInt64>(0)
+    private let fourth = Atomic<UInt64>(0)
+
+    func contains(_ byte: UInt8) -> Bool {
+        let bits =
+            switch byte >> 6 {
+            case 0: first.load(ordering: .relaxed)
+            case 1: second.load(ordering: .relaxed)
+            case 2: third.load(ordering: .relaxed)
+            default: fourth.load(ordering: .relaxed)
+            }
+        return bits & Self.bit(byte) != 0
+    }
+
+    func insert(_ byte: UInt8) {
+        switch byte >> 6 {
+        case 0: first.bitwiseOr(Self.bit(byte), ordering: .relaxed)
+        case 1: second.bitwiseOr(Self.bit(byte), ordering: .relaxed)
+        case 2: third.bitwiseOr(Self.bit(byte), ordering: .relaxed)
+        default: fourth.bitwiseOr(Self.bit(byte), ordering: .relaxed)
+        }
+    }
+
+    func forgetAll() {
+        first.store(0, ordering: .relaxed)
+        second.store(0, ordering: .relaxed)
+        third.store(0, ordering: .relaxed)
+        fourth.store(0, ordering: .relaxed)
+    }
+
+    private static func bit(_ byte: UInt8) -> UInt64 { 1 << UInt64(byte & 63) }
 }

@@ -13,7 +13,7 @@ package enum FilePath {
 
     /// The folder part of a published file's name.
     static func folder(of path: String) -> String {
-        String(path.prefix { $0 != "/" })
+        String(path[..<(path.utf8.firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex)])
     }
 
     /// The first byte of the digests whose files lie in the folder `name`; `nil` for a name that `make` does not give.
@@ -27,18 +27,35 @@ package enum FilePath {
         Hexadecimal.text([byte])
     }
 
-    /// Whether `path` has the form of the names that `make` gives.
+    /// Whether `path` has the form of the names that `make` gives. No other path from an index is read, linked or unlinked.
     package static func isPublishedName(_ path: String) -> Bool {
-        let name = Array(path.utf8)
-        guard name.count > 27, name[2] == UInt8(ascii: "/"), name[9] == UInt8(ascii: "-"), name[26] == UInt8(ascii: ".")
-        else { return false }
-        let digits = name[0..<2] + name[3..<9] + name[10..<26]
-        return digits.allSatisfy(isHexadecimal) && name[27...].allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "/") }
+        var path = path
+        return path.withUTF8 { name in
+            guard name.count > 27, name[2] == UInt8(ascii: "/"), name[9] == UInt8(ascii: "-"),
+                name[26] == UInt8(ascii: ".")
+            else { return false }
+            return name[..<2].allSatisfy(isHexadecimal) && name[3..<9].allSatisfy(isHexadecimal)
+                && name[10..<26].allSatisfy(isHexadecimal)
+                && name[27...].allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "/") }
+        }
+    }
+
+    /// The first four bytes of the digest that `path`, which has the form of a published name, was made for.
+    package static func digestPrefix(of path: String) -> [UInt8] {
+        let digits = Array(path.utf8.filter { $0 != UInt8(ascii: "/") }.prefix(8))
+        return stride(from: 0, to: digits.count, by: 2).compactMap { start in
+            UInt8(String(decoding: digits[start..<min(start + 2, digits.count)], as: UTF8.self), radix: 16)
+        }
     }
 
     /// Whether `path`, which has the form of a published name, was made for bytes with the digest `sha256`.
     package static func matches(_ path: String, sha256: [UInt8]) -> Bool {
         path.utf8.filter { $0 != UInt8(ascii: "/") }.starts(with: Hexadecimal.text(sha256.prefix(4)).utf8)
+    }
+
+    /// Whether `name` names something that lies in a folder itself.
+    package static func isPlain(_ name: String) -> Bool {
+        staysInside(name) && !name.utf8.contains(UInt8(ascii: "/"))
     }
 
     /// Whether `path` is relative and leads nowhere but down.
@@ -49,7 +66,7 @@ package enum FilePath {
         }
     }
 
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+    static func isHexadecimal(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
         default: false

@@ -11,6 +11,21 @@ import Darwin
 extension FileStore {
     private var setAsidePlace: String { staging.path + "/../set-aside" }
 
+    /// The paths of the files of `storageClass` that were set aside beside the staging folder `staging`.
+    package static func setAsidePaths(
+        of storageClass: StorageClass,
+        beside staging: String
+    ) throws(AvatarStoreError) -> [String] {
+        let place = StoreLayout.parent(of: staging) + "/set-aside"
+        do throws(SystemCallError) {
+            let names = try Directory(opening: place).names().filter { $0.hasPrefix(storageClass.rawValue + "-") }
+            return names.sorted().map { place + "/" + $0 }
+        } catch {
+            if error.isMissing { return [] }
+            throw error.storeError
+        }
+    }
+
     /// Gives the file at `path` a second name among the things that were set aside, where nobody unlinks it.
     ///
     /// - Returns: its path there; `nil` if there is no file at `path`.
@@ -19,18 +34,30 @@ extension FileStore {
         do throws(SystemCallError) {
             guard mkdir(place, 0o700) == 0 || errno == EEXIST else { throw SystemCallError("mkdir", place) }
             let name = path.map { $0 == "/" ? "-" : String($0) }.joined()
-            let copy = place + "/" + storageClass.rawValue + "-" + name
-            guard linkat(root.descriptor, path, AT_FDCWD, copy, 0) == 0 || errno == EEXIST else {
-                let error = SystemCallError("link", copy)
-                if error.isMissing { return nil }
-                throw error
-            }
-            let folder = try fileSystem.open(place, in: AT_FDCWD, flags: O_RDONLY | O_DIRECTORY, mode: 0)
-            defer { close(folder) }
-            try fileSystem.synchronize(folder, named: place)
-            return copy
+            let copy = storageClass.rawValue + "-" + name
+            let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
+            let target = try fileSystem.open(place, in: AT_FDCWD, flags: flags, mode: 0)
+            defer { close(target) }
+            guard try link(path, as: copy, in: target) else { return nil }
+            try fileSystem.synchronize(target, named: place)
+            return place + "/" + copy
         } catch {
             throw error.storeError
+        }
+    }
+
+    /// False if there is no file at `path`.
+    private func link(_ path: String, as copy: String, in target: Int32) throws(SystemCallError) -> Bool {
+        do throws(SystemCallError) {
+            try root.withFolder(of: path) { (folder, name) throws(SystemCallError) in
+                guard linkat(folder, name, target, copy, 0) == 0 || errno == EEXIST else {
+                    throw SystemCallError("link", copy)
+                }
+            }
+            return true
+        } catch {
+            if error.isNotHeld { return false }
+            throw error
         }
     }
 

@@ -70,14 +70,17 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Goes on with the file at `path`, as seen from the holder's folder; `nil` if it is not there.
-    func stage(continuing path: String) throws(AvatarStoreError) -> StagedFile? {
+    /// Goes on with the file `name` in the folder that `open` gives; `nil` if it is not there.
+    func stage(
+        continuing name: String,
+        in open: () throws(SystemCallError) -> Directory
+    ) throws(AvatarStoreError) -> StagedFile? {
         try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
             try restoreFolder(unless: hasEnded)
             do throws(SystemCallError) {
                 return try StagedFile(
-                    continuing: path,
-                    in: folder,
+                    continuing: name,
+                    in: open(),
                     storageClass: storageClass,
                     fileSystem: fileSystem
                 )
@@ -105,22 +108,36 @@ package final class FileStore: Sendable {
 
     /// Removes a staged image that will not be published.
     package func discard(_ image: StagedImage) {
-        // The folder goes away with its holder, so a file that cannot be removed now is removed then.
-        unlinkat(folder.descriptor, image.name, 0)
+        do throws(SystemCallError) {
+            let (directory, name) = try place(of: image)
+            try directory.withFolder(of: name) { (folder, name) throws(SystemCallError) in
+                guard unlinkat(folder, name, 0) == 0 else { throw SystemCallError("unlink", name) }
+            }
+        } catch {
+            // The folder goes away with its holder, so a file that cannot be removed now is removed then.
+        }
+    }
+
+    /// The directory in which a staged image lies, and its name there.
+    private func place(of image: StagedImage) throws(SystemCallError) -> (directory: Directory, name: String) {
+        guard image.name.hasPrefix(Self.partialPrefix) else { return (folder, image.name) }
+        return (try partials(), String(image.name.dropFirst(Self.partialPrefix.count)))
+    }
+
+    private func stagingPlace(
+        of image: StagedImage
+    ) throws(AvatarStoreError) -> (directory: Directory, name: String) {
+        do throws(SystemCallError) {
+            return try place(of: image)
+        } catch {
+            throw error.storeError
+        }
     }
 
     /// The bytes of a staged image.
     package func read(_ image: StagedImage) throws(AvatarStoreError) -> [UInt8] {
-        let record = FileRecord(
-            id: 0,
-            storageClass: storageClass,
-            path: image.name,
-            sizeBytes: image.sizeBytes,
-            mediaType: image.image.format.mediaType,
-            width: image.image.width,
-            height: image.image.height
-        )
-        guard let bytes = try StoredFiles(root: folder).read(record) else {
+        let (directory, name) = try stagingPlace(of: image)
+        guard let bytes = try StoredFiles(root: directory).read(image.sizeBytes, at: name) else {
             throw AvatarStoreError(.storage, "A staged image of \(image.sizeBytes) bytes vanished.", failure: .storage)
         }
         return bytes
@@ -128,7 +145,8 @@ package final class FileStore: Sendable {
 
     /// Lets a staged image say of itself what it is stored for, where the file system can keep that.
     package func label(_ image: StagedImage, _ label: FileLabel) throws(AvatarStoreError) {
-        try write(label, to: image.name, in: folder)
+        let (directory, name) = try stagingPlace(of: image)
+        try write(label, to: name, in: directory)
     }
 
     /// Lets a published file say of itself what it is stored for. One that is gone is a miss, and no fault.
@@ -136,15 +154,17 @@ package final class FileStore: Sendable {
         do throws(AvatarStoreError) {
             try write(label, to: path, in: root)
         } catch {
-            guard let call = error.underlying as? SystemCallError, call.isMissing else { throw error }
+            guard let call = error.underlying as? SystemCallError, call.isNotHeld else { throw error }
         }
     }
 
     private func write(_ label: FileLabel, to path: String, in directory: Directory) throws(AvatarStoreError) {
         do throws(SystemCallError) {
-            let file = try fileSystem.open(path, in: directory.descriptor, flags: O_RDONLY, mode: 0)
-            defer { close(file) }
-            label.write(to: file)
+            try directory.withFolder(of: path) { (folder, name) throws(SystemCallError) in
+                let file = try fileSystem.open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW, mode: 0)
+                defer { close(file) }
+                label.write(to: file)
+            }
         } catch {
             throw error.storeError
         }
@@ -163,14 +183,15 @@ package final class FileStore: Sendable {
             do throws(AvatarStoreError) {
                 try synchronize(folder, in: root)
             } catch {
-                guard let call = error.underlying as? SystemCallError, call.isMissing else { throw error }
+                guard let call = error.underlying as? SystemCallError, call.isNotHeld else { throw error }
             }
         }
     }
 
     /// Makes the bytes of a staged image durable, before it is published.
     package func synchronize(_ image: StagedImage) throws(AvatarStoreError) {
-        try synchronize(image.name, in: folder)
+        let (directory, name) = try stagingPlace(of: image)
+        try synchronize(name, in: directory)
     }
 
     /// Makes a published file durable, with the folder that names it. One that is gone is a miss, and no fault.
@@ -179,28 +200,39 @@ package final class FileStore: Sendable {
             try synchronize(path, in: root)
             try synchronizeFolder(of: path)
         } catch {
-            guard let call = error.underlying as? SystemCallError, call.isMissing else { throw error }
+            guard let call = error.underlying as? SystemCallError, call.isNotHeld else { throw error }
         }
     }
 
     /// Moves a staged image to `path`, where it stays for good.
     ///
     /// - Parameter isDurable: the folder of `path` is durable on return too. The bytes must have been before.
+    /// - Throws: `unusableRoot` if the folder of `path` is a symbolic link or a file.
     package func publish(_ image: StagedImage, as path: String, isDurable: Bool) throws(AvatarStoreError) {
         do throws(SystemCallError) {
-            try rename(image.name, to: path)
+            try rename(image, to: path)
         } catch {
-            throw error.storeError
+            guard error.number == ELOOP || error.number == ENOTDIR else { throw error.storeError }
+            throw AvatarStoreError(
+                .unusableRoot,
+                "\(root.path)/\(FilePath.folder(of: path)) must be a folder and is a symbolic link or a file. Remove it, or "
+                    + "run `avatars verify --repair`.",
+                failure: .storage,
+                underlying: error
+            )
         }
         if isDurable { try synchronizeFolder(of: path) }
     }
 
-    /// Unlinks the file at `path`; one that is gone already is fine.
+    /// Unlinks the file at `path`; one that is gone already is fine. So is one whose folder is a symbolic link: the
+    /// root does not hold it.
     package func unlink(_ path: String) throws(AvatarStoreError) {
         do throws(SystemCallError) {
-            try fileSystem.unlink(path, in: root.descriptor)
+            try root.withFolder(of: path) { (folder, name) throws(SystemCallError) in
+                try fileSystem.unlink(name, in: folder)
+            }
         } catch {
-            if !error.isMissing { throw error.storeError }
+            if !error.isNotHeld { throw error.storeError }
         }
     }
 
@@ -219,13 +251,25 @@ package final class FileStore: Sendable {
         let folder = FilePath.folder(of: path)
         try synchronize(folder, in: root)
         guard !durableFolders.withLock({ $0.contains(folder) }) else { return }
-        try synchronize(".", in: root)
+        do throws(SystemCallError) {
+            try fileSystem.synchronize(root.descriptor, named: root.path)
+        } catch {
+            throw error.storeError
+        }
         durableFolders.withLock { _ = $0.insert(folder) }
     }
 
-    private func rename(_ name: String, to path: String) throws(SystemCallError) {
+    private func rename(_ image: StagedImage, to path: String) throws(SystemCallError) {
+        let (directory, stagedName) = try place(of: image)
+        func rename() throws(SystemCallError) {
+            try root.withFolder(of: path) { (target, newName) throws(SystemCallError) in
+                try directory.withFolder(of: stagedName) { (source, name) throws(SystemCallError) in
+                    try fileSystem.rename(name, in: source, to: newName, in: target)
+                }
+            }
+        }
         do throws(SystemCallError) {
-            try fileSystem.rename(name, in: folder.descriptor, to: path, in: root.descriptor)
+            try rename()
         } catch {
             guard error.isMissing else { throw error }
             // The two-digit folder is made when it is first needed, and again if somebody emptied the root.
@@ -234,15 +278,17 @@ package final class FileStore: Sendable {
             if try fileSystem.makeDirectory(parent, in: root.descriptor, mode: directoryMode) {
                 durableFolders.withLock { _ = $0.remove(parent) }
             }
-            try fileSystem.rename(name, in: folder.descriptor, to: path, in: root.descriptor)
+            try rename()
         }
     }
 
     private func synchronize(_ path: String, in directory: Directory) throws(AvatarStoreError) {
         do throws(SystemCallError) {
-            let file = try fileSystem.open(path, in: directory.descriptor, flags: O_RDONLY, mode: 0)
-            defer { close(file) }
-            try fileSystem.synchronize(file, named: directory.path + "/" + path)
+            try directory.withFolder(of: path) { (folder, name) throws(SystemCallError) in
+                let file = try fileSystem.open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW, mode: 0)
+                defer { close(file) }
+                try fileSystem.synchronize(file, named: directory.path + "/" + path)
+            }
         } catch {
             throw error.storeError
         }

@@ -46,12 +46,14 @@ package final class Holder: Sendable {
 
     /// Whether `text` has the form of a holder's name.
     package static func isName(_ text: String) -> Bool {
-        text.utf8.count == 16 && UInt64(text, radix: 16) != nil
+        text.utf8.count == 16 && text.utf8.allSatisfy(FilePath.isHexadecimal)
     }
 
-    /// Takes over the dead holder `name`; `nil` if it is alive, or another user's. While the value lives, nobody else takes
-    /// it over.
+    /// Takes over the dead holder `name`; `nil` if it is alive or another user's, or if `name` is not a holder's. No other
+    /// process takes it over while the value lives.
     package static func takeOver(_ name: String, in staging: Directory) throws(AvatarStoreError) -> Holder? {
+        // A name in an index may come from elsewhere, and lead there.
+        guard isName(name) else { return nil }
         let file = openat(staging.descriptor, name + suffix, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         if file < 0, errno == EACCES { return nil }
         guard file >= 0 else { throw SystemCallError("open", staging.path + "/" + name + suffix).storeError }
@@ -64,6 +66,7 @@ package final class Holder: Sendable {
 
     /// Whether the holder `name` still holds its lock. Another user's is taken to hold it.
     package static func isAlive(_ name: String, in staging: Directory) throws(AvatarStoreError) -> Bool {
+        guard isName(name) else { return false }
         let file = openat(staging.descriptor, name + suffix, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard file >= 0 else {
             if errno == ENOENT { return false }

@@ -94,7 +94,7 @@ package final class PictureFolder: Sendable {
 
     /// Whether `name` names something in the folder itself.
     package static func isPlain(_ name: String) -> Bool {
-        FilePath.staysInside(name) && !name.utf8.contains(UInt8(ascii: "/"))
+        FilePath.isPlain(name)
     }
 
     private static func bytes(of source: FileSource) throws(AvatarStoreError) -> [UInt8] {

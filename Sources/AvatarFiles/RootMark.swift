@@ -26,9 +26,10 @@ package struct RootMark {
 
     /// The store that the root belongs to; `nil` if it belongs to none.
     package func owner() throws(AvatarStoreError) -> String? {
+        try refusePipe()
         do throws(SystemCallError) {
             let owner = try readMark()
-            return owner.utf8.count == 32 ? owner : nil
+            return Self.isID(owner) ? owner : nil
         } catch {
             if error.isMissing { return nil }
             throw error.storeError
@@ -41,11 +42,12 @@ package struct RootMark {
     /// - Throws: `unusableRoot` if the root belongs to another store.
     @discardableResult
     package func claim(_ id: String) throws(AvatarStoreError) -> Bool {
+        try refusePipe()
         do throws(SystemCallError) {
             if try makeMark(id) { return true }
             let owner = try readMark()
-            // A mark whose maker was stopped while it wrote it; the id was in the index before.
-            if owner.utf8.count < 32 && id.hasPrefix(owner) {
+            // The maker was stopped before the mark was durable. A power loss leaves any bytes in such a file.
+            guard Self.isID(owner) else {
                 try overwriteMark(id)
                 return true
             }
@@ -68,11 +70,29 @@ package struct RootMark {
         unlinkat(staging.descriptor, name, 0)
     }
 
+    /// Whether `text` is a whole id: 32 hexadecimal digits.
+    private static func isID(_ text: String) -> Bool {
+        text.utf8.count == 32 && text.utf8.allSatisfy { Hexadecimal.value(of: $0) != nil }
+    }
+
     private var name: String { Self.name(ofRoot: root.path) }
 
     private static func name(ofRoot path: String) -> String {
         let last = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? "root"
         return last + ".store-id"
+    }
+
+    /// Opening a pipe in the place of the mark would wait for a writer; hence `O_NONBLOCK` too.
+    private func refusePipe() throws(AvatarStoreError) {
+        var information = stat()
+        guard fstatat(staging.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
+            ![S_IFREG, S_IFLNK].contains(information.st_mode & S_IFMT)
+        else { return }
+        throw AvatarStoreError(
+            .unusableRoot,
+            "The mark \"\(staging.path)/\(name)\" must be a regular file, not a pipe, device or folder. "
+                + "Move it out of the way."
+        )
     }
 
     /// False if there is a mark already.
@@ -82,16 +102,19 @@ package struct RootMark {
         guard file >= 0 else { throw SystemCallError("open", staging.path + "/" + name) }
         defer { close(file) }
         try write(id, to: file)
+        try LocalFileSystem().synchronize(staging.descriptor, named: staging.path)
         return true
     }
 
     private func overwriteMark(_ id: String) throws(SystemCallError) {
-        let file = openat(staging.descriptor, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+        let file = openat(staging.descriptor, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { throw SystemCallError("open", staging.path + "/" + name) }
         defer { close(file) }
+        guard ftruncate(file, 0) == 0 else { throw SystemCallError("ftruncate", staging.path + "/" + name) }
         try write(id, to: file)
     }
 
+    /// Durable on return: the documents of the root can be read only for as long as its mark is sound.
     private func write(_ id: String, to file: Int32) throws(SystemCallError) {
         var text = id
         let failure = text.withUTF8 { bytes -> SystemCallError? in
@@ -103,10 +126,11 @@ package struct RootMark {
             }
         }
         if let failure { throw failure }
+        try LocalFileSystem().synchronize(file, named: staging.path + "/" + name)
     }
 
     private func readMark() throws(SystemCallError) -> String {
-        let file = openat(staging.descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        let file = openat(staging.descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { throw SystemCallError("open", staging.path + "/" + name) }
         defer { close(file) }
         let bytes = [UInt8](unsafeUninitializedCapacity: 256) { buffer, count in

@@ -18,7 +18,7 @@ package final class StagedFile {
     /// Whether the file stays if it is not finished, to be continued another time.
     package private(set) var isKept = false
     private var name: String
-    private let folder: Directory
+    private var folder: Directory
     private let fileSystem: any FileSystem
     private let descriptor: Int32
     private var digest = SHA256()
@@ -97,10 +97,11 @@ package final class StagedFile {
         byteCount += bytes.count
     }
 
-    /// Lets what has come so far, and what comes from here on, outlive this value, as `path` relative to its folder.
-    func keep(as path: String) throws(SystemCallError) {
-        try fileSystem.rename(name, in: folder.descriptor, to: path, in: folder.descriptor)
-        name = path
+    /// Lets what has come so far, and what comes from here on, outlive this value, as `name` in `directory`.
+    func keep(as name: String, in directory: Directory) throws(SystemCallError) {
+        try fileSystem.rename(self.name, in: folder.descriptor, to: name, in: directory.descriptor)
+        self.name = name
+        folder = directory
         isKept = true
     }
 
@@ -114,7 +115,7 @@ package final class StagedFile {
     package func finish(as image: ImageDescription) -> StagedImage {
         isFinished = true
         return StagedImage(
-            name: name,
+            name: isKept ? FileStore.partialPrefix + name : name,
             storageClass: storageClass,
             sizeBytes: byteCount,
             sha256: Array(digest.finalize()),
@@ -131,7 +132,7 @@ extension StagedFile: ByteSource {
 
 /// A complete image in the staging folder, not yet published.
 package struct StagedImage: Hashable, Sendable {
-    /// In the staging folder of its holder.
+    /// As seen from the staging folder of its holder.
     package let name: String
     package let storageClass: StorageClass
     package let sizeBytes: Int

@@ -41,11 +41,16 @@ extension StoredFiles {
     }
 
     /// The SHA-256 of the file at `path`; `nil` if there is none.
-    package func digest(of path: String) throws -> [UInt8]? {
+    ///
+    /// - Parameter isCancellable: whether a cancelled task gives up a file that may be huge. A commit does not: a sync that
+    ///   is stopped stores all that arrived.
+    /// - Throws: an error of the disk; `CancellationError`.
+    package func digest(of path: String, isCancellable: Bool = false) throws -> [UInt8]? {
         try withSource(at: path) { source in
             var digest = SHA256()
             var offset = 0
             while true {
+                if isCancellable { try Task.checkCancellation() }
                 let bytes = try source.bytes(at: offset, count: 1 << 17)
                 if bytes.isEmpty { return Array(digest.finalize()) }
                 digest.update(data: bytes)
@@ -61,7 +66,7 @@ extension StoredFiles {
 
     /// Lends the bytes of the file at `path`; `nil` if there is none.
     package func withSource<Result>(at path: String, _ body: (FileSource) throws -> Result) throws -> Result? {
-        guard let descriptor = try descriptor(at: path) else { return nil }
+        guard FilePath.staysInside(path), let descriptor = try descriptor(at: path) else { return nil }
         defer { close(descriptor) }
         var information = stat()
         guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -69,12 +74,14 @@ extension StoredFiles {
         return try body(source)
     }
 
-    /// The names in the folder `name` of the root, which is one level deep; none if it is not there.
-    package func names(inFolder name: String) throws(AvatarStoreError) -> [String] {
+    /// The names in the folder `name` of the root, which is one level deep; none if it is not there, `nil` if something
+    /// else is, such as a symbolic link.
+    package func names(inFolder name: String) throws(AvatarStoreError) -> [String]? {
         do throws(SystemCallError) {
             return try Directory(opening: root.path + "/" + name).names()
         } catch {
-            if error.isMissing { return [] }
+            if error.number == ENOENT { return [] }
+            if error.number == ENOTDIR || error.number == ELOOP { return nil }
             throw error.storeError
         }
     }
@@ -104,7 +111,8 @@ extension StoredFiles {
         if let path = try pathsOutsideFolders().first { return path }
         for byte in UInt8.min...UInt8.max {
             let folder = FilePath.folder(forDigestByte: byte)
-            for name in try names(inFolder: folder) where !FilePath.isPublishedName(folder + "/" + name) {
+            guard let names = try names(inFolder: folder) else { return folder }
+            for name in names where !FilePath.isPublishedName(folder + "/" + name) {
                 return folder + "/" + name
             }
         }
@@ -112,15 +120,23 @@ extension StoredFiles {
     }
 
     /// Unlinks every file whose name `FilePath.make` can have given.
-    package func removePublishedFiles() throws(AvatarStoreError) {
+    ///
+    /// - Returns: how many there were.
+    package func removePublishedFiles() throws(AvatarStoreError) -> Int {
+        var count = 0
         for byte in UInt8.min...UInt8.max {
             let folder = FilePath.folder(forDigestByte: byte)
-            for name in try names(inFolder: folder) where FilePath.isPublishedName(folder + "/" + name) {
-                let path = folder + "/" + name
-                guard unlinkat(root.descriptor, path, 0) == 0 || errno == ENOENT else {
-                    throw SystemCallError("unlink", root.path + "/" + path).storeError
+            for name in try names(inFolder: folder) ?? [] where FilePath.isPublishedName(folder + "/" + name) {
+                do throws(SystemCallError) {
+                    try root.withFolder(of: folder + "/" + name) { (folder, name) throws(SystemCallError) in
+                        guard unlinkat(folder, name, 0) == 0 else { throw SystemCallError("unlink", name) }
+                    }
+                } catch {
+                    if !error.isMissing { throw error.storeError }
                 }
+                count += 1
             }
         }
+        return count
     }
 }

@@ -16,21 +16,27 @@ package struct StoredFiles: Sendable {
 
     /// The bytes of `file` in a fresh buffer; `nil` if it is gone or has another length than the index says.
     package func read(_ file: FileRecord) throws(AvatarStoreError) -> [UInt8]? {
-        guard let descriptor = try descriptor(of: file) else { return nil }
+        guard FilePath.isPublishedName(file.path) else { return nil }
+        return try read(file.sizeBytes, at: file.path)
+    }
+
+    /// The `sizeBytes` bytes of the file at `path`; `nil` if it is gone or has another length.
+    func read(_ sizeBytes: Int, at path: String) throws(AvatarStoreError) -> [UInt8]? {
+        guard let descriptor = try descriptor(at: path) else { return nil }
         defer { close(descriptor) }
         var failure: SystemCallError?
         // Room for one byte more than there should be: so the read itself tells a file that is longer.
-        let bytes = [UInt8](unsafeUninitializedCapacity: file.sizeBytes + 1) { buffer, initialized in
-            while initialized < file.sizeBytes {
+        let bytes = [UInt8](unsafeUninitializedCapacity: sizeBytes + 1) { buffer, initialized in
+            while initialized < sizeBytes {
                 let count = Self.read(descriptor, into: buffer, from: initialized)
                 if count < 0 && errno == EINTR { continue }
-                if count < 0 && errno != EISDIR { failure = SystemCallError("read", file.path) }
+                if count < 0 && errno != EISDIR { failure = SystemCallError("read", path) }
                 if count <= 0 { return }
                 initialized += count
             }
         }
         if let failure { throw failure.storeError }
-        return bytes.count == file.sizeBytes ? bytes : nil
+        return bytes.count == sizeBytes ? bytes : nil
     }
 
     /// Lends an open descriptor of `file`; `nil` if it is gone or has another length than the index says.
@@ -43,24 +49,19 @@ package struct StoredFiles: Sendable {
         return try body(descriptor)
     }
 
-    private func descriptor(of file: FileRecord) throws(AvatarStoreError) -> Int32? {
-        try descriptor(at: file.path)
-    }
-
-    /// Opens what lies at `path`; `nil` if that is nothing, or a symbolic link.
+    /// Opens what lies at `path`; `nil` if that is nothing, a symbolic link, or leads through one or out of the root.
     func descriptor(at path: String) throws(AvatarStoreError) -> Int32? {
-        // A pipe that somebody put there must not make it wait. A string that is handed to C directly is copied first.
-        let descriptor = path.withCString {
-            openat(root.descriptor, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        do throws(SystemCallError) {
+            // Opening a pipe must not wait for a writer.
+            return try root.openBeneath(path, O_RDONLY | O_NONBLOCK)
+        } catch {
+            if error.isNotHeld { return nil }
+            throw error.storeError
         }
-        if descriptor >= 0 { return descriptor }
-        let error = SystemCallError("open", root.path + "/" + path)
-        if error.isMissing || error.number == ELOOP { return nil }
-        throw error.storeError
     }
 
     private func open(_ file: FileRecord) throws(AvatarStoreError) -> Int32? {
-        guard let descriptor = try descriptor(of: file) else { return nil }
+        guard FilePath.isPublishedName(file.path), let descriptor = try descriptor(at: file.path) else { return nil }
         var information = stat()
         guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
             Int(information.st_size) == file.sizeBytes
@@ -73,12 +74,17 @@ package struct StoredFiles: Sendable {
 
     /// Whether `file` is there, a plain file of the length that the index says.
     package func contains(_ file: FileRecord) -> Bool {
+        // Without a descriptor: a process that has none left must not take a file for gone.
+        guard FilePath.isPublishedName(file.path),
+            let byte = FilePath.digestByte(ofFolder: FilePath.folder(of: file.path)),
+            root.hasFolder(forDigestByte: byte)
+        else { return false }
         var information = stat()
         return file.path.withCString { fstatat(root.descriptor, $0, &information, AT_SYMLINK_NOFOLLOW) } == 0
             && information.st_mode & S_IFMT == S_IFREG && Int(information.st_size) == file.sizeBytes
     }
 
-    /// The absolute path of `file`.
+    /// The absolute path of `file`. Only for a file that the root contains, and for messages.
     package func path(of file: FileRecord) -> String {
         var (folder, name) = (root.path, file.path)
         return folder.withUTF8 { folder in

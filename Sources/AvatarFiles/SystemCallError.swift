@@ -22,6 +22,9 @@ package struct SystemCallError: Error, Sendable {
     /// Whether there is nothing at the path.
     package var isMissing: Bool { number == ENOENT || number == ENOTDIR }
 
+    /// Whether a directory does not hold the path: nothing is there, or it leads through a symbolic link or outwards.
+    var isNotHeld: Bool { isMissing || number == ELOOP || number == EXDEV }
+
     /// The store's error: names the call, the path and the reason.
     package var storeError: AvatarStoreError {
         let reason = String(cString: strerror(number))

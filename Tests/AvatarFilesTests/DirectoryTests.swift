@@ -85,17 +85,6 @@ import Testing
         }
     }
 
-    @Test func aFolderThatHoldsAFolderIsNotRemoved() throws {
-        try withTemporaryDirectory { directory in
-            let inner = directory + "/outer/inner"
-            try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: true)
-
-            #expect(throws: SystemCallError.self) { try Directory(opening: directory).removeFolder("outer") }
-
-            #expect(FileManager.default.fileExists(atPath: inner))
-        }
-    }
-
     @Test func theFileSystemHasRoom() throws {
         try withTemporaryDirectory { directory in
             let bytes = try Directory(opening: directory).freeBytes()

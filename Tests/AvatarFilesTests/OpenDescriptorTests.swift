@@ -25,9 +25,13 @@ struct OpenDescriptorTests {
             _ = try places.root.names()
             _ = try Holder.isAlive(places.holder.name, in: places.staging)
             #expect(try Holder.takeOver(places.holder.name, in: places.staging) == nil)
-            try RootMark(of: places.root, in: places.staging).claim("a")
-            try RootMark(of: places.root, in: places.staging).claim("a")
-            #expect(thrownError { try RootMark(of: places.root, in: places.staging).claim("b") } != nil)
+            try RootMark(of: places.root, in: places.staging).claim(String(repeating: "a", count: 32))
+            try RootMark(of: places.root, in: places.staging).claim(String(repeating: "a", count: 32))
+            #expect(
+                thrownError {
+                    try RootMark(of: places.root, in: places.staging).claim(String(repeating: "b", count: 32))
+                } != nil
+            )
             _ = DiskUsage(folder: places.root.path)
 
             #expect(try openPaths(below: places) == before)

@@ -10,11 +10,11 @@ import Testing
             let image = try places.stage([1, 2, 3])
             try places.files.synchronize(image)
 
-            try places.files.publish(image, as: "ab/cdef.png", isDurable: isDurable)
+            try places.files.publish(image, as: "ab/cdef01-00000000000000cd.png", isDurable: isDurable)
 
-            #expect(try places.publishedNames == ["ab", "ab/cdef.png"])
+            #expect(try places.publishedNames == ["ab", "ab/cdef01-00000000000000cd.png"])
             #expect(try places.stagedNames == [])
-            #expect(try StoredFiles(root: places.root).read(.sample("ab/cdef.png", 3)) == [1, 2, 3])
+            #expect(try StoredFiles(root: places.root).read(.sample("ab/cdef01-00000000000000cd.png", 3)) == [1, 2, 3])
         }
     }
 

@@ -13,7 +13,7 @@ import Testing
 
             #expect(try stored.read(file) == bytes)
             #expect(stored.contains(file))
-            #expect(stored.path(of: file) == places.root.path + "/ab/file.png")
+            #expect(stored.path(of: file) == places.root.path + "/ab/cdef01-00000000000000ff.png")
             #expect(try Data(contentsOf: URL(filePath: stored.path(of: file))) == Data(bytes))
         }
     }
@@ -35,6 +35,23 @@ import Testing
             #expect(try stored.withDescriptor(of: file) { $0 } == nil)
             #expect(!stored.contains(file))
         }
+    }
+
+    @Test func aCancelledTaskReadsNoDigestToItsEnd() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "avatars-test-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let root = try Directory.makeRoot(directory, mode: 0o700)
+        try Data([1, 2, 3]).write(to: URL(filePath: directory + "/file"))
+        let stored = StoredFiles(root: root)
+        #expect(try stored.digest(of: "file")?.count == 32)
+
+        let reading = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            #expect(try stored.digest(of: "file")?.count == 32, "a commit reads it to its end")
+            return try stored.digest(of: "file", isCancellable: true)
+        }
+
+        await #expect(throws: CancellationError.self) { try await reading.value }
     }
 
     @Test func nobodyWaitsForThePipeThatAVerificationMeets() throws {

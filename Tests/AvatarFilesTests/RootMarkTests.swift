@@ -5,6 +5,7 @@ import Testing
 
 @Suite struct RootMarkTests {
     private static let id = String(repeating: "0123456789abcdef", count: 2)
+    private static let other = String(repeating: "f", count: 32)
 
     @Test func aRootIsClaimedOnceAndForAll() throws {
         try withPlaces { places in
@@ -33,10 +34,15 @@ import Testing
         }
     }
 
-    /// Its maker was stopped between making and writing it.
-    @Test func anEmptyMarkIsTakenOver() throws {
+    /// Its maker was stopped, or the power was lost, before it was durable.
+    @Test(arguments: [
+        [], Array("0123".utf8), [UInt8](repeating: 0, count: 32), Array("0123456789abcdef".utf8) + [0, 0, 0, 0],
+        [UInt8](repeating: 0xFF, count: 200),
+    ])
+    func anUnfinishedMarkIsTakenOver(bytes: [UInt8]) throws {
         try withPlaces { places in
-            try Data().write(to: URL(filePath: places.staging.path + "/root.store-id"))
+            try Data(bytes).write(to: URL(filePath: places.staging.path + "/root.store-id"))
+            #expect(try RootMark(of: places.root, in: places.staging).owner() == nil)
 
             try RootMark(of: places.root, in: places.staging).claim(Self.id)
 
@@ -49,10 +55,10 @@ import Testing
             let documents = try Directory.makeRoot(places.root.path + "/../documents", mode: 0o700)
 
             try RootMark(of: places.root, in: places.staging).claim(Self.id)
-            try RootMark(of: documents, in: places.staging).claim("another")
+            try RootMark(of: documents, in: places.staging).claim(Self.other)
 
             #expect(try markText(places) == Self.id)
-            #expect(try markText(places, "documents") == "another")
+            #expect(try markText(places, "documents") == Self.other)
         }
     }
 
@@ -68,6 +74,19 @@ import Testing
             #expect(thrownError { try RootMark(of: places.root, in: places.staging).claim(Self.id) } != nil)
 
             #expect(try Data(contentsOf: URL(filePath: target)).isEmpty)
+        }
+    }
+
+    @Test func aPipeInThePlaceOfAMarkIsRefusedByName() throws {
+        try withPlaces { places in
+            let path = places.staging.path + "/root.store-id"
+            try #require(mkfifo(path, 0o600) == 0)
+            let mark = RootMark(of: places.root, in: places.staging)
+
+            for error in [thrownError { try mark.claim(Self.id) }, thrownError { _ = try mark.owner() }] {
+                #expect(error?.code == .unusableRoot)
+                #expect(error?.message.contains(path) == true)
+            }
         }
     }
 

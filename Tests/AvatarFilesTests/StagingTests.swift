@@ -124,6 +124,61 @@ import Testing
         }
     }
 
+    @Test func theStagingFolderGoesWithFoldersInIt_andNoLinkIsFollowed() throws {
+        try withPlaces { places in
+            let folder = places.staging.path + "/" + places.holder.name
+            let outside = places.staging.path + "/../outside"
+            try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: false)
+            try Data([1]).write(to: URL(filePath: outside + "/kept"))
+            for path in ["/a/b/c", "/a/d", "/e"] {
+                try FileManager.default.createDirectory(atPath: folder + path, withIntermediateDirectories: true)
+                try Data([2]).write(to: URL(filePath: folder + path + "/file"))
+                try FileManager.default.createSymbolicLink(
+                    atPath: folder + path + "/link",
+                    withDestinationPath: outside
+                )
+            }
+
+            try places.staging.removeFolder(places.holder.name)
+
+            #expect(try places.staging.names() == [places.holder.name + ".lock"])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: outside) == ["kept"])
+        }
+    }
+
+    @Test func aDeepFolderInTheStagingFolderGoesToo() throws {
+        try withPlaces { places in
+            let path = places.staging.path + "/" + places.holder.name
+            var folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            for _ in 0..<1000 {
+                try #require(mkdirat(folder, "d", 0o700) == 0)
+                let next = openat(folder, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                close(folder)
+                folder = next
+            }
+            close(folder)
+
+            try places.staging.removeFolder(places.holder.name)
+
+            #expect(try places.staging.names() == [places.holder.name + ".lock"])
+        }
+    }
+
+    @Test func aLinkInThePlaceOfTheStagingFolderGoesAlone() throws {
+        try withPlaces { places in
+            let outside = places.staging.path + "/../outside"
+            try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: false)
+            try Data([1]).write(to: URL(filePath: outside + "/kept"))
+            let link = places.staging.path + "/0123456789abcdef"
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: outside)
+
+            try places.staging.removeFolder("0123456789abcdef")
+
+            #expect(!FileManager.default.fileExists(atPath: link))
+            #expect(FileManager.default.fileExists(atPath: outside + "/kept"))
+        }
+    }
+
     /// A holder's folder is only its own while its lock is held.
     @Test func nothingIsBegunAfterTheEnd() throws {
         try withPlaces { places in

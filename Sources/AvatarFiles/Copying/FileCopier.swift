@@ -26,19 +26,25 @@ package final class FileCopier {
         self.fileSystem = fileSystem
     }
 
+    /// The result of copying one file.
+    package enum Outcome: Sendable {
+        case taken
+        /// It has been taken for another row that names it: a fault of the index, which the copy shares.
+        case takenBefore
+        /// The source has no such file, or one of another length than the index says.
+        case missing
+    }
+
     /// Takes `file` over, under the same path. It is durable with its file system, and not before.
-    ///
-    /// - Returns: false if the source has no such file, or one of another length than the index says.
-    package func take(_ file: FileRecord) throws -> Bool {
-        guard FilePath.staysInside(file.path), source.contains(file) else { return false }
+    package func take(_ file: FileRecord) throws -> Outcome {
+        guard source.contains(file) else { return .missing }
         do {
             try makeFolders(of: file.path)
-            if canLink, try link(file.path) { return true }
-            return try copyBytes(of: file)
+            if canLink, try link(file.path) { return .taken }
+            return try copyBytes(of: file) ? .taken : .missing
         } catch let error as SystemCallError {
-            // Two rows that name one file are a fault of the index that the copy shares; the file is there.
-            if error.number == EEXIST { return true }
-            if error.isMissing, !source.contains(file) { return false }
+            if error.number == EEXIST { return .takenBefore }
+            if error.isNotHeld, !source.contains(file) { return .missing }
             throw error.storeError
         }
     }
@@ -46,15 +52,17 @@ package final class FileCopier {
     /// Gives a file up that was taken.
     package func drop(_ path: String) throws(AvatarStoreError) {
         do throws(SystemCallError) {
-            try fileSystem.unlink(path, in: target.descriptor)
+            try target.withFolder(of: path) { (folder, name) throws(SystemCallError) in
+                try fileSystem.unlink(name, in: folder)
+            }
         } catch {
-            if !error.isMissing { throw error.storeError }
+            if !error.isNotHeld { throw error.storeError }
         }
     }
 
     /// The SHA-256 of a file that was taken, read from where it is now.
     package func digest(of path: String) throws -> [UInt8]? {
-        try StoredFiles(root: target).digest(of: path)
+        try StoredFiles(root: target).digest(of: path, isCancellable: true)
     }
 
     private func makeFolders(of path: String) throws(SystemCallError) {
@@ -70,7 +78,11 @@ package final class FileCopier {
     /// False if the file cannot have a second name there.
     private func link(_ path: String) throws(SystemCallError) -> Bool {
         do throws(SystemCallError) {
-            try fileSystem.link(path, in: source.root.descriptor, to: path, in: target.descriptor)
+            try source.root.withFolder(of: path) { (folder, name) throws(SystemCallError) in
+                try target.withFolder(of: path) { (targetFolder, _) throws(SystemCallError) in
+                    try fileSystem.link(name, in: folder, to: name, in: targetFolder)
+                }
+            }
             return true
         } catch {
             // This one has as many names as a file can have.
@@ -85,23 +97,14 @@ package final class FileCopier {
     /// False if the file turns out to have another length.
     private func copyBytes(of file: FileRecord) throws -> Bool {
         let path = source.path(of: file)
-        let original = try fileSystem.open(
-            file.path,
-            in: source.root.descriptor,
-            flags: O_RDONLY | O_NOFOLLOW,
-            mode: 0
-        )
+        let original = try open(file.path, in: source.root, flags: O_RDONLY | O_NOFOLLOW)
         defer { close(original) }
-        let copy = try fileSystem.open(
-            file.path,
-            in: target.descriptor,
-            flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
-            mode: fileMode
-        )
+        let copy = try open(file.path, in: target, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
         defer { close(copy) }
         let bytes = FileSource(original, byteCount: file.sizeBytes, path: path)
         var length = 0
         while true {
+            try Task.checkCancellation()
             let piece = try bytes.bytes(at: length, count: 1 << 18)
             if piece.isEmpty { break }
             try piece.withUnsafeBytes {
@@ -110,10 +113,16 @@ package final class FileCopier {
             length += piece.count
         }
         guard length == file.sizeBytes else {
-            try fileSystem.unlink(file.path, in: target.descriptor)
+            try drop(file.path)
             return false
         }
         FileLabel(of: original)?.write(to: copy)
         return true
+    }
+
+    private func open(_ path: String, in directory: Directory, flags: Int32) throws(SystemCallError) -> Int32 {
+        try directory.withFolder(of: path) { (folder, name) throws(SystemCallError) in
+            try fileSystem.open(name, in: folder, flags: flags, mode: fileMode)
+        }
     }
 }

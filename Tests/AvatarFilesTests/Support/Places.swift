@@ -47,7 +47,7 @@ struct Places {
     }
 
     /// Stages and publishes `bytes`; gives what the index would know of the file.
-    func publish(_ bytes: [UInt8], as path: String = "ab/file.png") throws -> FileRecord {
+    func publish(_ bytes: [UInt8], as path: String = "ab/cdef01-00000000000000ff.png") throws -> FileRecord {
         try files.publish(stage(bytes), as: path, isDurable: false)
         return .sample(path, bytes.count)
     }

@@ -14,7 +14,9 @@ struct ClientSet: Sendable {
         let common = try Self.common(configuration)
         var plain = common
         let guardPeer = PeerGuard(policy: configuration.guardPolicy).initializer
-        plain.http1_1ConnectionDebugInitializer = guardPeer
+        plain.http1_1ConnectionDebugInitializer = { channel in
+            guardPeer(channel).flatMap { RequestTarget.connectionInitializer(channel) }
+        }
         plain.http2ConnectionDebugInitializer = { channel in
             guardPeer(channel).flatMap { ConnectionErrorHandler.initializer(channel) }
         }
@@ -50,6 +52,8 @@ struct ClientSet: Sendable {
     private static func common(_ configuration: HTTPOrigin.Configuration) throws -> HTTPClient.Configuration {
         var client = HTTPClient.Configuration()
         client.redirectConfiguration = .disallow
+        client.http1_1ConnectionDebugInitializer = RequestTarget.connectionInitializer
+        client.http2StreamChannelDebugInitializer = RequestTarget.streamInitializer
         client.decompression = .disabled
         // A trace id would be sent to every origin.
         client.tracing.tracer = nil
@@ -83,7 +87,6 @@ struct ClientSet: Sendable {
         case .forward:
             // To this client the proxy is the one host of all requests; who sends them bounds them host by host.
             client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(64, configuration.connectionsPerHost)
-            client.http1_1ConnectionDebugInitializer = AbsoluteForm.initializer
         }
         return client
     }

@@ -18,8 +18,10 @@ extension HTTPOrigin {
         /// before the request: all of them, as nobody knows which one the proxy will take. A name that cannot be
         /// resolved here is refused, unless private networks may be contacted too.
         public var proxies = ProxySettings()
-        /// The largest number of redirects for one image. Default: 5.
-        public var maximumRedirects = 5
+        /// The most redirects that are followed for one image; 0 follows none. Default: 10.
+        ///
+        /// Cookies that a redirect sets are sent to the same host on later hops of that chain, and forgotten with it.
+        public var maximumRedirects = 10
         /// Connections a host (name and port) at once over HTTP/1.1. Default: 8.
         public var connectionsPerHost = 8
         /// How long a connection may take to come up, in seconds. Default: 10.

@@ -94,13 +94,14 @@ public final class HTTPOrigin: OriginClient {
             let answer = next
             defer { answer.exchange.release() }
             try check(answer.head, hops.url)
-            guard let location = answer.head.redirectLocation else {
+            let fields = HTTPFields(answer.head.headers)
+            guard let location = answer.head.redirects ? fields[values: .location].first : nil else {
                 let body = body(of: answer.exchange, at: hops.url)
-                var response = OriginResponse(answer.head, body: body)
+                var response = OriginResponse(status: Int(answer.head.status.code), fields: fields, body: body)
                 response.redirection = hops.redirection
                 return try await receive(response)
             }
-            try hops.follow(location, status: Int(answer.head.status.code), fields: HTTPFields(answer.head.headers))
+            try hops.follow(location, status: Int(answer.head.status.code), fields: fields)
             await answer.exchange.releaseAndWait()
             next = try await execute(hops, request)
         }
@@ -121,7 +122,9 @@ public final class HTTPOrigin: OriginClient {
     /// The request of the present hop, ready to be sent.
     func exchange(_ hops: RedirectChain, _ request: OriginRequest, along route: Route) throws -> Exchange {
         let hop = HopRequest(hops, along: route, request.fields, configuration)
-        let message = try HTTPClient.Request(url: hop.url, headers: hop.headers)
+        var headers = hop.headers
+        headers.replaceOrAdd(name: RequestTarget.fieldName, value: hop.target)
+        let message = try HTTPClient.Request(url: hop.url, headers: headers)
         return Exchange(message, with: clients[route], willSend: request.willSend)
     }
 
@@ -131,6 +134,7 @@ public final class HTTPOrigin: OriginClient {
         {
             throw OriginFailure.proxyCredentials(proxy, url)
         }
+        guard head.headers.count <= ResponseHeadRepair.maximumFieldCount else { throw OriginFailure.tooManyFields(url) }
         // Within the client's own limit, which is a defence of memory.
         let size = head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
         guard size <= Self.maximumHeaderBytes else { throw OriginFailure.headerTooLarge(url) }
@@ -147,17 +151,13 @@ public final class HTTPOrigin: OriginClient {
     }
 }
 
-extension OriginResponse {
-    fileprivate init(_ head: HTTPResponseHead, body: OriginBody) {
-        self.init(status: Int(head.status.code), fields: HTTPFields(head.headers), body: body)
-    }
-}
-
 extension HTTPFields {
-    /// The fields of `headers`; a name or value that HTTP does not allow is left out, as no rule can apply to it.
+    /// The fields of `headers`, without the blanks around values (RFC 9112 section 5). A name or value that HTTP does not
+    /// allow is left out, as no rule can apply to it.
     init(_ headers: HTTPHeaders) {
         self.init()
         for (name, value) in headers {
+            let value = String(value.withoutBlanks)
             guard let name = HTTPField.Name(name), HTTPField.isValidValue(value) else { continue }
             // Bytes that are no UTF-8 are lost by now: such a tag could not be sent back as it came.
             if name == .eTag, value.unicodeScalars.contains("\u{FFFD}") { continue }
@@ -167,11 +167,6 @@ extension HTTPFields {
 }
 
 extension HTTPResponseHead {
-    /// Where the answer sends us, if it does (RFC 9110 section 15.4). A 300 or 304 sends nobody anywhere.
-    fileprivate var redirectLocation: String? {
-        switch status.code {
-        case 301, 302, 303, 307, 308: headers.first(name: "Location")
-        default: nil
-        }
-    }
+    /// Whether its Location is to be followed (RFC 9110 section 15.4). That of a 300 or 304 is not.
+    fileprivate var redirects: Bool { [301, 302, 303, 307, 308].contains(status.code) }
 }

@@ -5,7 +5,10 @@ import NIOHTTP1
 
 /// A request for one hop, as text.
 struct HopRequest {
+    /// Where the connection goes: scheme and authority.
     private(set) var url: String
+    /// The request target, byte for byte.
+    private(set) var target: String
     private(set) var headers = HTTPHeaders()
 
     /// The request for the present hop of `hops`.
@@ -18,9 +21,9 @@ struct HopRequest {
         _ fields: HTTPFields,
         _ configuration: HTTPOrigin.Configuration
     ) {
-        url = hops.url.rawValue
+        (url, target) = hops.url.originAndTarget
         headers.add(name: "User-Agent", value: configuration.userAgent)
-        headers.add(name: "Accept", value: "image/*")
+        headers.add(name: "Accept", value: "image/*, */*;q=0.1")
         // What is stored is the image's own bytes; a coding would have to be undone first.
         headers.add(name: "Accept-Encoding", value: "identity")
         for field in fields where Self.conditions.contains(field.name) ? hops.isConditional : !hops.hasLeftOrigin {
@@ -29,21 +32,24 @@ struct HopRequest {
         if let hook = configuration.fieldsForHost, !hops.hasLostEncryption, let host = hops.url.host {
             for field in hook(host.description) { headers.replaceOrAdd(name: field.name, value: field.value) }
         }
-        if case .forward(let proxy) = route { forward(through: proxy) }
+        if let cookies = hops.cookies.field(for: hops.url) {
+            let all = headers["Cookie"] + [cookies]
+            headers.replaceOrAdd(name: "Cookie", value: all.joined(separator: "; "))
+        }
+        if case .forward(let proxy) = route { forward(hops.url, through: proxy) }
     }
 
     private static let conditions: Set<HTTPField.Name> = [
         .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .range,
     ]
 
-    /// Addresses the request to the proxy: `AbsoluteForm` joins the origin's host and the path again.
-    private mutating func forward(through proxy: ProxyServer) {
-        let rest = url.utf8.dropFirst("http://".utf8.count)
-        let authority = rest.prefix { $0 != UInt8(ascii: "/") }
-        headers.replaceOrAdd(name: "Host", value: String(Substring(authority)))
+    /// Addresses the request to the proxy, which is given the whole URL as target.
+    private mutating func forward(_ key: AvatarKey, through proxy: ProxyServer) {
+        headers.replaceOrAdd(name: "Host", value: String(url.dropFirst("http://".count)))
         if let authorization = proxy.authorization {
             headers.replaceOrAdd(name: "Proxy-Authorization", value: authorization)
         }
-        url = "http://\(proxy.host)" + String(Substring(rest[authority.endIndex...]))
+        target = key.rawValue
+        url = "http://\(proxy.host)"
     }
 }

@@ -46,7 +46,7 @@ enum OriginFailure {
         case let error as ChannelError: error == .ioOnClosedChannel || error == .alreadyClosed ? 2 : 1
         case let error as IOError: error.errnoCode == ECONNRESET || error.errnoCode == EPIPE ? 2 : 1
         case is ForbiddenPeer, is NIOConnectionError, is HTTPParserError, is CancellationError, is OriginError,
-            is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
+            is NIOSSLError, is BoringSSLError, is NIOSSLExtraError, is ResponseHeadRepair.TooManyFields:
             1
         // An HTTP/2 stream that the origin does not take any more (RFC 9113 section 6.8).
         default: 4
@@ -62,6 +62,13 @@ enum OriginFailure {
         let limit = HTTPOrigin.maximumHeaderBytes
         return OriginError(.unreachable, "\(url.redacted): the header of the answer is larger than \(limit) bytes.")
     }
+
+    static func tooManyFields(_ url: AvatarKey) -> OriginError {
+        OriginError(.unreachable, "\(url.redacted): \(tooManyFields).")
+    }
+
+    private static let tooManyFields =
+        "the header of the response has more than \(ResponseHeadRepair.maximumFieldCount) fields, the limit"
 
     // MARK: Through a proxy
 
@@ -109,6 +116,8 @@ enum OriginFailure {
             judge(error)
         case let error as HTTPParserError where error == .headerOverflow:
             (.unreachable, "the header of the answer is larger than \(HTTPOrigin.maximumHeaderBytes) bytes")
+        case is ResponseHeadRepair.TooManyFields:
+            (.unreachable, tooManyFields)
         case is HTTPParserError:
             (.unreachable, "the answer is not HTTP")
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:

@@ -12,7 +12,7 @@ struct HTTPOriginTests {
             let headers = try #require(origin.requests.first).headers
             #expect(headers["User-Agent"] == "Contacts/7")
             #expect(headers["Accept-Encoding"] == "identity")
-            #expect(headers["Accept"] == "image/*")
+            #expect(headers["Accept"] == "image/*, */*;q=0.1")
         }
     }
 

@@ -1,0 +1,149 @@
+import NIOCore
+import NIOHTTP1
+
+/// Repairs response heads over HTTP/1 before NIO parses them, which would refuse them or lose bytes.
+///
+/// It drops blanks between a field's name and the colon, percent-encodes bytes beyond ASCII in `Location`, and reports a
+/// head with too many fields as an error of its own.
+final class ResponseHeadRepair: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = HTTPClientRequestPart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    /// A response head has more fields than NIO's parser takes.
+    struct TooManyFields: Error {}
+
+    /// NIO's own limit.
+    static let maximumFieldCount = 256
+
+    private var head = Head()
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .head = unwrapOutboundIn(data) { head.begin() }
+        context.write(data, promise: promise)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !head.isComplete else { return context.fireChannelRead(data) }
+        var input = unwrapInboundIn(data)
+        if input.withUnsafeReadableBytes({ head.passes(whole: $0) }) { return context.fireChannelRead(data) }
+        var output: [UInt8] = []
+        output.reserveCapacity(input.readableBytes)
+        let taken = input.withUnsafeReadableBytes { head.take($0, into: &output) }
+        guard head.fieldCount <= Self.maximumFieldCount else { return context.fireErrorCaught(TooManyFields()) }
+        input.moveReaderIndex(forwardBy: taken)
+        context.fireChannelRead(wrapInboundOut(context.channel.allocator.buffer(bytes: output)))
+        if input.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(input)) }
+    }
+}
+
+/// How far the head of a response has come.
+private struct Head {
+    private enum Place {
+        case statusLine, name, value, end
+    }
+
+    private var place = Place.end
+    /// Bytes of the status line so far.
+    private var column = 0
+    /// Whether another head follows this one (1xx).
+    private var isInformational = false
+    private(set) var fieldCount = 0
+    /// The beginning of the present field's name, in lower case, just long enough to tell it from `location`.
+    private var name: [UInt8] = []
+    /// Blanks after a name, held back until the next byte.
+    private var blanks: [UInt8] = []
+
+    /// Whether all that follows is the body.
+    var isComplete: Bool { place == .end }
+
+    /// The head of the next response is expected.
+    mutating func begin() {
+        place = .statusLine
+        column = 0
+        fieldCount = 0
+        isInformational = false
+    }
+
+    /// Whether `bytes` begin with a whole head that needs no repair, as nearly all do. It is complete then.
+    mutating func passes(whole bytes: UnsafeRawBufferPointer) -> Bool {
+        guard place == .statusLine, column == 0, bytes.count > 9, bytes[9] != UInt8(ascii: "1") else { return false }
+        var (lineStart, lineCount, last) = (0, 0, UInt8(0))
+        for (index, byte) in bytes.enumerated() {
+            let isAfterBlank = last == UInt8(ascii: " ") || last == UInt8(ascii: "\t")
+            if byte >= 0x80 || byte == UInt8(ascii: ":") && isAfterBlank { return false }
+            if byte == Self.lineFeed {
+                lineCount += 1
+                if index - lineStart <= 1, lineCount > 1 {
+                    guard lineCount - 2 <= ResponseHeadRepair.maximumFieldCount else { return false }
+                    fieldCount = lineCount - 2
+                    place = .end
+                    return true
+                }
+                lineStart = index + 1
+            }
+            last = byte
+        }
+        return false
+    }
+
+    /// Takes the bytes of the head, and appends them to `output` as they should be.
+    ///
+    /// - Returns: how many of `bytes` are of the head.
+    mutating func take(_ bytes: UnsafeRawBufferPointer, into output: inout [UInt8]) -> Int {
+        for (index, byte) in bytes.enumerated() {
+            guard !isComplete else { return index }
+            take(byte, into: &output)
+        }
+        return bytes.count
+    }
+
+    private mutating func take(_ byte: UInt8, into output: inout [UInt8]) {
+        switch place {
+        case .name:
+            return takeName(byte, into: &output)
+        case .statusLine:
+            // "HTTP/1.1 1"
+            if column == 9 { isInformational = byte == UInt8(ascii: "1") }
+            column += 1
+        case .value where byte >= 0x80 && name.elementsEqual("location".utf8):
+            let digits = Array("0123456789ABCDEF".utf8)
+            output += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            return
+        case .value, .end:
+            break
+        }
+        output.append(byte)
+        if byte == Self.lineFeed { beginLine() }
+    }
+
+    private mutating func beginLine() {
+        place = .name
+        name.removeAll(keepingCapacity: true)
+        blanks.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func takeName(_ byte: UInt8, into output: inout [UInt8]) {
+        switch byte {
+        case UInt8(ascii: " "), UInt8(ascii: "\t"):
+            return blanks.append(byte)
+        case UInt8(ascii: ":") where !name.isEmpty:
+            fieldCount += 1
+            place = .value
+        case Self.lineFeed where name.isEmpty && blanks.isEmpty:
+            // The empty line after the fields.
+            if isInformational { begin() } else { place = .end }
+        case Self.lineFeed:
+            output += blanks
+            beginLine()
+        default:
+            output += blanks
+            blanks.removeAll(keepingCapacity: true)
+            if byte != UInt8(ascii: "\r"), name.count <= "location".utf8.count { name.append(byte | 0x20) }
+        }
+        output.append(byte)
+    }
+
+    private static let lineFeed = UInt8(ascii: "\n")
+}

@@ -2,8 +2,8 @@ public import AvatarCore
 
 /// A contact list, read as a stream of people.
 ///
-/// The list is read 64 KiB at a time: memory use depends on its largest record, which has a limit (1 MiB of JSON,
-/// 64 KiB of a line of text, 32 MiB of a vCard), and not on its length. Each iteration starts from the beginning, so a
+/// The list is read in pieces: memory use depends on its largest record, which has a limit (1.0 MB of JSON, 65.5 kB of a line
+/// of text, 33.6 MB of a vCard), and not on its length. Each iteration starts from the beginning, so a
 /// caller can first `validate()` the whole list and then act on its records. A record that cannot be read is a value of
 /// the stream and the records after it follow; what makes the list as a whole unreadable is thrown.
 ///
@@ -81,7 +81,12 @@ public struct ContactList: AsyncSequence, Sendable {
 
     /// An iterator that starts at the first record.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(splitter: makeSplitter())
+        makeAsyncIterator(after: nil)
+    }
+
+    /// An iterator that starts at the first record and tells cards without `UID` apart from those that `previous` gave.
+    package func makeAsyncIterator(after previous: AsyncIterator?) -> AsyncIterator {
+        AsyncIterator(splitter: makeSplitter(), decoder: previous?.decoder ?? RecordDecoder())
     }
 
     private func makeSplitter() -> any RecordSplitter {
@@ -91,10 +96,11 @@ public struct ContactList: AsyncSequence, Sendable {
     /// The records of a list in their order.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private var splitter: (any RecordSplitter)?
-        private let decoder = RecordDecoder()
+        fileprivate var decoder: RecordDecoder
 
-        fileprivate init(splitter: any RecordSplitter) {
+        fileprivate init(splitter: any RecordSplitter, decoder: RecordDecoder) {
             self.splitter = splitter
+            self.decoder = decoder
         }
 
         /// The next record, or `nil` after the last one.

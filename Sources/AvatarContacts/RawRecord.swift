@@ -4,8 +4,8 @@ internal import AvatarCore
 enum RawRecord {
     /// JSON text that should be an object, starting in `line`.
     case json(ArraySlice<UInt8>, line: Int)
-    /// A line of a list of URLs.
-    case url(String)
+    /// A URL, which is all of `line`.
+    case url(String, line: Int)
     /// A vCard.
     case card(RawCard)
     /// A record that could not even be cut out whole.
@@ -16,6 +16,6 @@ enum RawRecord {
 
     /// A JSON record that is longer than the limit.
     static func tooLarge(line: Int) -> RawRecord {
-        .unreadable(line: line, reason: "the record is larger than 1 MiB")
+        .unreadable(line: line, reason: "the record is larger than \(ByteSize.text(maximumBytes))")
     }
 }

@@ -22,9 +22,10 @@ struct TextSplitter: RecordSplitter {
             if !hasBegun { try requireNoOtherFormat(line) }
             hasBegun = true
             guard !line.isTooLong else {
-                return .unreadable(line: line.number, reason: "the line is longer than 64 KiB")
+                let limit = ByteSize.text(Self.maximumLineBytes)
+                return .unreadable(line: line.number, reason: "the line is longer than \(limit)")
             }
-            return .url(String(decoding: line.bytes, as: UTF8.self))
+            return .url(String(decoding: line.bytes, as: UTF8.self), line: line.number)
         }
         return nil
     }

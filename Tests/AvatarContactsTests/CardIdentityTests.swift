@@ -28,6 +28,19 @@ struct CardIdentityTests {
         #expect(try await Self.id(lines) == Self.id(Self.ada))
     }
 
+    @Test("cards without UID that agree are different contacts, with the same ids each time")
+    func namesakes() async throws {
+        let card = ["BEGIN:VCARD", "VERSION:3.0"] + Self.ada + ["END:VCARD", ""]
+        let other = ["BEGIN:VCARD", "VERSION:3.0", "FN:Ben", "END:VCARD", ""]
+        let list = ContactList.of((card + other + card + card).joined(separator: "\r\n"), as: .vcard)
+
+        let ids = try await list.records().map { $0.contact?.id }
+
+        let ada = "card-879bb35159f3390704a219b6e76f3bbf"
+        #expect([ids[0], ids[2], ids[3]] == [ada, ada + "-2", ada + "-3"])
+        #expect(try await list.records().map { $0.contact?.id } == ids)
+    }
+
     @Test func idIsTheSameInAllVersions() async throws {
         let id = try await Self.id(Self.ada)
 

@@ -42,13 +42,13 @@ extension ContactRecord {
 
     /// The line of a record that cannot be read.
     var unreadableLine: Int? {
-        guard case .unreadable(let line, _) = self else { return nil }
+        guard case .unreadable(let line, _, _) = self else { return nil }
         return line
     }
 
     /// Why the record cannot be read.
     var unreadableReason: String? {
-        guard case .unreadable(_, let reason) = self else { return nil }
+        guard case .unreadable(_, let reason, _) = self else { return nil }
         return reason
     }
 }

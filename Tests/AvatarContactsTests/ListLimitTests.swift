@@ -35,7 +35,7 @@ struct ListLimitTests {
             as: format
         )
         func tooLarge(_ line: Int) -> ContactRecord {
-            .unreadable(line: line, reason: "the record is larger than 1 MiB")
+            .unreadable(line: line, reason: "the record is larger than 1.0 MB")
         }
 
         #expect(try list.validate() == 5)
@@ -78,7 +78,7 @@ struct ListLimitTests {
         let list = ContactList.of("\(fits)\n\(fits)a\r\nb\n#\(fits)\n", as: .text)
 
         let expected: [ContactRecord] = [
-            .person(fits, fits), .unreadable(line: 2, reason: "the line is longer than 64 KiB"), .person("b", "b"),
+            .person(fits, fits), .unreadable(line: 2, reason: "the line is longer than 65.5 kB"), .person("b", "b"),
         ]
         #expect(try list.validate() == 3)
         #expect(try await list.records() == expected)

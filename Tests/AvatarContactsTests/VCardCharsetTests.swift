@@ -39,16 +39,34 @@ struct VCardCharsetTests {
     }
 
     @Test(arguments: [
-        ("FN;CHARSET=X-KLINGON", "is in the charset `X-KLINGON`, which is not known"),
-        ("FN;CHARSET=UTF-8", "is not in its charset"),
-        ("FN;CHARSET=UTF-16;ENCODING=QUOTED-PRINTABLE", "is not in its charset"),
-        ("FN;CHARSET=SHIFT_JIS", "is not in its charset"),
-        ("FN;ENCODING=BASE64", "is not base64: there is something else in it"),
+        ("CHARSET=X-KLINGON", "is in the charset `X-KLINGON`, which is not known"),
+        ("CHARSET=UTF-8", "is not in its charset"),
+        ("CHARSET=UTF-16;ENCODING=QUOTED-PRINTABLE", "is not in its charset"),
+        ("CHARSET=SHIFT_JIS", "is not in its charset"),
+        ("ENCODING=BASE64", "is not base64: there is something else in it"),
     ])
-    func charsetThatDoesNotFitIsAFaultOfTheRecord(head: String, problem: String) async throws {
+    func charsetThatDoesNotFitIsAFaultOfTheUID_andAnythingElseIsLeftOut(head: String, problem: String) async throws {
+        let uid = [Array("UID;\(head):".utf8) + [0xE9]]
         #expect(
-            try await Self.record(head, [0xE9]) == .unreadable(line: 1, reason: "`FN` in line 4 \(problem)")
+            try await ContactList.card(uid).record() == .unreadable(line: 1, reason: "`UID` in line 3 \(problem)")
         )
+        for property in ["FN", "N", "NICKNAME", "ORG", "EMAIL", "TEL"] {
+            let contact = try await Self.record("\(property);\(head)", [0xE9]).contact
+            #expect(contact == Contact(id: "1"), "\(property)")
+        }
+    }
+
+    @Test("a property with a byte outside its charset is left out of the identity, and the photo stays")
+    func unreadableValuesAreLeftOutOfTheIdentity() async throws {
+        let photo = Array("PHOTO:https://example.com/a.png".utf8)
+        let name = Array("FN:Ada".utf8)
+        for property in ["N", "NICKNAME", "ORG", "EMAIL", "TEL"] {
+            let broken = Array("\(property);CHARSET=UTF-8:A".utf8) + [0xE9]
+            let contact = try await ContactList.card([name, broken, photo]).person()
+            #expect(try await contact == ContactList.card([name, photo]).person(), "\(property)")
+        }
+        let nameless = try await ContactList.card([Array("FN;CHARSET=UTF-8:A".utf8) + [0xE9], photo]).person()
+        #expect(nameless.avatarURL == "https://example.com/a.png" && nameless.name == nil)
     }
 
     @Test func charsetOfWhatNobodyNeedsIsNoFault() async throws {
@@ -70,7 +88,7 @@ struct VCardCharsetTests {
         let latin = try await Self.record("FN", [0x5A, 0x6F, 0xEB], version: version)
 
         #expect(latin.contact?.name == name)
-        if name == nil { #expect(latin == .unreadable(line: 1, reason: "`FN` in line 4 is not UTF-8")) }
+        if name == nil { #expect(latin.contact == Contact(id: "1")) }
     }
 
     @Test(

@@ -46,11 +46,11 @@ struct VCardLimitTests {
         let folds = String(repeating: "\n " + String(repeating: "A", count: 1000), count: 1100)
 
         #expect(try Self.fault(of: "NOTE:\(mebibyte.dropLast(100))") == nil)
-        #expect(try Self.fault(of: "NOTE:\(mebibyte)") == "the card is larger than 1 MiB (line 6)")
-        #expect(try Self.fault(of: mebibyte) == "the card is larger than 1 MiB (line 6)")
-        #expect(try Self.fault(of: "NOTE:\(mebibyte)\(mebibyte)") == "the card is larger than 1 MiB (line 6)")
-        #expect(try Self.fault(of: "A:\nPHOTO;ENCODING=b:\(folds)") == "the card is larger than 1 MiB (line 7)")
-        #expect(try Self.fault(of: "FN;QUOTED-PRINTABLE:\(mebibyte)=\n") == "the card is larger than 1 MiB (line 6)")
+        #expect(try Self.fault(of: "NOTE:\(mebibyte)") == "the card is larger than 1.0 MB (line 6)")
+        #expect(try Self.fault(of: mebibyte) == "the card is larger than 1.0 MB (line 6)")
+        #expect(try Self.fault(of: "NOTE:\(mebibyte)\(mebibyte)") == "the card is larger than 1.0 MB (line 6)")
+        #expect(try Self.fault(of: "A:\nPHOTO;ENCODING=b:\(folds)") == "the card is larger than 1.0 MB (line 7)")
+        #expect(try Self.fault(of: "FN;QUOTED-PRINTABLE:\(mebibyte)=\n") == "the card is larger than 1.0 MB (line 6)")
     }
 
     @Test func skipsCardWithTooManyProperties() throws {
@@ -84,7 +84,7 @@ struct VCardLimitTests {
     func skipsCardWithNameAndParametersOver64KiB(property: String) async throws {
         try await Self.expect(
             Self.list(property),
-            skipsCardBecause: "the name and parameters in line 6 are longer than 64 KiB"
+            skipsCardBecause: "the name and parameters in line 6 are longer than 65.5 kB"
         )
     }
 

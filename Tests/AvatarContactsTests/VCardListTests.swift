@@ -141,7 +141,7 @@ struct VCardListTests {
     @Test func oneBrokenCardOfHundredLeavesTheRest() async throws {
         let cards = (1...100).map { number in
             let charset = number == 42 ? ";CHARSET=KLINGON" : ""
-            return "BEGIN:VCARD\r\nVERSION:2.1\r\nUID:\(number)\r\nFN\(charset):P\(number)\r\nEND:VCARD\r\n"
+            return "BEGIN:VCARD\r\nVERSION:2.1\r\nUID\(charset):\(number)\r\nFN:P\(number)\r\nEND:VCARD\r\n"
         }
         let list = ContactList.of(cards.joined(), as: .vcard)
 
@@ -150,7 +150,7 @@ struct VCardListTests {
         #expect(try list.validate() == 100)
         #expect(
             records[41]
-                == .unreadable(line: 206, reason: "`FN` in line 209 is in the charset `KLINGON`, which is not known")
+                == .unreadable(line: 206, reason: "`UID` in line 208 is in the charset `KLINGON`, which is not known")
         )
         #expect(records.compactMap(\.id) == (1...100).filter { $0 != 42 }.map(String.init))
     }

@@ -88,7 +88,7 @@ struct VCardPhotoTests {
 
     @Test func addressOver64KiBIsUnreadable() async throws {
         let long = "https://example.com/" + String(repeating: "a", count: 65_536)
-        let fault = UnreadableContactImage(number: nil, line: 4, reason: "`PHOTO` in line 4 is longer than 64 KiB")
+        let fault = UnreadableContactImage(number: nil, line: 4, reason: "`PHOTO` in line 4 is longer than 65.5 kB")
 
         #expect(try await Self.image("PHOTO:\(long)") == .unreadable(fault))
     }

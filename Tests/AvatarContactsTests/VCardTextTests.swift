@@ -68,9 +68,10 @@ struct VCardTextTests {
         let longest = String(repeating: "a", count: 65_536)
 
         #expect(try await ContactList.card("UID:1", "FN:\(longest)").person().name == longest)
+        #expect(try await ContactList.card("UID:1", "FN:\(longest)a").record() == .person("1"))
         #expect(
-            try await ContactList.card("UID:1", "FN:\(longest)a").record()
-                == .unreadable(line: 1, reason: "`FN` in line 4 is longer than 64 KiB")
+            try await ContactList.card("UID:\(longest)a").record()
+                == .unreadable(line: 1, reason: "`UID` in line 3 is longer than 65.5 kB")
         )
         #expect(try await ContactList.card("UID:1", "NOTE:\(longest)a").record() == .person("1"))
     }

@@ -40,7 +40,7 @@ enum ContactListSubject {
                 switch record {
                 case .contact(let contact):
                     check(contact)
-                case .unreadable(let line, let reason):
+                case .unreadable(let line, let reason, _):
                     require(line >= max(lastLine, 1), "lines go back")
                     require(!reason.isEmpty, "a fault without a reason")
                     lastLine = line

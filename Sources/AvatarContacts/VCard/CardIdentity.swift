@@ -5,10 +5,16 @@ internal import Foundation
 /// What a card without `UID` is told by: its names, organization, e-mail addresses and telephone numbers.
 ///
 /// Neither the photo nor the time of the last change nor a note counts, nor how the card is folded, encoded or ordered:
-/// the same person with a new picture keeps the id. Who changes name, address or number becomes another person, and two
-/// cards that agree in all of these are one person.
+/// the same person with a new picture keeps the id. A person whose name, address or number changes becomes another one.
+/// Cards that agree in all of these are told apart by their order (`CardNamesakes`).
 struct CardIdentity {
-    private var digest = SHA256()
+    /// 128 bits of a SHA-256.
+    struct Digest: Hashable {
+        let high: UInt64
+        let low: UInt64
+    }
+
+    private var hash = SHA256()
     private var isEmpty = true
 
     /// Nothing yet.
@@ -28,17 +34,19 @@ struct CardIdentity {
         for value in plain { add(Array(value.utf8)) }
     }
 
-    /// The id: `card-` and 128 bits of a SHA-256 as hexadecimal digits; `nil` if nothing was added.
-    var id: String? {
+    /// The digest of what was added; `nil` if nothing was.
+    var digest: Digest? {
         guard !isEmpty else { return nil }
-        return "card-" + Hexadecimal.text(digest.finalize().prefix(16))
+        let bytes = Array(hash.finalize())
+        let word = { (bytes: ArraySlice<UInt8>) in bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        return Digest(high: word(bytes[..<8]), low: word(bytes[8..<16]))
     }
 
     /// Each value with its length in front, so that no two lists of values look the same.
     private mutating func add(_ bytes: [UInt8]) {
         isEmpty = false
-        withUnsafeBytes(of: UInt64(bytes.count).littleEndian) { digest.update(bufferPointer: $0) }
-        digest.update(data: bytes)
+        withUnsafeBytes(of: UInt64(bytes.count).littleEndian) { hash.update(bufferPointer: $0) }
+        hash.update(data: bytes)
     }
 
     /// `value` without what programs write in different ways.
@@ -53,5 +61,19 @@ struct CardIdentity {
         default:
             return value
         }
+    }
+}
+
+/// The cards without `UID` that were read so far: no two of them are one contact.
+struct CardNamesakes {
+    private var counts: [CardIdentity.Digest: Int] = [:]
+
+    /// The id of the next card whose identity is `digest`: `card-` and 32 hexadecimal digits, and from the second card with that
+    /// identity on `-2`, `-3` and so on. The same list gives the same ids.
+    mutating func add(_ digest: CardIdentity.Digest) -> String {
+        let number = counts[digest, default: 0] + 1
+        counts[digest] = number
+        let bytes = [digest.high, digest.low].flatMap { word in withUnsafeBytes(of: word.bigEndian, Array.init) }
+        return "card-" + Hexadecimal.text(bytes) + (number > 1 ? "-\(number)" : "")
     }
 }

@@ -67,7 +67,7 @@ struct CardImages {
 
     private func image(at address: ArraySlice<UInt8>, in property: CardProperty) -> ContactImage? {
         do throws(RecordFault) {
-            guard address.count <= CardText.maximumBytes else { throw property.fault("is longer than 64 KiB") }
+            guard address.count <= CardText.maximumBytes else { throw property.fault(CardText.tooLong) }
             let url = try text.text(of: Array(address), in: property).trimmed
             return url.isEmpty ? nil : .url(url)
         } catch {

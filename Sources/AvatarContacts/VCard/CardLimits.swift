@@ -1,6 +1,6 @@
 /// How much of a card is read before it is given up.
 struct CardLimits {
-    /// The most bytes of one card. A photo of 20 MiB in base64 fits.
+    /// The most bytes of one card. A photo of 21 MB in base64 fits.
     var bytes = 33_554_432
     /// The most properties of one card, those of cards inside it counted.
     var properties = 100_000

@@ -1,7 +1,10 @@
+internal import AvatarCore
+
 /// Makes text of the values of a card.
 struct CardText {
     /// The most bytes of a value that is text.
     static let maximumBytes = 65_536
+    static let tooLong = "is longer than \(ByteSize.text(maximumBytes))"
 
     let version: CardVersion
 
@@ -39,7 +42,7 @@ struct CardText {
 
     /// The text of `property`, with the escapes of its version still in it.
     private func escapedText(of property: CardProperty) throws(RecordFault) -> String {
-        guard property.value.count <= Self.maximumBytes else { throw property.fault("is longer than 64 KiB") }
+        guard property.value.count <= Self.maximumBytes else { throw property.fault(Self.tooLong) }
         var bytes = plainBytes(of: property)
         if property.head.parameters.encoding == .base64 {
             do {

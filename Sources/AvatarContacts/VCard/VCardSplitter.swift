@@ -68,7 +68,8 @@ struct VCardSplitter: RecordSplitter {
                 card.add(property, isOwn: depth == 1)
                 if property.innerCard == .begins { depth += 1 }
             case .endlessHead(let line):
-                card.refuse("the name and parameters in line \(line) are longer than 64 KiB")
+                let limit = ByteSize.text(HeadScanner.maximumBytes)
+                card.refuse("the name and parameters in line \(line) are longer than \(limit)")
             case .noise:
                 break
             }
@@ -78,7 +79,7 @@ struct VCardSplitter: RecordSplitter {
     }
 
     private func tooLarge(_ part: CardPart) -> String {
-        "the card is larger than \(limits.bytes >> 20) MiB (line \(part.line))"
+        "the card is larger than \(ByteSize.text(limits.bytes)) (line \(part.line))"
     }
 }
 

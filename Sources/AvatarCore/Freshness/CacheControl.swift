@@ -29,8 +29,6 @@ package struct CacheControl: Hashable, Sendable {
     package private(set) var immutable = false
     /// A cache that knows the status ignores `no-store`.
     package private(set) var mustUnderstand = false
-    /// How many seconds a stale response may be used while it is being revalidated.
-    package private(set) var staleWhileRevalidate: Int64?
     /// How many seconds a stale response may be used when the origin answers with an error.
     package private(set) var staleIfError: Int64?
 
@@ -61,7 +59,6 @@ package struct CacheControl: Hashable, Sendable {
         case "public": isPublic = true
         case "immutable": immutable = true
         case "must-understand": mustUnderstand = true
-        case "stale-while-revalidate": staleWhileRevalidate = directive.seconds
         case "stale-if-error": staleIfError = directive.seconds
         default: break
         }

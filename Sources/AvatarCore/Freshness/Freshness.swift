@@ -14,8 +14,6 @@ package struct Freshness: Hashable, Sendable {
     package var mustRevalidate: Bool
     /// Whether staleness is nobody's concern but the next check's (`CachingMode.offlineFirst`).
     package var servesStaleFreely: Bool
-    /// For how long a stale response may be served while it is being revalidated (RFC 5861).
-    package var staleWhileRevalidate: Int64
     /// For how long a stale response may be served when the origin answers with an error (RFC 5861).
     package var staleIfError: Int64
     /// What decided on `freshUntil`.
@@ -30,8 +28,6 @@ package struct Freshness: Hashable, Sendable {
         /// The origin gave another answer, or one that is no image: it takes the place of what is stored (RFC 9111
         /// section 4.3.3).
         case answered
-        /// The origin is being asked.
-        case revalidating
 
         /// What a failure of `kind` is.
         package init(_ kind: FailureKind) {
@@ -76,7 +72,6 @@ package struct Freshness: Hashable, Sendable {
         case .disconnected: true
         case .originError: staleness < staleIfError
         case .answered: false
-        case .revalidating: staleness < staleWhileRevalidate
         }
     }
 }

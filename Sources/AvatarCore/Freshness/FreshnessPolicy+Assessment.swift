@@ -23,7 +23,6 @@ extension FreshnessPolicy {
             allowsStore: allowsStore(metadata, directives),
             mustRevalidate: mode == .strict && (directives.mustRevalidate || Self.forbidsReuse.contains(reason)),
             servesStaleFreely: mode == .offlineFirst,
-            staleWhileRevalidate: directives.staleWhileRevalidate ?? 0,
             staleIfError: directives.staleIfError ?? 0,
             reason: isProlonged ? .minimum : reason
         )
@@ -57,9 +56,10 @@ extension FreshnessPolicy {
         return min(redirection.lifetime ?? .max, redirection.isOpen ? unsaid : .max)
     }
 
-    /// Whether the stored response answers `request` (section 4.1).
+    /// Whether the stored response answers `request` (section 4.1). `offlineFirst` does not ask.
     func allowsSelection(of metadata: ResponseMetadata, for request: HTTPFields) -> Bool {
-        metadata.selection?.matches(request, takesSecretsAsEqual: mode == .offlineFirst) ?? true
+        guard mode == .strict, let selection = metadata.selection else { return true }
+        return selection.matches(request)
     }
 
     /// `nil` if there is nothing to guess from, or guessing is not allowed.

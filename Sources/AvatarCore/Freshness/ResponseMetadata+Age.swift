@@ -60,17 +60,10 @@ extension ResponseMetadata {
     /// The first member counts, and one that is no number is passed over (RFC 9111 section 5.1).
     private var ageValue: Int64 {
         let first = fields[.age]?.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
-        return DeltaSeconds.parse(first.trimmed { $0 == " " || $0 == "\t" }) ?? 0
+        return DeltaSeconds.parse(first.withoutBlanks) ?? 0
     }
 
     private func parsedDate(_ text: String) -> Timestamp? {
         HTTPDate.parse(text, now: responseTime)
-    }
-}
-
-extension Substring {
-    fileprivate func trimmed(_ isPadding: (Character) -> Bool) -> Substring {
-        let start = drop(while: isPadding)
-        return start.lastIndex { !isPadding($0) }.map { start[...$0] } ?? ""
     }
 }

@@ -1,7 +1,10 @@
 package import HTTPTypes
 
 extension ResponseMetadata {
-    /// The metadata after a 304 (RFC 9111 sections 3.2 and 4.3.4).
+    /// The metadata after a 304 to a request with the conditions of this metadata (RFC 9111 sections 3.2 and 4.3.4).
+    ///
+    /// A 304 that names no validator confirms what is stored: it answers a condition that named ours, and means that the
+    /// stored response can be reused (section 4.3.3).
     ///
     /// Each kept field that `notModified` has replaces the stored lines of that name; the others stay, except Age and
     /// Date, which told of the message and not of the image. A strong tag does not replace a weak one: the bytes came
@@ -9,9 +12,8 @@ extension ResponseMetadata {
     /// - Parameter request: the fields of the request, if they are known.
     /// - Parameter redirection: where redirects have led. A 304 from elsewhere than the stored response speaks of
     ///   something else.
-    /// - Parameter mode: `offlineFirst` also takes the word of a 304 that names no validator, as some origins send it:
-    ///   it answers our condition, so it is about our image. And it compares tags weakly, as the origin did when it
-    ///   answered If-None-Match (RFC 9110 section 13.1.2), since some drop or add `W/` on the way.
+    /// - Parameter mode: `offlineFirst` compares tags weakly, as the origin did when it answered If-None-Match (RFC 9110
+    ///   section 13.1.2), since some drop or add `W/` on the way. It also accepts a date where none is stored.
     /// - Returns: `nil` if the 304 is not known to speak of what is stored. The image then has to be fetched without a
     ///   condition.
     package func updating(
@@ -45,7 +47,7 @@ extension ResponseMetadata {
         return result
     }
 
-    /// Whether the validators of a 304 are those of the stored response.
+    /// Whether the validators of a 304 are those of the stored response, or it names none.
     ///
     /// A strong tag decides by itself, whatever the date says; one that is not ours is never outweighed by a date.
     private func isSelected(by tags: [EntityTag], _ date: String?, _ mode: CachingMode) -> Bool {
@@ -59,6 +61,6 @@ extension ResponseMetadata {
             if mode == .offlineFirst { return true }
         }
         if let date { return date == lastModified || (mode == .offlineFirst && lastModified == nil) }
-        return mode == .offlineFirst || !tags.isEmpty || (etag == nil && lastModified == nil)
+        return true
     }
 }

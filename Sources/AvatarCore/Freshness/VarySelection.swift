@@ -35,13 +35,11 @@ package struct VarySelection: Hashable, Sendable {
         guard !fields.isEmpty else { return nil }
     }
 
-    /// Whether `request` says the same.
-    ///
-    /// - Parameter takesSecretsAsEqual: whether a secret then and a secret now count as the same one.
-    package func matches(_ request: HTTPFields, takesSecretsAsEqual: Bool) -> Bool {
+    /// Whether `request` is known to say the same. A secret is not: the one sent then was not kept.
+    package func matches(_ request: HTTPFields) -> Bool {
         fields.allSatisfy { line in
             guard let name = HTTPField.Name(line.name) else { return true }
-            return Self.said(request[name], line.name) == line.said && (line.said != .secret || takesSecretsAsEqual)
+            return line.said != .secret && Self.said(request[name], line.name) == line.said
         }
     }
 

@@ -4,11 +4,11 @@ public struct AvatarListQuery: Sendable {
     public enum Order: String, Sendable, CaseIterable, Codable {
         /// By key, as bytes.
         case key
-        /// By the file's size, the smallest first; entries without a file come first.
+        /// By the file's size, the largest first; entries without a file come last.
         case size
-        /// By last access, the least recently used first; entries without a file come first.
+        /// By last access, the most recently used first; entries without a file come last.
         case lastAccess = "last-access"
-        /// By the time of the next check, the earliest first; entries that are never due come first.
+        /// By the time of the next check, the earliest first; entries that are never due come last.
         case nextCheck = "next-check"
     }
 
@@ -22,6 +22,8 @@ public struct AvatarListQuery: Sendable {
     public var owner: String?
     /// The order.
     public var order = Order.key
+    /// Whether the order is turned round; equal values are in the order of their keys all the same. Default: no.
+    public var isReversed = false
     /// At most so many entries; at least 1.
     public var limit = 1000
     /// Goes on after the entry that a page before gave as its `next`.

@@ -41,6 +41,8 @@ public struct AvatarStoreError: Error, Sendable, CustomStringConvertible {
         public static let olderIndex = Code(rawValue: "olderIndex")
         /// Another program upgraded the index while it was open here.
         public static let indexWasUpgraded = Code(rawValue: "indexWasUpgraded")
+        /// The index was moved, replaced or removed while it was open here.
+        public static let indexWasReplaced = Code(rawValue: "indexWasReplaced")
         /// The index is not a sound database.
         public static let damagedIndex = Code(rawValue: "damagedIndex")
         /// Another process held the index for longer than the wait limit.
@@ -51,8 +53,6 @@ public struct AvatarStoreError: Error, Sendable, CustomStringConvertible {
         public static let readOnly = Code(rawValue: "readOnly")
         /// There is something already where a backup or a restored store was to go.
         public static let notEmpty = Code(rawValue: "notEmpty")
-        /// A file of a backup is missing or has other bytes than the backup's index says.
-        public static let damagedBackup = Code(rawValue: "damagedBackup")
         /// Whoever reads the changes is too far behind, or read another feed: they have to look at everything once.
         public static let startOver = Code(rawValue: "startOver")
         /// The disk is full.

@@ -35,7 +35,7 @@ public struct StoreLayout: Hashable, Sendable {
     /// The folder that holds the index.
     package var indexDirectory: String { Self.parent(of: indexPath) }
 
-    private static func parent(of path: String) -> String {
+    package static func parent(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }

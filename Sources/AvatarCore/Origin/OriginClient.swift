@@ -21,7 +21,7 @@ public protocol OriginClient: Sendable {
 
     /// The fields that a request for `url` would have, besides conditions; by default `nil`, not known.
     ///
-    /// Where they are known, an image that was chosen by one of them (Vary) is checked when that one changes.
+    /// Where they are known, `CachingMode.strict` checks an image whose Vary names one of them when that one changes.
     func requestFields(for url: String) -> HTTPFields?
 
     /// Who answers for the addresses that are contacted: `"on"`, `"off"` or, by default, `"external"`.

@@ -60,14 +60,24 @@ public struct WorkProgress: Hashable, Sendable {
     public var total: Int?
     /// How much of what is done failed, or was found at fault.
     public var failed: Int
+    /// The bytes received or copied so far, where `unit` is something else; `nil`: not known.
+    public var bytes: Int?
 
     /// How far `phase` has come.
-    public init(_ phase: Phase, _ unit: Unit, done: Int = 0, of total: Int? = nil, failed: Int = 0) {
+    public init(
+        _ phase: Phase,
+        _ unit: Unit,
+        done: Int = 0,
+        of total: Int? = nil,
+        failed: Int = 0,
+        bytes: Int? = nil
+    ) {
         self.phase = phase
         self.unit = unit
         self.done = done
         self.total = total
         self.failed = failed
+        self.bytes = bytes
     }
 }
 

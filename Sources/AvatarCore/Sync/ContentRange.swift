@@ -1,3 +1,5 @@
+package import HTTPTypes
+
 /// Which bytes of an image an answer holds (RFC 9110 section 14.4).
 package struct ContentRange: Hashable, Sendable {
     /// The positions of the bytes that follow; `nil` where the range asked for cannot be had.
@@ -27,11 +29,31 @@ package struct ContentRange: Hashable, Sendable {
         range = first...last
     }
 
+    /// Whether these are all bytes of the image.
+    var isWhole: Bool {
+        guard let range, let total else { return false }
+        return range == 0...(total - 1)
+    }
+
     /// The value of decimal digits; `nil` for anything else.
     static func number(_ text: some StringProtocol) -> Int64? {
         guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
         }
         return Int64(text)
+    }
+}
+
+extension HTTPFields {
+    /// Whether a 206 with these fields says that its body is the whole image.
+    package var holdWholeBody: Bool {
+        let ranges = self[values: .contentRange].map(ContentRange.init)
+        guard ranges.count == 1, let range = ranges[0], range.isWhole else { return false }
+        return self[values: .contentLength].allSatisfy { ContentRange.number($0) == range.total }
+    }
+
+    /// Whether a 206 that was not asked for is to be taken as the whole image: it names no range, or all of it.
+    package var mayHoldWholeBody: Bool {
+        !contains(.contentRange) || holdWholeBody
     }
 }

@@ -37,6 +37,12 @@ package struct HostHealth: Hashable, Sendable {
         self.blockedUntil = blockedUntil
     }
 
+    /// The same without the pause that follows from failures. A pause that the host asked for (`Retry-After`) stays, and
+    /// so does its probation.
+    package var withoutOwnPause: HostHealth {
+        HostHealth(failures: failures, failure: failure, restsUntil: nil, blockedUntil: blockedUntil)
+    }
+
     // MARK: Asking it
 
     /// What may be asked of the host.

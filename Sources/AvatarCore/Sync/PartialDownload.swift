@@ -24,7 +24,8 @@ package struct PartialDownload: Hashable, Sendable {
     /// - Parameter length: the bytes that are there.
     package init?(status: Int, fields: HTTPFields, length: Int64) {
         let tags = fields[values: .eTag]
-        guard status == 200, tags.count == 1, fields[.acceptRanges]?.lowercased() != "none", !fields.hasContentCoding
+        guard status == 200, tags.count == 1, fields[.acceptRanges]?.lowercased() != "none",
+            fields.contentCodings.isEmpty
         else { return nil }
         self.init(
             etag: tags[0],
@@ -35,12 +36,4 @@ package struct PartialDownload: Hashable, Sendable {
 
     /// Whether all bytes are there, so that nothing has to be asked for.
     package var isComplete: Bool { length == total }
-}
-
-extension HTTPFields {
-    /// Whether the body is something else than the image's own bytes.
-    var hasContentCoding: Bool {
-        let coding = self[.contentEncoding] ?? ""
-        return !coding.isEmpty && coding.lowercased() != "identity"
-    }
 }

@@ -57,10 +57,9 @@ package struct ResumePlan: Hashable, Sendable {
     /// What the answer with `status` and `fields` is good for.
     package func judge(status: Int, fields: HTTPFields) -> Verdict {
         switch status {
-        case 206: judgePart(fields)
-        case 200, 203: .startAnew
+        case 206: fields.holdWholeBody ? .startAnew : judgePart(fields)
         case 304, 412, 416: .refuse(.unsatisfiable)
-        default: .fail
+        default: FailureKind(status: status) == nil ? .startAnew : .fail
         }
     }
 
@@ -70,7 +69,7 @@ package struct ResumePlan: Hashable, Sendable {
         let tags = fields[values: .eTag].map(EntityTag.init)
         guard !tags.isEmpty else { return .refuse(.noValidator) }
         guard tags.allSatisfy(partial.etag.stronglyEquals) else { return .refuse(.changed) }
-        guard !fields.hasContentCoding else { return .refuse(.coded) }
+        guard fields.contentCodings.isEmpty else { return .refuse(.coded) }
         let ranges = fields[values: .contentRange].map(ContentRange.init)
         guard ranges.count == 1, let content = ranges[0], let range = content.range else { return .refuse(.noRange) }
         guard range.lowerBound == partial.length else { return .refuse(.otherRange) }

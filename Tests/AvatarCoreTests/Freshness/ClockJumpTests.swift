@@ -91,7 +91,7 @@ struct ClockJumpTests {
                 for now in times {
                     #expect(freshness.currentAge(at: now) >= 0)
                     #expect(!freshness.isFresh(at: now))
-                    _ = freshness.allowsStale(at: now, because: .revalidating)
+                    _ = freshness.allowsStale(at: now, because: .originError)
                     _ = ConditionalRequest(
                         for: ResponseMetadata(stored: record),
                         fetched: record.fetched,

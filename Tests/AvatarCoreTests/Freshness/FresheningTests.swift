@@ -115,10 +115,10 @@ struct FresheningTests {
             ("\"a\"", "then", [], "then", true, true),
             ("\"a\"", "then", [], "now", false, false),
             ("\"a\"", nil, [], "now", true, false),
-            // None: only where nothing else could be meant.
-            (nil, nil, [], nil, true, true),
-            (nil, "then", [], nil, true, false),
-            ("\"a\"", nil, [], nil, true, false),
+            // None: the condition named ours (section 4.3.3).
+            (nil, "then", [], nil, true, true),
+            ("\"a\"", nil, [], nil, true, true),
+            ("W/\"a\"", "then", [], nil, true, true),
         ] as [(String?, String?, [String], String?, Bool, Bool)]
     )
     func takesA304OnlyForWhatItSpeaksOf(

@@ -77,7 +77,8 @@ struct RetryPolicyTests {
 
     @Test(
         arguments: [
-            (200, nil), (203, nil), (304, nil), (404, .gone), (410, .gone), (401, .refused), (403, .refused),
+            (200, nil), (203, nil), (250, nil), (299, nil), (304, nil), (404, .gone), (410, .gone), (401, .refused),
+            (403, .refused),
             (429, .rateLimited), (500, .serverError), (502, .serverError), (503, .serverError), (599, .serverError),
             (201, .unexpectedStatus), (202, .unexpectedStatus), (204, .unexpectedStatus), (205, .unexpectedStatus),
             (206, .unexpectedStatus), (226, .unexpectedStatus), (300, .unexpectedStatus), (302, .unexpectedStatus),

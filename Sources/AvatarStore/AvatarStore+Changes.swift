@@ -10,8 +10,9 @@ extension AvatarStore {
     /// it: each change is seen at least once. About 200,000 changes are kept.
     /// - Parameter sequence: the number of the last change that is known; 0: all that are kept.
     /// - Parameter limit: at most so many; if there are as many, ask again.
-    /// - Throws: `startOver` if the changes after `sequence` are not all kept any more, or the store was restored, or its
-    ///   index made anew. Then keep `lastChange()`, look at all images after that, and go on from the number kept.
+    /// - Throws: `startOver` if the changes after `sequence` are not all kept any more, if `sequence` is beyond the last one,
+    ///   and after a restore or a repair that made the index again. Then keep `lastChange()`, look at all images after that,
+    ///   and go on from the number kept.
     public func changes(since sequence: Int64 = 0, limit: Int = 1000) throws -> [AvatarChange] {
         guard limit > 0 else {
             throw AvatarStoreError(.invalidConfiguration, "Changes are read at least one at a time.")

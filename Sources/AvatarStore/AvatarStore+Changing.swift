@@ -90,8 +90,9 @@ extension AvatarStore {
     /// Unlinks `contact` from all of its images, and removes the images that nobody else uses.
     ///
     /// - Parameter contact: whose images.
-    /// - Parameter erasing: leaves no trace of the contact and of those images, as `remove(_:erasing:)`. An image that
-    ///   another contact uses stays, and so does its URL.
+    /// - Parameter erasing: leaves no trace of the contact and of those images, as `remove(_:erasing:)`. Also removes the
+    ///   images that the contact had before, as far as the feed of changes reaches, and that no contact uses now. An image
+    ///   that another contact uses stays, and so does its URL.
     public func remove(contact: String, erasing: Bool = false) async throws -> RemovalReceipt {
         try await requireWritable().writer.remove(contact: contact, erasing: erasing)
     }
@@ -99,7 +100,7 @@ extension AvatarStore {
     /// Moves the image of `key` to `storageClass` in one step: it is in one of the two classes at every moment.
     ///
     /// - Returns: whether it was in the other class.
-    /// - Throws: `noSuchEntry` if there is none, or it has no file; `overBudget` on the way to `caches`.
+    /// - Throws: `noSuchEntry` if the entry is unknown, or its file is gone or damaged; `overBudget` on the way to `caches`.
     public func move(_ key: AvatarKey, to storageClass: StorageClass) async throws -> Bool {
         // Should somebody replace the image meanwhile, the new one is moved.
         for _ in 0..<3 {
@@ -112,12 +113,18 @@ extension AvatarStore {
     private func moveOnce(_ key: AvatarKey, to storageClass: StorageClass) async throws -> Bool? {
         let writable = try requireWritable()
         let limits = try limits(mode: nil, ceiling: nil)
-        guard let file = try index.entry(for: key)?.file else {
+        guard let entry = try index.entry(for: key), let file = entry.file else {
             throw AvatarStoreError(.noSuchEntry, "There is no stored image \(key) to move.")
         }
         guard file.storageClass != storageClass else { return false }
-        guard let bytes = try roots.files(of: file.storageClass).read(file) else {
+        guard let bytes = try roots.read(file) else {
             throw AvatarStoreError(.noSuchEntry, "The file of \(key) is gone; fetch it again.")
+        }
+        guard ContentDigest.sha256(bytes) == entry.sha256 else {
+            throw AvatarStoreError(
+                .noSuchEntry,
+                "The file of \(key) is damaged. Fetch it with `--policy reload` or save it again."
+            )
         }
         let image = try stage(bytes, storageClass, limits, writable.places)
         let change = Change(key: key, sourceURL: nil, host: nil, content: .moved(image, file: file.id))
@@ -157,18 +164,39 @@ extension AvatarStore {
         _ limits: Limits,
         _ places: StorePlaces
     ) throws -> StagedImage {
-        guard bytes.count <= limits.maximumImageBytes else {
-            throw AvatarStoreError(
-                .imageRefused,
-                "The image has \(bytes.count) bytes; the limit for one image is \(limits.maximumImageBytes).",
-                failure: .tooLarge
-            )
-        }
+        try requireSize(bytes, limits)
         let file = try places.files(of: storageClass).stage()
         try file.write(bytes)
+        return file.finish(as: try inspect(file, limits))
+    }
+
+    /// Makes sure that `bytes` are an image that `stage` would take.
+    ///
+    /// - Throws: `imageRefused`.
+    func requireImage(_ bytes: [UInt8], _ limits: Limits) throws {
+        try requireSize(bytes, limits)
+        _ = try inspect(ByteArraySource(bytes), limits)
+    }
+
+    /// Whether the image of `key` has just these bytes, and its file is there.
+    func isStored(_ bytes: [UInt8], as key: AvatarKey) throws -> Bool {
+        guard let entry = try index.entry(for: key), let file = entry.file, roots.contains(file) else { return false }
+        return entry.sha256 == ContentDigest.sha256(bytes)
+    }
+
+    private func requireSize(_ bytes: [UInt8], _ limits: Limits) throws {
+        guard bytes.count > limits.maximumImageBytes else { return }
+        throw AvatarStoreError(
+            .imageRefused,
+            "The image has \(bytes.count) bytes; the limit for one image is \(limits.maximumImageBytes).",
+            failure: .tooLarge
+        )
+    }
+
+    private func inspect(_ source: some ByteSource, _ limits: Limits) throws -> ImageDescription {
         let inspector = ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: configuration.allowsSVG)
         do {
-            return file.finish(as: try inspector.inspect(file))
+            return try inspector.inspect(source)
         } catch let rejection as ImageRejection {
             throw AvatarStoreError(.imageRefused, rejection.message, failure: rejection.kind)
         }

@@ -12,6 +12,8 @@ extension AvatarStore {
         public enum Access: Sendable {
             /// Makes the store if it is not there, and brings its index up to date.
             case readWrite
+            /// As `readWrite`, but only for a store that exists: throws `noStore` otherwise, and makes nothing.
+            case readWriteExisting
             /// Changes nothing: no store is made, nothing is repaired, no access is recorded.
             case readOnly
         }

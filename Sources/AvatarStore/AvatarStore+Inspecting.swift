@@ -8,7 +8,9 @@ extension AvatarStore {
     ///
     /// - Throws: `invalidConfiguration` if `query.after` is not what a page gave; an error of the index.
     public func list(_ query: AvatarListQuery = AvatarListQuery()) throws -> AvatarListPage {
-        try index.list(query)
+        var page = try index.list(query)
+        page.items = page.items.map(\.withoutForeignFile)
+        return page
     }
 
     /// All keys that `query` asks for, read page by page.
@@ -54,7 +56,10 @@ extension AvatarStore {
             oldestAccess: counted.oldestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
             newestAccess: counted.newestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
             schemaVersion: counted.schemaVersion,
-            guardDescription: guardDescription
+            guardDescription: guardDescription,
+            lastSync: counted.lastSync,
+            failures: counted.failures,
+            neverHad: counted.neverHad
         )
     }
 
@@ -65,8 +70,8 @@ extension AvatarStore {
         let eviction = try eviction(of: entry)
         let sharing = try entry.file.map { try index.keys(usingFile: $0.id).filter { $0 != key } } ?? []
         return AvatarDetails(
-            overview: overview,
-            localFile: entry.file.map { roots.files(of: $0.storageClass).path(of: $0) },
+            overview: overview.withoutForeignFile,
+            localFile: entry.file.flatMap { FilePath.isPublishedName($0.path) ? roots.path(of: $0) : nil },
             isFilePresent: entry.file.map(roots.contains) ?? false,
             sha256: entry.sha256.map(Hexadecimal.text),
             mediaType: entry.file?.mediaType,
@@ -111,5 +116,18 @@ extension AvatarStore {
             reasons.append("It is a document: it is never evicted.")
         }
         return reasons
+    }
+}
+
+extension AvatarListItem {
+    /// The item without a file that no store can have published: its path may lead anywhere.
+    fileprivate var withoutForeignFile: AvatarListItem {
+        guard let localFile, let slash = localFile.utf8.firstIndex(of: UInt8(ascii: "/")),
+            !FilePath.isPublishedName(String(localFile[localFile.utf8.index(after: slash)...]))
+        else { return self }
+        var item = self
+        item.localFile = nil
+        item.sizeBytes = nil
+        return item
     }
 }

@@ -18,6 +18,11 @@ extension AvatarStore {
         try index.imageKeys(of: contact)
     }
 
+    /// The fetched images that `contact` had by the feed of changes and that no contact uses now: an erasure removes them.
+    package func formerImages(ofContact contact: String) throws -> [AvatarKey] {
+        try index.formerImageKeys(of: contact)
+    }
+
     /// The contacts that use the image of `key`.
     public func contacts(using key: AvatarKey) throws -> [String] {
         try index.contacts(using: key)

@@ -88,10 +88,9 @@ extension AvatarStore {
     /// - Parameter recordsAccess: whether this counts as a use for the eviction order. Default: yes.
     public func localFile(for key: AvatarKey, recordsAccess: Bool = true) throws -> String? {
         try lookTwice(key) { hit in
-            let files = roots.files(of: hit.file.storageClass)
-            guard files.contains(hit.file) else { return nil }
+            guard roots.contains(hit.file) else { return nil }
             if recordsAccess { accesses.record(hit, at: clock.now()) }
-            return files.path(of: hit.file)
+            return roots.path(of: hit.file)
         }
     }
 
@@ -100,7 +99,7 @@ extension AvatarStore {
     /// - Returns: `nil` if nothing is stored.
     public func withFile<Result>(for key: AvatarKey, _ body: (_ descriptor: Int32) throws -> Result) throws -> Result? {
         try lookTwice(key) { hit in
-            try roots.files(of: hit.file.storageClass).withDescriptor(of: hit.file) { descriptor in
+            try roots.withDescriptor(of: hit.file) { descriptor in
                 accesses.record(hit, at: clock.now())
                 return try body(descriptor)
             }
@@ -128,7 +127,7 @@ extension AvatarStore {
     }
 
     private func image(of hit: IndexHit, _ key: AvatarKey) throws -> AvatarImage? {
-        guard let bytes = try roots.files(of: hit.file.storageClass).read(hit.file) else { return nil }
+        guard let bytes = try roots.read(hit.file) else { return nil }
         return AvatarImage(file: used(hit, key), bytes: bytes)
     }
 
@@ -146,7 +145,7 @@ extension AvatarStore {
             mediaType: hit.file.mediaType,
             width: hit.file.width,
             height: hit.file.height,
-            localFile: roots.files(of: hit.file.storageClass).path(of: hit.file),
+            localFile: roots.path(of: hit.file),
             storageClass: hit.file.storageClass,
             isStale: hit.freshUntil.map { $0 <= now } ?? false,
             isLowData: hit.isLowData,

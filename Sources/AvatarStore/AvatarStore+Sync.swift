@@ -5,12 +5,16 @@ extension AvatarStore {
     /// Brings the store in line with a contact list: fetches what is missing, revalidates what is due, and links each
     /// contact to its image.
     ///
-    /// - Parameter records: the list. It is read from the beginning, and once more if something has to be evicted.
+    /// If a contact has several records, the last one counts (`SyncReport.duplicates`).
+    ///
+    /// - Parameter records: the list. It is read to its end before the first request. Up to about 16 MiB it is kept in memory;
+    ///   a larger one is read once more, and again if something has to be evicted, so it must give the same records each time.
     /// - Parameter options: how it works.
     /// - Parameter total: how many records there are, for the progress.
     /// - Parameter progress: is told how far it has come.
     /// - Returns: what was done, also if the task was cancelled meanwhile: what had arrived is stored.
-    /// - Throws: `syncIsRunning`; `invalidConfiguration`; an error of the list, the index or the disk.
+    /// - Throws: `syncIsRunning`; `invalidConfiguration`; an error of the list, the index or the disk; `unreadableList` if the list
+    ///   gives another number of records when it is read again.
     public func sync<Records>(
         _ records: Records,
         options: SyncOptions = SyncOptions(),
@@ -78,7 +82,8 @@ extension AvatarStore {
             )
         }
         let asksForAll = options.includesFresh || options.policy == .reload
-        return asksForAll ? SyncSource.everything(in: index) : .due(in: index, at: clock.now())
+        guard !asksForAll else { return .everything(in: index) }
+        return .due(in: index, at: clock.now(), ignoresPauses: options.asksPausedHosts)
     }
 
     private func preview(_ source: SyncSource, _ options: SyncOptions) async throws -> SyncPreview {
@@ -96,20 +101,38 @@ extension AvatarStore {
     ) async throws -> SyncReport {
         try options.validate()
         let writer = try requireWritable().writer
+        let begun = ContinuousClock.now
         try await writer.beginSync(at: clock.now())
         do {
             let run = try SyncRun(self, source, options, total: total, progress: progress, emit: emit)
             let report = try await run.run()
-            try await writer.endSync(startedAt: run.started)
+            try await writer.endSync(startedAt: run.started, as: LastSync(report, at: clock.now()))
             return report
         } catch {
             do {
-                try await writer.endSync(startedAt: clock.now())
+                var report = SyncReport()
+                report.seconds = (ContinuousClock.now - begun) / .seconds(1)
+                var last = LastSync(report, at: clock.now())
+                last.outcome = error is CancellationError ? .interrupted : .failed
+                try await writer.endSync(startedAt: clock.now(), as: last)
             } catch let second {
                 // Our own mark is in nobody's way, and the next sync brings up to date what this one could not.
                 configuration.logger.warning("a sync could not be ended", metadata: ["error": "\(second)"])
             }
             throw error
         }
+    }
+}
+
+extension LastSync {
+    fileprivate init(_ report: SyncReport, at time: Timestamp) {
+        self.init(
+            time: time,
+            seconds: report.seconds,
+            outcome: report.outcome,
+            wanted: report.wanted,
+            failed: report.failed,
+            skipped: report.skipped
+        )
     }
 }

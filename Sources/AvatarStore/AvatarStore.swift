@@ -41,8 +41,12 @@ public final class AvatarStore: Sendable {
 
     /// Opens a store, and makes it if it is not there; finishes what processes that were killed left behind.
     ///
+    /// A store is made only if the directory of its index is not there, or empty. `configuration.access` says whether one
+    /// is made at all.
+    ///
     /// - Throws: `unusableRoot`, `foreignIndex`, `newerIndex`, `damagedIndex`, `readOnly`, `diskFull` or
-    ///   `invalidConfiguration`; opened for reading only also `noStore` and `olderIndex`. Nothing that is stored changes.
+    ///   `invalidConfiguration`; opened with another access than `readWrite` also `noStore`, and for reading
+    ///   only `olderIndex`. Nothing that is stored changes.
     public static func open(_ configuration: Configuration) async throws -> AvatarStore {
         try await open(configuration, fileSystem: LocalFileSystem())
     }
@@ -55,7 +59,7 @@ public final class AvatarStore: Sendable {
         switch configuration.access {
         case .readOnly:
             return try openForReading(configuration)
-        case .readWrite:
+        case .readWrite, .readWriteExisting:
             try configuration.validate()
             let store = try AvatarStore(configuration, fileSystem, migrating)
             try await store.writable?.writer.readBootMark()
@@ -86,8 +90,10 @@ public final class AvatarStore: Sendable {
         // Before anything is made.
         try layout.requireNoLostIndex()
         try AvatarIndex.refuseForeignFile(at: layout.indexPath)
+        if configuration.access == .readWriteExisting { try layout.requireStore() }
         try StorePlaces.refuseForeignFiles(layout)
-        let places = try StorePlaces(layout, fileMode: configuration.fileMode, fileSystem: fileSystem)
+        try layout.requireOwnDirectory()
+        var places = try StorePlaces(layout, fileMode: configuration.fileMode, fileSystem: fileSystem)
         let index = try AvatarIndex.open(
             path: layout.indexPath,
             fileMode: configuration.fileMode,
@@ -96,6 +102,7 @@ public final class AvatarStore: Sendable {
         )
         let storeID = try index.write { try $0.storeID(orNew: Hexadecimal.random64() + Hexadecimal.random64()) }
         hasUnlistedFiles = try places.claim(storeID)
+        places.suspects = SuspectFiles(index, logger: configuration.logger)
         let accesses = AccessRecorder(clock: configuration.clock)
         let writer = StoreWriter(index: index, places: places, accesses: accesses, metrics: metrics)
         accesses.onFull { [weak writer, logger = configuration.logger] in
@@ -117,7 +124,9 @@ public final class AvatarStore: Sendable {
         try layout.requireIndex()
         self.configuration = configuration
         index = try ReadOnlyIndex.open(layout)
-        roots = try StoredRoots(layout)
+        let suspects = SuspectFiles(index, logger: configuration.logger)
+        if let boot = try index.openBoot(), !BootID.isCurrent(boot.id) { suspects.begin(after: boot.lastDurableFile) }
+        roots = try StoredRoots(layout, suspects: suspects)
         accesses = AccessRecorder(clock: configuration.clock)
         writable = nil
         hasUnlistedFiles = false
@@ -147,7 +156,9 @@ public final class AvatarStore: Sendable {
 
     private func recoverFromPowerLoss() async {
         guard let writer = writable?.writer else { return }
-        await writer.recoverFromPowerLoss(verifier(writer, .lengths), reportingTo: configuration.logger)
+        await writer.recoverFromPowerLoss(reportingTo: configuration.logger) { [self] lastDurableFile in
+            verifier(writer, .afterPowerLoss(lastDurableFile: lastDurableFile))
+        }
     }
 
     /// Whether the store was opened for reading only.

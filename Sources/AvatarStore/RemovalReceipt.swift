@@ -10,6 +10,9 @@ public struct RemovalReceipt: Hashable, Sendable {
     public var bytes = 0
     /// Keys that were not there.
     public var unknown: [AvatarKey] = []
+    /// Whether the removal named a contact that the store does not know: none of its images, and with an erasure none of
+    /// the changes that the feed tells of.
+    public var hasUnknownContact = false
     /// Whether nothing of it is left on the disk: no bytes, no URL, no contact's id. Only if that was asked for.
     public var isErased = false
     /// Files that an erasure could not remove, and that may hold traces.

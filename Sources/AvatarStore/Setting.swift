@@ -36,11 +36,11 @@ public struct Setting: Hashable, Sendable {
     private static let anySize: ClosedRange<Int64> = 0...(1 << 50)
     private static let anyTime: ClosedRange<Int64> = 0...(100 * 366 * 86_400)
 
-    /// The most bytes of files in the class `caches`, at every moment. 256 MiB.
+    /// The most bytes of files in the class `caches`, at every moment. 268.4 MB (268,435,456 bytes).
     public static let budget = Setting("budget", 256 << 20, in: anySize, .bytes)
     /// Where an eviction stops. 90 % of the budget.
     public static let lowWatermark = Setting("low-watermark", nil, in: anySize, .bytes)
-    /// The most bytes of one image. 20 MiB.
+    /// The most bytes of one image. 21.0 MB (20,971,520 bytes).
     public static let maximumImageBytes = Setting("max-image-bytes", 20 << 20, in: 1...(1 << 40), .bytes)
     /// The most pixels of one image. 50 million.
     public static let maximumPixels = Setting("max-pixels", 50_000_000, in: 1...(1 << 40), .pixels)

@@ -10,7 +10,7 @@ struct BrokenOriginTests {
         .raw(Array((head.replacing("\n", with: "\r\n") + "\r\n" + body).utf8))
     }
 
-    /// A small body that would be a gigabyte if somebody undid its coding.
+    /// A coded body of a gigabyte, which its length gives away.
     private static var bomb: LoopbackOrigin.Response {
         var response = LoopbackOrigin.Response(body: .generated(byteCount: 1_000_000_000, beginning: [0x1F, 0x8B, 8]))
         response.headers["Content-Encoding"] = "gzip"
@@ -38,7 +38,7 @@ struct BrokenOriginTests {
         ),
         ("cut short", .image(face).behaving(.cutShort(after: 500)), .truncated),
         ("cut short without a length", raw("HTTP/1.1 200 OK\nETag: \"2\"\n", "\u{1}PNG"), .notImage),
-        ("coding nobody asked for", bomb, .notImage),
+        ("coded body beyond the limit", bomb, .tooLarge),
         ("captive portal", portal, .notImage),
         ("redirect to a login page", .redirect(to: "/portal"), .notImage),
         ("circle", .redirect(to: "/a.png"), .tooManyRedirects),

@@ -36,6 +36,25 @@ struct ReadingTests {
         }
     }
 
+    @Test func whatStrictForbidsToServeIsNotCalledMissing() async throws {
+        try await StoreFixture.withStore { fixture in
+            fixture.origin.setResponse(.image(face, cacheControl: "max-age=60, must-revalidate"), for: "/ada.png")
+            let url = fixture.origin.url("/ada.png")
+            _ = try await fixture.store.avatar(for: url)
+            fixture.clock.advance(by: .seconds(61))
+            var options = FetchOptions(policy: .offline)
+            #expect(try await fixture.store.avatar(for: url, options: options).bytes == face)
+
+            options.mode = .strict
+            let error = await #expect(throws: AvatarStoreError.self) {
+                try await fixture.store.avatar(for: url, options: options)
+            }
+
+            #expect(error?.failure == .offline)
+            #expect(error?.message.contains("is stored but stale") == true, "\(error?.message ?? "")")
+        }
+    }
+
     @Test func offlinePolicySendsNoRequest() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/ada.png")

@@ -16,16 +16,17 @@ extension AvatarStore {
             return .unstored(try await transientAvatar(for: key, from: source, options))
         }
         if let source { try await keepSource(source, of: key) }
-        if let stored = try read(), try accepts(stored.file, options) {
+        let stored = try read()
+        if let stored, try accepts(stored.file, options) {
             metrics.read(from: .store)
             return .stored(try await promote(stored, options, read))
         }
         guard options.policy != .offline else {
-            throw AvatarStoreError(
-                .fetchFailed,
-                "\(key) is not stored, and no request was asked for.",
-                failure: .offline
-            )
+            let reason =
+                stored == nil
+                ? "is not stored, and the policy `offline` forbids fetching it"
+                : "is stored but stale. Strict mode must ask its origin first, and the policy `offline` forbids that"
+            throw AvatarStoreError(.fetchFailed, "\(key) \(reason).", failure: .offline)
         }
         metrics.miss()
         let resolution = try await fetched(key, from: source, options, read)

@@ -28,6 +28,10 @@ struct FetchTarget: Sendable {
     var isTransient = false
     /// The contacts that use it.
     var owners: [String] = []
+    /// Whether its contact has another image to ask for, should the origin have none here.
+    var hasSuccessor = false
+    /// Whether its contact stays linked to candidates that are gone.
+    var keepsGone = false
 
     /// The image of `key` at `source`.
     ///
@@ -88,6 +92,7 @@ struct FetchTarget: Sendable {
         change.lowDataURL = lowDataURL
         change.isLowData = isLowData
         change.isRefresh = isRefresh
+        change.keepsGone = keepsGone
         change.askedHost = host
         change.order = AnswerOrder(requested: time, lastCheck: entry?.validation.checked)
         return change

@@ -11,7 +11,7 @@ extension Fetcher {
         _ target: FetchTarget,
         _ tally: Tally
     ) async throws -> FetchResult.Content {
-        try refuseCoding(response, target)
+        let (body, isCoded) = imageBody(response, target, tally)
         let length = response.fields[.contentLength].flatMap { Int($0) }
         if let length { try requireSize(length, target) }
         let file = try places.files(of: target.storageClass).stage()
@@ -20,7 +20,7 @@ extension Fetcher {
         // The length is set as the bytes come.
         let part = mayBeKept ? PartialDownload(status: response.status, fields: response.fields, length: 1) : nil
         let source = part.map { Part(of: $0, from: response.url(of: target)) }
-        try await receive(response.body, into: file, of: length, source, nil, target, tally)
+        try await receive(body, into: file, of: isCoded ? nil : length, source, nil, target)
         return try image(file, metadata, target)
     }
 
@@ -48,7 +48,8 @@ extension Fetcher {
         let file = partial.file
         let part = Part(of: partial.plan.partial, from: partial.record.url)
         let name = partial.record.name
-        try await receive(response.body, into: file, of: Int(clamping: total), part, name, target, tally)
+        let (body, _) = imageBody(response, target, tally)
+        try await receive(body, into: file, of: Int(clamping: total), part, name, target)
         guard Int64(file.byteCount) == total else {
             try await partials.drop(partial)
             throw FetchFailure(
@@ -84,14 +85,12 @@ extension Fetcher {
         of total: Int?,
         _ part: Part?,
         _ name: String?,
-        _ target: FetchTarget,
-        _ tally: Tally
+        _ target: FetchTarget
     ) async throws {
         var name = name
         do {
             while let chunk = try await body.next() {
                 try Task.checkCancellation()
-                tally.add(bytes: chunk.count)
                 try requireSize(file.byteCount + chunk.count, target)
                 try requireImage(chunk, file, target)
                 try file.write(chunk)
@@ -116,19 +115,15 @@ extension Fetcher {
         )
     }
 
-    private func refuseCoding(_ response: OriginResponse, _ target: FetchTarget) throws {
-        guard let coding = response.fields[.contentEncoding], coding.lowercased() != "identity" else { return }
-        throw FetchFailure(
-            kind: .notImage,
-            message: "\(named(target)) answered with the content coding \(coding.prefix(40)), which was not asked for."
-        )
-    }
-
     private func requireSize(_ bytes: Int, _ target: FetchTarget) throws {
         guard bytes > limits.maximumImageBytes else { return }
-        throw FetchFailure(
-            kind: .tooLarge,
-            message: "\(named(target)) is larger than \(limits.maximumImageBytes) bytes, the limit for one image."
-        )
+        throw FetchFailure.tooLarge(named(target), limit: limits.maximumImageBytes)
+    }
+}
+
+extension FetchFailure {
+    /// The image `name` is larger than `limit` bytes.
+    static func tooLarge(_ name: String, limit: Int) -> FetchFailure {
+        FetchFailure(kind: .tooLarge, message: "\(name) is larger than \(limit) bytes, the limit for one image.")
     }
 }

@@ -44,7 +44,9 @@ struct Fetcher: Sendable {
         }
         let stored = stored(target)
         let conditions = conditions(for: target, stored)
-        if let content = try await request(target, conditions, stored, tally) { return content }
+        // A 304 to a request without conditions confirms nothing.
+        let confirmable = conditions.isEmpty ? nil : stored
+        if let content = try await request(target, conditions, confirmable, tally) { return content }
         return conditions.isEmpty ? unaskedConfirmation(target) : try await unconditional(target, tally)
     }
 
@@ -86,10 +88,10 @@ struct Fetcher: Sendable {
         _ tally: Tally
     ) async throws -> FetchResult.Content? {
         switch response.status {
-        case 200, 203:
-            return try await receiveImage(response, metadata(response, times, target), target, tally)
         case 304:
             return notModified(response.fields, response.redirection, times, stored, target)
+        case 206 where response.fields.mayHoldWholeBody, _ where FailureKind(status: response.status) == nil:
+            return try await receiveImage(response, metadata(response, times, target), target, tally)
         default:
             throw statusFailure(response, target)
         }

@@ -12,6 +12,9 @@ extension AvatarStore {
     /// What the copy has of each entry is what the store had at one moment of the backup. An image that was there all
     /// the time, replaced or moved meanwhile or not, is there in the copy.
     ///
+    /// The lengths of the files are compared with the index, and their bytes are not read: a damaged file is linked as it
+    /// is, and `restore(from:to:)` leaves it out. `verify(repair:quick:)` finds it.
+    ///
     /// Changes nothing in the store, and is possible in one that is open for reading only.
     /// - Parameter directory: is made if it is not there, and must be empty. What a backup to it left that was killed is
     ///   cleared.
@@ -44,7 +47,8 @@ extension AvatarStore {
 
     /// Makes a store of the backup in `directory`, an absolute path, at a place where there is none yet.
     ///
-    /// Each file is compared with the length and the SHA-256 that the index has of it. On the same file system the
+    /// Each file is compared with the length and the SHA-256 that the index has of it. A file that is missing or damaged is
+    /// left out: its entry stays without a file and is fetched again; the report counts it. On the same file system the
     /// store's files are hard links to those of the backup, which stays as it is. All of it is on stable storage when
     /// this returns.
     ///
@@ -52,8 +56,8 @@ extension AvatarStore {
     /// - Parameter configuration: where the store is to be; its roots may lie apart. They must be empty or not be there,
     ///   and there must be no index. What a restore to it left that was killed is cleared.
     /// - Parameter progress: is told how far it has come.
-    /// - Throws: `noStore` if there is no backup, or one that was not finished; `damagedBackup` names a file that is
-    ///   missing or has other bytes; `foreignIndex`, `newerIndex`, `damagedIndex`; `notEmpty`; `unusableRoot`; `busy`;
+    /// - Throws: `noStore` if there is no backup, or one that was not finished; `foreignIndex`, `newerIndex`,
+    ///   `damagedIndex`; `notEmpty`; `unusableRoot`, also for a directory with files that are no part of a store; `busy`;
     ///   errors of the disk; `CancellationError`. Nothing is left behind.
     public static func restore(
         from directory: String,
@@ -80,6 +84,7 @@ extension AvatarStore {
         for path in [configuration.layout.indexPath] + StorageClass.allCases.map(configuration.layout.root) {
             try source.requireOutside(path)
         }
+        try configuration.layout.requireOwnDirectory()
         let target = CopyTarget(
             layout: configuration.layout,
             directory: nil,

@@ -8,7 +8,7 @@ public struct ExportReport: Hashable, Sendable {
     public var images = 0
     /// The bytes of those files.
     public var bytes = 0
-    /// Entries whose file was purged or lost; they are left out.
+    /// Entries whose file was purged, lost or damaged; they are left out.
     public var missing = 0
 }
 
@@ -99,12 +99,13 @@ private actor PictureExport {
         query.after = nil
         query.limit = AvatarListQuery().limit
         repeat {
-            let page = try store.list(query)
+            let page = try store.index.list(query)
             for item in page.items where item.localFile != nil {
                 try Task.checkCancellation()
                 try write(item, to: folder)
                 let total = total.map { max($0, report.images) }
-                progress(WorkProgress(.exporting, .files, done: report.images, of: total, failed: report.missing))
+                let (done, failed, bytes) = (report.images, report.missing, report.bytes)
+                progress(WorkProgress(.exporting, .files, done: done, of: total, failed: failed, bytes: bytes))
             }
             query.after = page.next
         } while query.after != nil
@@ -115,7 +116,7 @@ private actor PictureExport {
         // Somebody may replace or evict the image meanwhile.
         for _ in 0..<3 {
             guard let entry = try store.index.entry(for: key), let file = entry.file else { break }
-            guard let bytes = try store.roots.files(of: file.storageClass).read(file) else { continue }
+            guard let bytes = try store.roots.read(file), ContentDigest.sha256(bytes) == entry.sha256 else { continue }
             let name = name(for: key, ImageFormat(rawValue: file.mediaType), in: folder)
             try note(entry, file, item, as: name, in: folder)
             try folder.write(bytes, to: name, mode: store.configuration.fileMode)

@@ -24,7 +24,7 @@ final class BackupRun {
     /// On return each file row of the copy has its file.
     func takeFiles() throws {
         try copy.forEachFile { file, _ in
-            guard try !files.take(file) else { return }
+            guard try files.take(file) == .missing else { return }
             try copy.write { try $0.seekEntries(ofFile: file.id) }
         }
         while let key = try copy.write({ try $0.soughtKey() }) {
@@ -54,7 +54,7 @@ final class BackupRun {
             guard let file = current.file else { return .entry(current) }
             let known = try copy.write { try $0.file(withDigest: current.sha256, in: file.storageClass) }
             if let known { return .file(current, known: known.id) }
-            if try files.take(file) { return .file(current, known: nil) }
+            if try files.take(file) != .missing { return .file(current, known: nil) }
             entry = try index.wholeEntry(for: key)
             // Its row is there after its file was not: nobody of us unlinked it.
             if entry?.file?.id == file.id { return .missing(current) }
@@ -85,6 +85,6 @@ final class BackupRun {
             }
             return evicted
         }
-        for file in evicted { try files.drop(file) }
+        for file in evicted { try files.drop(file.path, of: file.storageClass) }
     }
 }

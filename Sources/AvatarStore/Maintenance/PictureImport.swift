@@ -57,7 +57,8 @@ actor PictureImport {
     }
 
     private func show(of total: Int) {
-        progress(WorkProgress(.importing, .files, done: report.found, of: total, failed: report.failed))
+        let (done, failed, bytes) = (report.found, report.failed, report.bytes)
+        progress(WorkProgress(.importing, .files, done: done, of: total, failed: failed, bytes: bytes))
     }
 
     private func take(_ line: PictureManifest.Line, from folder: PictureFolder) async throws {
@@ -94,13 +95,20 @@ actor PictureImport {
         let image = try picture.inspect(limits, allowsSVG: store.configuration.allowsSVG)
         let isStored = present?.file.map(store.roots.contains) ?? false
         // What the store has of a URL came from its origin, later than the export or not.
-        if isStored, present?.sha256 == picture.sha256 || picture.sourceURL != nil {
+        let isDamaged = try isStored && present?.sha256 == picture.sha256 && present.map(isDamaged) == true
+        if isStored, !isDamaged, present?.sha256 == picture.sha256 || picture.sourceURL != nil {
             report.unchanged += 1
             return
         }
         if !isPreview { try await commit(picture, image) }
         if present?.file != nil { report.replaced += 1 } else { report.stored += 1 }
         report.bytes += picture.bytes.count
+    }
+
+    /// Whether the stored file has other bytes than it was stored with.
+    private func isDamaged(_ entry: AvatarEntry) throws -> Bool {
+        guard let file = entry.file else { return false }
+        return try store.roots.files(of: file.storageClass).digest(of: file.path) != entry.sha256
     }
 
     private func commit(_ picture: ImportedPicture, _ image: ImageDescription) async throws {

@@ -35,11 +35,12 @@ actor StoreCopier {
         } takeFiles: { copy, files in
             let run = BackupRun(index: index, copy: copy, files: files)
             try run.takeFiles()
-            return run.missing
+            return LeftOut(entries: run.missing)
         }
     }
 
-    /// Copies a backup, which nobody changes: whatever it lacks is a fault.
+    /// Copies a backup, which no process changes. Files that it lacks, or has with other bytes, are left out: their
+    /// entries stay, without a file.
     func restore(_ source: StoreLayout, to target: CopyTarget) throws -> BackupReport {
         try build(target, from: try StoredRoots(source, allowsNetwork: true)) { path in
             try ReadOnlyIndex.read(source) { isImmutable in
@@ -51,20 +52,35 @@ actor StoreCopier {
                 )
             }
         } takeFiles: { copy, files in
+            var leftOut = LeftOut()
             try copy.forEachFile { file, sha256 in
-                guard try files.take(file), try files.digest(of: file) == sha256 else {
-                    throw AvatarStoreError.damaged(file, in: source)
+                let outcome = try files.take(file)
+                if outcome != .missing, try files.digest(of: file) == sha256 { return }
+                if outcome == .taken { try files.drop(file.path, of: file.storageClass) }
+                let keys = try copy.write { transaction in
+                    let users = try transaction.users(ofFile: file.id)
+                    try transaction.forgetFile(id: file.id)
+                    return users.map(\.key)
                 }
+                leftOut.entries += keys.count
+                if file.storageClass == .documents { leftOut.documents += keys }
             }
-            return 0
+            return leftOut
         }
+    }
+
+    /// Entries and documents that the copy has without their files.
+    private struct LeftOut {
+        var entries = 0
+        /// The entries among them that are documents.
+        var documents: [AvatarKey] = []
     }
 
     private func build(
         _ target: CopyTarget,
         from source: StoredRoots,
         copyIndex: (String) throws -> IndexCopy,
-        takeFiles: (IndexCopy, FileCopiers) throws -> Int
+        takeFiles: (IndexCopy, FileCopiers) throws -> LeftOut
     ) throws -> BackupReport {
         let place = try UnfinishedStore(target.layout, aloneIn: target.directory, fileMode: target.fileMode)
         do {
@@ -79,8 +95,10 @@ actor StoreCopier {
             }
             let roots = try place.makeRoots(for: id)
             let count = FileCount(total, progress)
-            let missing = try takeFiles(copy, FileCopiers(from: source, to: roots, target, count))
-            let report = try copy.write { try BackupReport(of: $0, missing: missing) }
+            let leftOut = try takeFiles(copy, FileCopiers(from: source, to: roots, target, count))
+            var report = try copy.write { try BackupReport(of: $0) }
+            report.missing = leftOut.entries
+            report.lostDocuments = leftOut.documents
             try copy.close()
             try Task.checkCancellation()
             progress(WorkProgress(.synchronizing, .files))
@@ -95,6 +113,7 @@ actor StoreCopier {
 
 /// Takes over the files of both classes.
 struct FileCopiers {
+    private let source: StoredRoots
     private let caches: FileCopier
     private let documents: FileCopier
     private let count: FileCount
@@ -108,17 +127,18 @@ struct FileCopiers {
         func copier(_ source: StoredFiles, _ root: Directory) -> FileCopier {
             FileCopier(from: source, to: root, fileMode: target.fileMode, fileSystem: target.fileSystem)
         }
+        self.source = source
         caches = copier(source.caches, roots.caches)
         documents = copier(source.documents, roots.documents)
         self.count = count
     }
 
-    /// False if there is no such file.
-    func take(_ file: FileRecord) throws -> Bool {
+    func take(_ file: FileRecord) throws -> FileCopier.Outcome {
         try Task.checkCancellation()
-        let isTaken = try copier(of: file.storageClass).take(file)
-        if isTaken { count.add() }
-        return isTaken
+        guard source.allows(file) else { return .missing }
+        let outcome = try copier(of: file.storageClass).take(file)
+        if outcome != .missing { count.add(file.sizeBytes) }
+        return outcome
     }
 
     /// The SHA-256 of a file that was taken.
@@ -127,8 +147,8 @@ struct FileCopiers {
     }
 
     /// Gives a file up that was taken.
-    func drop(_ file: PendingFile) throws {
-        try copier(of: file.storageClass).drop(file.path)
+    func drop(_ path: String, of storageClass: StorageClass) throws {
+        try copier(of: storageClass).drop(path)
     }
 
     private func copier(of storageClass: StorageClass) -> FileCopier {
@@ -142,6 +162,7 @@ struct FileCopiers {
 /// Counts the files that were taken, for the progress.
 final class FileCount {
     private var done = 0
+    private var bytes = 0
     private let total: Int
     private let progress: ProgressHandler
 
@@ -150,10 +171,11 @@ final class FileCount {
         self.progress = progress
     }
 
-    func add() {
+    func add(_ size: Int) {
         done += 1
+        bytes += size
         // Files that came meanwhile may be taken for others that went.
-        progress(WorkProgress(.copyingFiles, .files, done: done, of: max(done, total)))
+        progress(WorkProgress(.copyingFiles, .files, done: done, of: max(done, total), bytes: bytes))
     }
 }
 
@@ -171,21 +193,10 @@ extension IndexCopy {
 }
 
 extension BackupReport {
-    fileprivate init(of transaction: IndexTransaction, missing: Int) throws {
+    fileprivate init(of transaction: IndexTransaction) throws {
         let totals = try StorageClass.allCases.map { try transaction.total(of: $0) }
         entries = try transaction.entryCount()
         files = totals.reduce(0) { $0 + $1.files }
         bytes = totals.reduce(0) { $0 + $1.bytes }
-        self.missing = missing
-    }
-}
-
-extension AvatarStoreError {
-    fileprivate static func damaged(_ file: FileRecord, in backup: StoreLayout) -> AvatarStoreError {
-        AvatarStoreError(
-            .damagedBackup,
-            "\(backup.root(of: file.storageClass))/\(file.path) is missing, or has other bytes than the backup's index "
-                + "says. Nothing was restored; `avatars verify` says what else is wrong with the backup."
-        )
     }
 }

@@ -34,4 +34,11 @@ public struct StoreStatistics: Sendable {
     public var schemaVersion: Int
     /// Who answers for the addresses that are contacted: `on`, `privateNetworks`, `external` or `none`.
     public var guardDescription: String
+    /// The last sync; `nil` before the first one.
+    public var lastSync: LastSync?
+    /// Entries whose last check failed, by the kind of the failure. A source that has no picture for an e-mail address is
+    /// no failure.
+    public var failures: [String: Int]
+    /// Entries that a contact uses and of which no image ever came. An image that no sync has asked for yet has no entry.
+    public var neverHad: Int
 }

@@ -21,6 +21,8 @@ struct SyncPolicy: Sendable {
     /// Whether addresses are guarded as strictly as ever. Else one that was refused may be allowed by now: that was the
     /// caller's setting, and says nothing of the URL.
     let refusesAddresses: Bool
+    /// Whether an image is asked for although it backs off because its host failed.
+    let ignoresPauses: Bool
     /// Judges freshness anew from the stored header fields; `nil`: what was judged when they came holds.
     let freshness: FreshnessPolicy?
 
@@ -30,6 +32,7 @@ struct SyncPolicy: Sendable {
         isConstrained: Bool = false,
         now: Timestamp,
         refusesAddresses: Bool = true,
+        ignoresPauses: Bool = false,
         freshness: FreshnessPolicy?
     ) {
         self.policy = policy
@@ -37,6 +40,7 @@ struct SyncPolicy: Sendable {
         self.isConstrained = isConstrained
         self.now = now
         self.refusesAddresses = refusesAddresses
+        self.ignoresPauses = ignoresPauses
         self.freshness = freshness
     }
 
@@ -47,6 +51,7 @@ struct SyncPolicy: Sendable {
             isConstrained: isConstrained,
             now: now,
             refusesAddresses: refusesAddresses,
+            ignoresPauses: options.ignoresPauses,
             freshness: options.mode == nil && limits.freshness.mode == .offlineFirst ? nil : limits.freshness
         )
     }
@@ -71,10 +76,18 @@ struct SyncPolicy: Sendable {
         return isLeftAlone(entry, isBlocked) ? .skip : .ask(brings: false)
     }
 
+    /// Why an image is left alone for which the decision is `skip`.
+    ///
+    /// - Parameter host: why its host is not asked, if it is not.
+    func reasonToSkip(_ entry: AvatarEntry?, host: SkipReason?) -> SkipReason {
+        policy == .offline ? .forbidden : host ?? .backoff(entry?.validation.failure)
+    }
+
     private func isLeftAlone(_ entry: AvatarEntry?, _ isBlocked: Bool) -> Bool {
         if policy == .offline || isBlocked { return true }
         // A reload asks although the entry is backing off.
         guard policy != .reload, let validation = entry?.validation else { return false }
+        if ignoresPauses && validation.failure?.blame == .host { return false }
         return validation.isBackingOff(at: now) && (refusesAddresses || validation.failure != .forbiddenAddress)
     }
 

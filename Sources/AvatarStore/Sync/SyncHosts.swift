@@ -7,16 +7,18 @@ struct SyncHosts {
     /// How long one host may keep a sync busy, in milliseconds.
     private let timeLimit: Int64?
 
-    init(_ ailing: [String: HostHealth], timeLimit: Duration?) {
-        health = ailing
+    /// - Parameter ignoresPauses: asks hosts that were paused before because they kept failing; each has to answer one
+    ///   request first.
+    init(_ ailing: [String: HostHealth], timeLimit: Duration?, ignoresPauses: Bool) {
+        health = ignoresPauses ? ailing.mapValues(\.withoutOwnPause) : ailing
         self.timeLimit = timeLimit.map { Int64(($0 / .milliseconds(1)).rounded()) }
     }
 
-    /// Whether `host` is not asked at `now`: it wants that, it keeps failing, or it has had its time.
-    func isLeftAlone(_ host: String, at now: Timestamp) -> Bool {
-        if case .nothing = health[host]?.admission(at: now) { return true }
-        guard let timeLimit, let started = started[host] else { return false }
-        return now >= started.adding(milliseconds: timeLimit)
+    /// Why `host` is not asked at `now`: it is paused, or it has had its time. `nil` if it is asked.
+    func reasonToSkip(_ host: String, at now: Timestamp) -> SkipReason? {
+        if let reason = health[host]?.reasonToSkip(host, at: now) { return reason }
+        guard let timeLimit, let started = started[host] else { return nil }
+        return now >= started.adding(milliseconds: timeLimit) ? .limit : nil
     }
 
     /// Whether `host` has to answer one request before it gets more.
@@ -38,5 +40,13 @@ struct SyncHosts {
         note.record(in: &after)
         health[host] = after == HostHealth() ? nil : after
         return true
+    }
+}
+
+extension HostHealth {
+    /// Why `host`, whose health this is, is not asked at `now`; `nil` if it may be.
+    func reasonToSkip(_ host: String, at now: Timestamp) -> SkipReason? {
+        guard case .nothing(let until) = admission(at: now) else { return nil }
+        return .hostPaused(host: host, until: until, isRetryAfter: until == blockedUntil)
     }
 }

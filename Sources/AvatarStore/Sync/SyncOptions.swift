@@ -12,6 +12,9 @@ public struct SyncOptions: Sendable {
     public var includesFresh = false
     /// At most so many images are asked for; the rest are skipped. Default: no limit.
     public var limit: Int?
+    /// Whether hosts are asked that are paused because they kept failing, and images that back off because of that. A
+    /// host's own `Retry-After` is kept all the same. The policy `reload` does so in any case. Default: no.
+    public var ignoresPauses = false
     /// Images asked for at once, in all. Default: 64.
     public var connections = 64
     /// Images asked for at once, of one host (name and port). Default: 8.
@@ -33,7 +36,7 @@ public struct SyncOptions: Sendable {
     /// A lower budget for this sync, in bytes; not kept.
     public var budgetCeiling: Int?
     /// Whether contacts that the list does not name, or names without a picture, are unlinked from their images. Nothing
-    /// is if a record of the list cannot be read, the list names nobody with a picture, or the sync ends early. Default: no.
+    /// is if a record of the list cannot be read, the list has no contacts, or the sync ends early. Default: no.
     public var prunes = false
     /// Who is asked for the picture of a contact that has none of its own, by a digest of its e-mail addresses, in this
     /// order: the first source for all addresses, the preferred one first, then the next source. Default: nobody, as each
@@ -48,6 +51,9 @@ public struct SyncOptions: Sendable {
 
     /// The defaults.
     public init() {}
+
+    /// Whether pauses that follow from failures are ignored.
+    var asksPausedHosts: Bool { ignoresPauses || policy == .reload }
 
     func validate() throws(AvatarStoreError) {
         guard storage != .transient else {

@@ -11,6 +11,6 @@ public struct SyncProgress: Sendable {
 
     /// The same, as all long work says it.
     public var work: WorkProgress {
-        WorkProgress(.syncing, .entries, done: done, of: total, failed: report.failed)
+        WorkProgress(.syncing, .entries, done: done, of: total, failed: report.failed, bytes: report.bytesReceived)
     }
 }

@@ -10,13 +10,33 @@ public struct SyncReport: Sendable {
         public var kind: FailureKind
         /// A sentence for a person.
         public var message: String
+        /// The contact that the image belongs to; `nil` if that is not known, and where a list of bare URLs names none.
+        public var contact: String?
+        /// The list that the record is in, if the caller named it; `nil` for an image at a URL.
+        public var list: String?
+        /// The line of the list in which the record or its photo begins, counted from 1; `nil` for an image at a URL.
+        public var line: Int?
+    }
+
+    /// A contact that the list has more than once. Its last record counts.
+    public struct Duplicate: Sendable, Hashable {
+        /// The contact's id.
+        public var contact: String
+        /// Where its records begin, in their order, as far as the list says; at most 10. The last one is the one that counts.
+        public var places: [ListPlace]
     }
 
     /// The most failures that are kept in full; all are counted.
     public static let largestFailureCount = 1000
+    /// The most contacts with several records that are kept; all records are counted.
+    public static let largestDuplicateCount = 20
 
-    /// Contacts read from the list.
+    /// Contacts read from the list, each once.
     public var contacts = 0
+    /// Records that do not count, as a later one has the same contact.
+    public var duplicates = 0
+    /// The contacts with several records, up to `largestDuplicateCount`.
+    public var duplicateContacts: [Duplicate] = []
     /// Contacts without a picture, those among them for whose addresses no source has one.
     public var withoutImage = 0
     /// Records that cannot be read.
@@ -29,20 +49,24 @@ public struct SyncReport: Sendable {
     public var fresh = 0
     /// Images of which a body came.
     public var fetched = 0
+    /// Images that came and were not stored, as their responses forbid it and the mode obeys; among the fetched ones.
+    public var unstored = 0
     /// Images that the origin confirmed.
     public var notModified = 0
     /// Images whose bytes differ from those stored before; among the fetched ones.
     public var changed = 0
     /// Images that could not be had.
     public var failed = 0
-    /// Images left alone: backing off, host blocked, offline, over the limit, or the sync was cancelled.
+    /// Images left alone: backing off, host paused, offline, over the limit, or the sync was cancelled.
     public var skipped = 0
+    /// Why the skipped images were left alone; the sum of its counts is `skipped`.
+    public var skippedBy = SkippedImages()
     /// Images for which there was no room.
     public var overBudget = 0
     /// Contacts that were unlinked from their images because the list does not name them.
     public var unlinked = 0
-    /// Whether nobody was unlinked although that was asked for: only a list with people in it that was read to its end, each
-    /// record of it, says who is not in it.
+    /// Whether no contact was unlinked although that was asked for: only a list with contacts in it that was read to its end,
+    /// each record of it, says which contacts are not in it.
     public var hasKeptLeavers = false
     /// Files evicted to make room.
     public var evicted = 0
@@ -59,10 +83,57 @@ public struct SyncReport: Sendable {
     /// Whether its time was up before its end. What had arrived is stored.
     public var ranOutOfTime = false
 
+    /// Images that an origin answered for, whatever it said.
+    var answered = 0
+    /// Images that were asked for without an answer.
+    var unanswered = 0
+
     /// Nothing was done.
     public init() {}
 
+    /// How the sync ended.
+    public var outcome: SyncOutcome {
+        if wasCancelled { return .interrupted }
+        if answered == 0 && unanswered + skippedBy.unreached > 0 { return .unreached }
+        let isOffline = failures.contains { $0.key == nil && $0.kind == .offline }
+        return failed > 0 || unreadable > 0 || isOffline ? .incomplete : .complete
+    }
+
+    mutating func skip(_ reason: SkipReason, _ count: Int = 1) {
+        skipped += count
+        skippedBy.add(reason, count)
+    }
+
+    /// Counts an image that failed.
+    mutating func fail(_ kind: FailureKind) {
+        failed += 1
+        switch kind {
+        case .unreachable, .timeout: unanswered += 1
+        // No request was sent, or none that an origin could answer.
+        case .forbiddenAddress, .unsupportedURL, .storage: break
+        default: answered += 1
+        }
+    }
+
     mutating func add(_ failure: Failure) {
         if failures.count < Self.largestFailureCount { failures.append(failure) }
+    }
+}
+
+extension SyncReport.Duplicate {
+    private static let mostPlaces = 10
+
+    /// Adds `record` to those of its contact.
+    static func note(_ record: DuplicateRecord, in duplicates: inout [Self]) {
+        let before = [record.place].compactMap(\.self)
+        if let index = duplicates.firstIndex(where: { $0.contact == record.contact }) {
+            guard duplicates[index].places.count < mostPlaces, let end = duplicates[index].places.indices.last else {
+                return
+            }
+            duplicates[index].places.insert(contentsOf: before, at: end)
+        } else if duplicates.count < SyncReport.largestDuplicateCount {
+            let last = [record.last].compactMap(\.self)
+            duplicates.append(Self(contact: record.contact, places: before + last))
+        }
     }
 }

@@ -20,7 +20,7 @@ extension SyncRun {
             report.requests += tally.requestCount
             report.bytesReceived += tally.byteCount
             if !(error is CancellationError) { failure = failure ?? error }
-            skip(target)
+            skip(target, cutShort)
             store.flights.finish(target.key, flight, .failure(error))
         case .joined(let target, let result):
             queues.finish(host: target.host)
@@ -29,7 +29,7 @@ extension SyncRun {
                 await promoteNow()
             } catch {
                 if !(error is CancellationError) { failure = failure ?? error }
-                skip(target)
+                skip(target, cutShort)
             }
         case .committed(let result):
             await committed(result, &group)
@@ -40,6 +40,9 @@ extension SyncRun {
             isTicking = false
         }
     }
+
+    /// Why an image that was asked for has no answer.
+    private var cutShort: SkipReason { report.ranOutOfTime ? .timeIsUp : .interrupted }
 
     /// What is in the store already is not part of a batch that would be followed by it.
     private func promoteNow() async {
@@ -66,7 +69,8 @@ extension SyncRun {
                 _ = hosts.record(HostNote(requested: result.began, answered: result.ended), of: target.host)
             }
             queues.setLimit(hosts.isOnProbation(target.host) ? 1 : nil, ofHost: target.host)
-            let owners = Change(key: target.key, owners: target.owners, content: .linked)
+            var owners = Change(key: target.key, owners: target.owners, content: .linked)
+            owners.keepsGone = target.keepsGone
             if change == nil { discard(result) }
             collected.append(
                 Collected(
@@ -74,6 +78,7 @@ extension SyncRun {
                     result: result,
                     flight: flight,
                     lease: lease,
+                    hasNothing: result.hasNothing(for: target),
                     isNone: result.isNone(for: target)
                 )
             )

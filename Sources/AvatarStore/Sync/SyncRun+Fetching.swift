@@ -9,11 +9,11 @@ extension SyncRun {
         while queues.activeCount < options.connections, collected.count < 2 * options.batchSize,
             let target = queues.first
         {
-            if isOffline || hasSpentItsBytes || isLeftAlone(target.host) {
+            if let reason = isOffline ? .offline : hasSpentItsBytes ? .limit : reasonToSkip(target.host) {
                 if let target = takeOut() {
                     // It was not asked for, so another may be.
                     startedFetches -= 1
-                    skip(target)
+                    skip(target, reason)
                 }
                 continue
             }
@@ -43,8 +43,9 @@ extension SyncRun {
         linkOwners(of: target)
     }
 
-    func isLeftAlone(_ host: String) -> Bool {
-        hosts.isLeftAlone(host, at: store.clock.now())
+    /// Why `host` is not asked now; `nil` if it is.
+    func reasonToSkip(_ host: String) -> SkipReason? {
+        hosts.reasonToSkip(host, at: store.clock.now())
     }
 
     /// Whether as many bytes came as this sync may take.

@@ -13,10 +13,21 @@ struct ListedPhotos: Sendable {
     /// `nil` if `contact` has none.
     init?(_ contact: Contact) {
         self.contact = contact.id
-        photos = contact.images.compactMap { if case .photo(let photo) = $0 { photo } else { nil } }
+        photos = Self.numbered(contact.images.compactMap { if case .photo(let photo) = $0 { photo } else { nil } })
         unreadable = contact.images.compactMap { if case .unreadable(let image) = $0 { image } else { nil } }
         hasURL = contact.avatarURL != nil
         if photos.isEmpty && unreadable.isEmpty { return nil }
+    }
+
+    /// The photos with numbers of their own: one that is taken or below 1 becomes the next free one.
+    private static func numbered(_ photos: [ContactPhoto]) -> [ContactPhoto] {
+        var taken: Set<Int> = []
+        return photos.map { photo in
+            var photo = photo
+            photo.number = max(1, photo.number)
+            while !taken.insert(photo.number).inserted { photo.number += 1 }
+            return photo
+        }
     }
 
     var byteCount: Int { photos.reduce(0) { $0 + $1.bytes.count } }
@@ -27,47 +38,54 @@ struct ListedPhotos: Sendable {
     }
 }
 
+extension ContactPhoto {
+    var place: ListPlace { ListPlace(list: list, line: line) }
+}
+
+extension UnreadableContactImage {
+    var place: ListPlace { ListPlace(list: list, line: line) }
+}
+
 /// Photos that came inside contacts: documents under the contact's own key, written only if their bytes are new.
 extension SyncRun {
     func sort(_ listed: ListedPhotos) async throws {
-        guard isContact(listed.contact), listed.contact.utf8.count <= AvatarKey.maximumNameBytes else {
-            hasUnreadableRecord = true
-            if !listed.hasURL { countUnreadable("A contact's id is empty, too long or holds NUL.") }
-            return
-        }
+        noteName(listed.contact)
         if !listed.hasURL {
             report.contacts += 1
             done += 1
         }
         for image in listed.unreadable { try countUnreadable(image, of: listed) }
         let linked = try store.index.imageKeys(of: listed.contact)
+        var isReadable = listed.unreadable.isEmpty
         for photo in listed.photos {
-            try save(photo, as: listed.key(of: photo.number), of: listed.contact, linked)
+            let isSaved = try save(photo, as: listed.key(of: photo.number), of: listed.contact, linked)
+            isReadable = isReadable && isSaved
         }
         try await unlinkFormerPhotos(of: listed, linked)
+        if isReadable { try noteFormerImages(of: listed, linked) }
     }
 
+    /// - Returns: whether the photo is an image, and stored or about to be.
     private func save(
         _ photo: ContactPhoto,
         as key: AvatarKey,
         of contact: String,
         _ linked: [AvatarKey]
-    ) throws {
-        if let entry = try store.index.entry(for: key), let file = entry.file, store.roots.contains(file),
-            entry.sha256 == ContentDigest.sha256(photo.bytes)
-        {
+    ) throws -> Bool {
+        guard try !store.isStored(photo.bytes, as: key) else {
             report.saved += 1
             if !linked.contains(key) { collectLink(key, contact) }
-            return
+            return true
         }
         do {
             let image = try store.stage(photo.bytes, .documents, limits, fetcher.places)
             let change = Change(key: key, owners: [contact], content: .image(image, validation: nil))
             collected.append(Collected(change: change))
+            return true
         } catch let error as AvatarStoreError where error.code == .imageRefused {
             report.unreadable += 1
-            let message = "Line \(photo.line): \(error.message)"
-            report.add(.init(key: key.rawValue, kind: .notImage, message: message))
+            report.add(photo.place.failure(.notImage, error.message, key: key.rawValue, contact: contact))
+            return false
         }
     }
 
@@ -75,40 +93,50 @@ extension SyncRun {
     private func countUnreadable(_ image: UnreadableContactImage, of listed: ListedPhotos) throws {
         report.unreadable += 1
         let key = try image.number.map { try listed.key(of: $0).rawValue }
-        let message = "Line \(image.line): \(image.reason)."
-        report.add(.init(key: key, kind: image.number == nil ? .badRecord : .notImage, message: message))
+        let kind = image.number == nil ? FailureKind.badRecord : .notImage
+        report.add(image.place.failure(kind, "\(image.reason).", key: key, contact: listed.contact))
     }
 
-    /// The list is the truth for the contacts it names: photos that it has no more are not theirs any more, nor is a
-    /// picture found by an address.
+    /// The list is the truth for the contacts it names: photos that it has no more are not theirs any more.
     private func unlinkFormerPhotos(of listed: ListedPhotos, _ linked: [AvatarKey]) async throws {
         let numbers = listed.photos.map(\.number) + listed.unreadable.compactMap(\.number)
         let current = Set(try numbers.map(listed.key(of:)))
-        let former = linked.filter { ($0.isContactPhoto && !current.contains($0)) || $0.isEmailImage }
+        let former = linked.filter { $0.isContactPhoto && !current.contains($0) }
         try await writer.unlink(former.map { (listed.contact, $0) })
     }
 
-    /// Notes who had photos in an earlier list, and has a URL instead in this one.
+    /// Notes the images of a contact that were fetched, from a URL that the list has no more or by an address: the photos take
+    /// their place.
+    private func noteFormerImages(of listed: ListedPhotos, _ linked: [AvatarKey]) throws {
+        let former = linked.filter { $0.isEmailImage || (!listed.hasURL && !$0.isOwnImage) }
+        guard !former.isEmpty else { return }
+        replacedImages.append((listed.contact, former, try listed.photos.map { try listed.key(of: $0.number) }))
+    }
+
+    /// Notes the contacts that had photos in an earlier list and have URLs instead in this one.
     func noteFormerPhotos(in items: [SyncItem]) throws {
         var withPhotos: Set<String> = []
         for case .photos(let listed) in items { withPhotos.insert(listed.contact) }
-        let others: [(contact: String, url: String)] = items.compactMap { item in
-            guard case .listed(let url, let contact, _) = item, !withPhotos.contains(contact) else { return nil }
-            return (contact, url)
+        let others: [(contact: String, keys: [AvatarKey])] = items.compactMap { item in
+            switch item {
+            case .listed(let url, let contact, _): (contact, [Self.key(url)].compactMap(\.self))
+            case .candidates(let keys, let contact, _): (contact, keys)
+            default: nil
+            }
         }
-        for (other, photos) in zip(others, try store.index.photoKeys(of: others.map(\.contact))) {
-            guard !photos.isEmpty, let key = Self.key(other.url) else { continue }
-            formerPhotos.append((other.contact, photos, [key]))
+        .filter { !$0.keys.isEmpty && !withPhotos.contains($0.contact) }
+        for (other, photos) in zip(others, try store.index.photoKeys(of: others.map(\.contact))) where !photos.isEmpty {
+            replacedImages.append((other.contact, photos, other.keys))
         }
     }
 
-    /// A photo of an earlier list stays until the image that takes its place is there.
-    func unlinkReplacedPhotos() async throws {
+    /// An image of an earlier list stays until one that takes its place is there.
+    func unlinkReplacedImages() async throws {
         guard failure == nil else { return }
-        for (contact, photos, successors) in formerPhotos {
+        for (contact, former, successors) in replacedImages {
             let images = try store.index.entries(for: successors)
             guard images.contains(where: { $0?.file != nil }) else { continue }
-            try await writer.unlink(photos.map { (contact, $0) })
+            try await writer.unlink(former.map { (contact, $0) })
         }
     }
 
@@ -123,7 +151,7 @@ extension SyncRun {
             break
         case .overBudget(let error), .superseded(let error):
             report.unreadable += 1
-            report.add(.init(key: key.rawValue, kind: .storage, message: error.message))
+            add(FetchFailure(kind: .storage, message: error.message), key, of: nil)
         }
     }
 }

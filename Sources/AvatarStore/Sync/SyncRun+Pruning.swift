@@ -3,19 +3,14 @@ import AvatarIndex
 
 /// People who left the list are unlinked from their images, if the sync is asked to.
 extension SyncRun {
-    /// Whether `id` can be a contact's; notes that the list names it.
-    func isContact(_ id: String) -> Bool {
-        guard !id.isEmpty, !id.utf8.contains(0) else {
-            hasUnreadableRecord = true
-            return false
-        }
-        if options.prunes { namedContacts.insert(KeyFingerprint(id)) }
-        return true
+    /// Notes that the list has a picture for `contact`, or somewhere to ask for one.
+    func noteName(_ contact: String) {
+        if options.prunes { namedContacts.insert(KeyFingerprint(contact)) }
     }
 
-    /// Only a list that was read to its end, and all of it, says who is not in it; an empty one says nothing.
+    /// Only a list that was read to its end, and all of it, says who is not in it; one without contacts says nothing.
     var mayPrune: Bool {
-        options.prunes && !shouldStop && !hasUnreadableRecord && !namedContacts.isEmpty
+        options.prunes && !shouldStop && !hasUnreadableRecord && report.contacts > 0
     }
 
     func prune() async throws {

@@ -30,15 +30,16 @@ extension SyncRun {
 
     func abandonWaiting() {
         isExhausted = true
-        done += chainsToAdvance.count
         chainsToAdvance = []
-        for target in queues.removeAll() { skip(target) }
+        for target in queues.removeAll() { skip(target, report.ranOutOfTime ? .limit : .interrupted) }
     }
 
     /// Leaves an image alone: its contacts are linked to what is stored all the same.
-    func skip(_ target: FetchTarget) {
-        report.skipped += 1
-        done += 1
+    ///
+    /// A sync that ends early has not settled what it abandons: its progress must not claim that all is done.
+    func skip(_ target: FetchTarget, _ reason: SkipReason) {
+        report.skip(reason)
+        if !shouldStop { done += 1 }
         linkOwners(of: target)
     }
 }

@@ -4,7 +4,7 @@ import AvatarIndex
 
 /// What to do about each item, before anybody is asked.
 extension SyncRun {
-    private var policy: SyncPolicy {
+    var policy: SyncPolicy {
         SyncPolicy(
             options,
             limits,
@@ -28,13 +28,12 @@ extension SyncRun {
                 wanted.append((entry.key, entry, nil, nil))
             case .photos(let listed):
                 try await sort(listed)
-            case .listed(_, let contact, _) where !isContact(contact):
-                countUnreadable("A contact's id is empty or holds NUL.")
             case .listed(let url, let contact, let lowDataURL):
                 report.contacts += 1
+                noteName(contact)
                 if let key = newKey(url, contact) { listed.append((key, contact, lowDataURL)) }
-            case .postponed(let count):
-                report.skipped += count
+            case .postponed(let count, let reason):
+                report.skip(reason, count)
                 done += count
             case .withoutImage:
                 report.contacts += 1
@@ -42,9 +41,17 @@ extension SyncRun {
                 done += 1
             case .emailed(let contact, let emails):
                 try await sort(emails, of: contact)
-            case .unreadable(let line, let reason):
+            case .candidates(let keys, let contact, let lowDataURL):
+                try await sort(keys, lowDataURL, of: contact)
+            case .unreadable(let place, let reason):
                 hasUnreadableRecord = true
-                countUnreadable("Line \(line): \(reason).")
+                countUnreadable(.unreadable(reason, at: place))
+            case .duplicate(let record):
+                report.duplicates += 1
+                SyncReport.Duplicate.note(record, in: &report.duplicateContacts)
+                done += 1
+            case .nothingYet:
+                break
             }
         }
         try noteFormerPhotos(in: items)
@@ -60,6 +67,7 @@ extension SyncRun {
         var kept: [(key: AvatarKey, contact: String, id: Int64)] = []
         for ((key, entry, contact, lowDataURL), hasFile) in zip(wanted, haveFiles) {
             let isKept = try await sort(key, entry, hasFile: hasFile, contact, lowDataURL)
+            if isKept || laterOwners[key] == nil { endChains(at: key) }
             guard isKept, let contact, let entry else { continue }
             let contacts = [contact] + (laterOwners.removeValue(forKey: key) ?? [])
             kept += contacts.map { (key, $0, entry.id) }
@@ -77,9 +85,9 @@ extension SyncRun {
         }
     }
 
-    func countUnreadable(_ message: String) {
+    private func countUnreadable(_ failure: SyncReport.Failure) {
         report.unreadable += 1
-        report.add(.init(key: nil, kind: .badRecord, message: message))
+        report.add(failure)
         done += 1
     }
 
@@ -100,7 +108,11 @@ extension SyncRun {
             }
             report.failed += 1
             done += 1
-            report.add(.init(key: AvatarKey.redact(url), kind: .unsupportedURL, message: error.message))
+            // A list of bare URLs names its contacts by them, and this one may hold a password.
+            let named = contact == url ? nil : contact
+            report.add(
+                .init(key: AvatarKey.redact(url), kind: .unsupportedURL, message: error.message, contact: named)
+            )
             return nil
         }
     }
@@ -108,6 +120,7 @@ extension SyncRun {
     /// One more contact of an image that the list named before.
     private func repeated(_ key: AvatarKey, _ contact: String) {
         done += 1
+        if chains[key] != nil { namedPlainly.insert(key) }
         if laterOwners[key] != nil {
             laterOwners[key]?.append(contact)
         } else {
@@ -116,13 +129,17 @@ extension SyncRun {
     }
 
     /// Links the contacts that came after the first, now that it is known what is stored for the key.
-    func linkLaterOwners(of key: AvatarKey) {
+    ///
+    /// - Parameter keepsGone: whether they stay linked to candidates that are gone.
+    func linkLaterOwners(of key: AvatarKey, keepsGone: Bool = false) {
         endChains(at: key)
-        for contact in laterOwners.removeValue(forKey: key) ?? [] { collectLink(key, contact) }
+        for contact in laterOwners.removeValue(forKey: key) ?? [] { collectLink(key, contact, keepsGone: keepsGone) }
     }
 
-    func collectLink(_ key: AvatarKey, _ contact: String) {
-        collected.append(Collected(change: Change(key: key, owners: [contact], content: .linked)))
+    func collectLink(_ key: AvatarKey, _ contact: String, keepsGone: Bool = false) {
+        var change = Change(key: key, owners: [contact], content: .linked)
+        change.keepsGone = keepsGone
+        collected.append(Collected(change: change))
     }
 
     /// - Parameter hasFile: whether its file was seen.
@@ -132,7 +149,8 @@ extension SyncRun {
         _ entry: AvatarEntry?,
         hasFile: Bool,
         _ contact: String?,
-        _ lowDataURL: String?
+        _ lowDataURL: String?,
+        in chain: CandidateChain? = nil
     ) async throws -> Bool {
         var target: FetchTarget
         do throws(AvatarStoreError) {
@@ -143,23 +161,26 @@ extension SyncRun {
                 storageClass: options.storage.storageClass
             )
             try target.consider(lowDataURL: lowDataURL, isConstrained: isConstrained)
+            target.hasSuccessor = chain?.hasNext == true
+            target.keepsGone = chain?.keepsGone == true
         } catch {
             // A URL for constrained networks that is none, or an index that was changed by hand.
-            report.failed += 1
+            report.fail(.unsupportedURL)
             done += 1
-            report.add(.init(key: key.rawValue, kind: .unsupportedURL, message: error.message))
+            add(FetchFailure(kind: .unsupportedURL, message: error.message), key, of: contact)
             linkLaterOwners(of: key)
             return false
         }
-        let isBlocked = isLeftAlone(target.host)
-        switch try policy.decide(entry, hasFile: hasFile, isBlocked: isBlocked, request: store.requestFields) {
+        let policy = policy
+        let blocked = reasonToSkip(target.host)
+        switch try policy.decide(entry, hasFile: hasFile, isBlocked: blocked != nil, request: store.requestFields) {
         case .keep:
             report.fresh += 1
             done += 1
             if options.storage == .documents { try await promote(key) }
             return true
         case .skip:
-            report.skipped += 1
+            report.skip(policy.reasonToSkip(entry, host: blocked))
             done += 1
             if options.storage == .documents, hasFile { try await promote(key) }
             if entry == nil { laterOwners[key] = nil }
@@ -175,7 +196,8 @@ extension SyncRun {
         target.owners = contact.map { [$0] } ?? []
         target.isRefresh = contact == nil && target.entry != nil
         target.isUnconditional = options.policy == .reload
-        guard !isOffline, startedFetches < options.limit ?? .max else { return skip(target) }
+        if isOffline { return skip(target, .offline) }
+        guard startedFetches < options.limit ?? .max else { return skip(target, .limit) }
         if brings, target.storageClass == .caches, try await !hasRoom() { return leaveOut(target) }
         startedFetches += 1
         if hosts.isOnProbation(target.host) { queues.setLimit(1, ofHost: target.host) }
@@ -196,7 +218,7 @@ extension SyncRun {
         endChains(at: target.key)
         let contacts = target.owners + (laterOwners.removeValue(forKey: target.key) ?? [])
         guard target.entry != nil else { return }
-        for contact in contacts { collectLink(target.key, contact) }
+        for contact in contacts { collectLink(target.key, contact, keepsGone: target.keepsGone) }
     }
 
     /// Links contacts to images that stay, where the index does not say so already.
@@ -237,8 +259,9 @@ extension SyncRun {
                 switch item {
                 case .entry(let entry): if let file = entry.file { files.insert(file.id) }
                 case .listed(let url, _, _): if let key = Self.key(url) { keys.append(key) }
+                case .candidates(let candidates, _, _): keys += candidates
                 case .emailed(_, let emails): keys += try options.emailCandidates(for: emails)
-                case .postponed, .withoutImage, .photos, .unreadable: break
+                case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .nothingYet: break
                 }
             }
             files.formUnion(try store.index.entries(for: keys).compactMap { $0?.file?.id })

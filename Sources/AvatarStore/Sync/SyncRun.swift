@@ -53,15 +53,17 @@ final class SyncRun {
     var toPromote: [AvatarKey] = []
     /// Contacts of images that were settled before the list named them again.
     var repeatedContacts: [(key: AvatarKey, contact: String)] = []
-    /// Contacts that wait for what a source has for one of their addresses.
-    var emailChains: [AvatarKey: [EmailChain]] = [:]
-    /// Those for which a source had none: the next one is to be asked.
-    var chainsToAdvance: [EmailChain] = []
-    /// Photos that came inside contacts and do not any more, and the images that are to take their place.
-    var formerPhotos: [(contact: String, photos: [AvatarKey], successors: [AvatarKey])] = []
+    /// Contacts with several candidates for their picture that wait for what the origin has for one of them.
+    var chains: [AvatarKey: [CandidateChain]] = [:]
+    /// Those for which the origin had none: the next candidate is to be asked for.
+    var chainsToAdvance: [CandidateChain] = []
+    /// Images that waiting chains ask for, and that another contact has without an alternative.
+    var namedPlainly: Set<AvatarKey> = []
+    /// Images that the list no longer has for a contact, and those that are to take their place.
+    var replacedImages: [(contact: String, former: [AvatarKey], successors: [AvatarKey])] = []
     /// Images of contacts that have none any more.
     var formerImages: [(contact: String, key: AvatarKey)] = []
-    /// The contacts that the list named, if those that it does not name are to be unlinked.
+    /// The contacts for which the list has pictures, if all others are to be unlinked.
     var namedContacts: Set<KeyFingerprint> = []
     /// Whether the list has a record of which nobody knows whose it is.
     var hasUnreadableRecord = false
@@ -91,7 +93,8 @@ final class SyncRun {
         var flight: Int?
         /// Held until what came is committed: whoever gets it next finds it stored.
         var lease: FetchLease?
-        /// Whether a source said that it has no picture for an address.
+        /// Whether the origin said that there is no image, and none is stored; and whether that is no failure yet.
+        var hasNothing = false
         var isNone = false
     }
 
@@ -133,7 +136,11 @@ final class SyncRun {
         rules = RoomRules(limits)
         rules.accessedBefore = store.accesses.nextTime()
         rules.protection = .unknown
-        hosts = SyncHosts(try store.index.ailingHosts(at: started), timeLimit: options.hostTimeLimit)
+        hosts = SyncHosts(
+            try store.index.ailingHosts(at: started),
+            timeLimit: options.hostTimeLimit,
+            ignoresPauses: options.asksPausedHosts
+        )
         walk = source.makeWalk()
     }
 
@@ -154,7 +161,7 @@ final class SyncRun {
             // A tick may still be sleeping.
             group.cancelAll()
         }
-        try await unlinkReplacedPhotos()
+        try await unlinkReplacedImages()
         try await prune()
         report.wasCancelled = Task.isCancelled
         report.seconds = (ContinuousClock.now - begun) / .seconds(1)

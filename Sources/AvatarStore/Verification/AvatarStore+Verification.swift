@@ -28,7 +28,8 @@ extension AvatarStore {
     ///
     /// With `repair`, an index that is damaged or lost is made anew from the files while no other process has the store
     /// open: the damaged one is kept as `index.sqlite.damaged-TIME`, documents are listed again under the keys that they
-    /// carry, and `caches` is emptied, to be fetched again. Contacts and settings are not in the files.
+    /// carry, and `caches` is emptied, to be fetched again. Contacts and settings are not in the files; the report says
+    /// what is lost (`VerificationReport.lost`).
     ///
     /// - Throws: `noStore`; `busy` if another process has the store open and the index has to be made anew;
     ///   `foreignIndex` and `newerIndex`, with nothing changed; an error of the index or the disk.
@@ -39,18 +40,28 @@ extension AvatarStore {
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> VerificationReport {
         var configuration = configuration
-        configuration.access = repair ? .readWrite : .readOnly
+        configuration.access = repair ? .readWriteExisting : .readOnly
         let rebuild = IndexRebuild(configuration.layout, fileMode: configuration.fileMode)
         do {
-            if configuration.layout.isIndexLost, repair || Directory.exists(configuration.layout.indexPath) {
+            let layout = configuration.layout
+            if repair { try layout.requireNoRestore() }
+            let isLost = layout.isIndexLost && (repair || Directory.exists(layout.indexPath))
+            if isLost || repair && layout.hasUnlistedFiles {
                 throw AvatarStoreError(.damagedIndex, "The index \(configuration.layout.indexPath) is lost.")
             }
             return try await verifyOpened(configuration, repair: repair, quick: quick, progress)
         } catch let error as AvatarStoreError where error.code == .damagedIndex {
             var report = VerificationReport()
             if repair {
-                try rebuild.run()
+                let staging = configuration.layout.staging(of: .documents)
+                let setAside = Set(try FileStore.setAsidePaths(of: .documents, beside: staging))
+                var lost = try rebuild.run()
                 report = try await verifyOpened(configuration, repair: true, quick: quick, progress)
+                let documents = try FileStore.setAsidePaths(of: .documents, beside: staging)
+                    .filter { !setAside.contains($0) }
+                lost.documents = Array(documents.prefix(VerificationReport.maximumListedFaults))
+                lost.documentCount = documents.count
+                report.lost = lost
             }
             report.add(VerificationFault(.damagedIndex, path: configuration.layout.indexPath), isRepaired: repair)
             return report

@@ -15,16 +15,23 @@ struct IndexRebuild {
     /// Sets the index aside, empties `caches`, and puts an empty index of the same store in place.
     ///
     /// `caches` comes before the new index: what that does not count must not be there.
-    /// - Throws: `busy` if another process has the store open.
-    func run() throws {
+    ///
+    /// - Returns: what is lost, apart from documents.
+    /// - Throws: `busy` if another process has the store open; `unusableRoot` if there are files of others.
+    func run() throws -> LostContent {
+        try StorePlaces.refuseForeignFiles(layout)
+        let mode = FileStore.directoryMode(for: fileMode)
+        let caches = try Directory.makeRoot(layout.cachesRoot, mode: mode)
+        let documents = try Directory.makeRoot(layout.documentsRoot, mode: mode)
+        let staging = try Directory.makeRoot(layout.staging(of: .documents), mode: mode)
         try requireNobody()
-        let caches = try Directory.openRoot(layout.cachesRoot)
-        let documents = try Directory.openRoot(layout.documentsRoot)
-        let mark = RootMark(of: documents, in: try Directory.openRoot(layout.staging(of: .documents)))
-        let id = try mark.owner() ?? Hexadecimal.random64() + Hexadecimal.random64()
+        let id = try RootMark(of: documents, in: staging).owner() ?? Hexadecimal.random64() + Hexadecimal.random64()
+        var lost = LostContent()
+        (lost.contacts, lost.settings) = AvatarIndex.countUnrecoverable(at: layout.indexPath)
         try AvatarIndex.setAside(at: layout.indexPath)
-        try StoredFiles(root: caches).removePublishedFiles()
+        lost.cachedImages = try StoredFiles(root: caches).removePublishedFiles()
         try AvatarIndex.putInPlace(at: layout.indexPath, fileMode: fileMode, storeID: id)
+        return lost
     }
 
     private func requireNobody() throws {

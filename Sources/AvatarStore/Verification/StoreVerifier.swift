@@ -10,13 +10,31 @@ import AvatarIndex
 /// file that is still there after no row named it.
 actor StoreVerifier {
     /// How closely it looks.
-    enum Depth {
-        /// Names and lengths: what a power loss may have changed.
-        case lengths
+    enum Depth: Equatable {
+        /// All that a power loss may have changed: names, lengths, and the bytes of files in `caches` with a row id above
+        /// that of the last one that was on stable storage.
+        case afterPowerLoss(lastDurableFile: Int64)
         /// The database and the totals too.
         case quick
         /// The bytes too.
         case full
+
+        /// Whether the database and the totals are checked.
+        var includesIndex: Bool {
+            switch self {
+            case .afterPowerLoss: false
+            case .quick, .full: true
+            }
+        }
+
+        /// Whether the bytes of `file` are compared with its digest.
+        func comparesBytes(of file: FileRecord) -> Bool {
+            switch self {
+            case .afterPowerLoss(let lastDurableFile): file.storageClass == .caches && file.id > lastDurableFile
+            case .quick: false
+            case .full: true
+            }
+        }
     }
 
     private let index: AvatarIndex
@@ -61,22 +79,26 @@ actor StoreVerifier {
 
     /// - Throws: `damagedIndex`, without having looked at a file; another error of the index or the disk.
     func run() async throws -> VerificationReport {
-        if depth != .lengths { progress(WorkProgress(.checkingIndex, .files)) }
-        if depth != .lengths, let damage = try index.damage(isQuick: depth == .quick) {
-            throw AvatarStoreError(.damagedIndex, "The index is damaged: \(damage).")
-        }
+        if depth.includesIndex { try checkIndex() }
         try await lookAtUnfinishedWork()
         fileCount = try StorageClass.allCases.reduce(0) { $0 + (try index.total(of: $1).files) }
         for storageClass in StorageClass.allCases { try await checkRows(of: storageClass) }
         for storageClass in StorageClass.allCases { try await searchOrphans(in: storageClass) }
         try await settle()
-        if depth != .lengths {
+        if depth.includesIndex {
             for storageClass in StorageClass.allCases where try !index.isTotalRight(of: storageClass) {
                 found.append(.total(storageClass))
             }
             try await settle()
         }
         return report
+    }
+
+    private func checkIndex() throws {
+        progress(WorkProgress(.checkingIndex, .files))
+        if let damage = try index.damage(isQuick: depth == .quick) {
+            throw AvatarStoreError(.damagedIndex, "The index is damaged: \(damage).")
+        }
     }
 
     // MARK: Unfinished work
@@ -133,6 +155,7 @@ actor StoreVerifier {
     }
 
     private func fault(of file: IndexedFile, among namesakes: [IndexedFile]) throws -> VerificationFault.Kind? {
+        guard FilePath.isPublishedName(file.file.path) else { return .outsideRoot }
         let files = roots.files(of: file.file.storageClass)
         let bytes: Int
         switch try files.look(at: file.file.path) {
@@ -142,13 +165,13 @@ actor StoreVerifier {
         }
         if namesakes.count > 1 {
             // At most one of them can be right.
-            let digest = try files.digest(of: file.file.path)
+            let digest = try files.digest(of: file.file.path, isCancellable: true)
             if file.sha256 != digest { return .duplicatePath }
         }
         if bytes != file.file.sizeBytes { return .wrongSize }
         if !file.isUsed { return .orphan }
-        guard depth == .full else { return nil }
-        guard let digest = try files.digest(of: file.file.path) else { return .missing }
+        guard depth.comparesBytes(of: file.file) else { return nil }
+        guard let digest = try files.digest(of: file.file.path, isCancellable: true) else { return .missing }
         return digest == file.sha256 ? nil : .wrongDigest
     }
 
@@ -161,7 +184,11 @@ actor StoreVerifier {
             foldersSearched += 1
             progress(WorkProgress(.seekingOrphans, .folders, done: foldersSearched, of: 512, failed: report.faultCount))
             let folder = FilePath.folder(forDigestByte: byte)
-            let names = try files.names(inFolder: folder)
+            guard let names = try files.names(inFolder: folder) else {
+                // A symbolic link or a file, which keeps the folder from being made.
+                try lookForRow(of: folder, in: storageClass, digestByte: byte)
+                continue
+            }
             guard !names.isEmpty else { continue }
             let known = Set(try index.files(of: storageClass, digestByte: byte).map(\.file.path))
             for name in names where !known.contains(folder + "/" + name) {
@@ -195,8 +222,11 @@ actor StoreVerifier {
     private func fault(for finding: Finding) throws -> VerificationFault {
         switch finding {
         case .file(let file, let kind):
-            let path = roots.files(of: file.file.storageClass).path(of: file.file)
-            return VerificationFault(kind, path: path, key: try index.keys(usingFile: file.file.id).first)
+            return VerificationFault(
+                kind,
+                path: roots.path(of: file.file),
+                key: try index.keys(usingFile: file.file.id).first
+            )
         case .orphan(let path, let storageClass, _):
             return VerificationFault(.orphan, path: roots.files(of: storageClass).root.path + "/" + path)
         case .total(let storageClass):

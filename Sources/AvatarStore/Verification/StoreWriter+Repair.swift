@@ -89,10 +89,13 @@ extension StoreWriter {
             return true
         }
         try places.files(of: .documents).synchronize(published: path)
+        var replaced: [PendingFile] = []
         let isListed = try write(.power) { transaction in
             if try transaction.isNamed(path, in: .documents, digestByte: digestByte) { return true }
-            return try adopt(document, transaction)
+            return try adopt(document, transaction, &replaced)
         }
+        try unlink(replaced)
+        try settle()
         if !isListed { try unlinkOrphan(path, in: .documents, digestByte: digestByte) }
         return true
     }
@@ -122,24 +125,44 @@ extension StoreWriter {
         } ?? nil
     }
 
+    /// - Parameter replaced: damaged files whose place the document takes, to be unlinked after the commit.
     /// - Returns: whether a row names the document's path now.
-    private func adopt(_ document: UnlistedDocument, _ transaction: IndexTransaction) throws -> Bool {
+    private func adopt(
+        _ document: UnlistedDocument,
+        _ transaction: IndexTransaction,
+        _ replaced: inout [PendingFile]
+    ) throws -> Bool {
         let keys = document.label.keys.map(AvatarKey.init(stored:))
         let takers = try keys.map { ($0, try transaction.state(of: $0)) }.filter { $0.1?.fileID == nil }
-        guard !takers.isEmpty else { return false }
         let published = try transaction.file(withDigest: document.sha256, in: .documents)
-        let file =
-            try published?.id
-            ?? transaction.insertFile(
+        let isSound = try published.map { try places.stored.documents.digest(of: $0.path) == document.sha256 } ?? true
+        guard !takers.isEmpty || !isSound else { return false }
+        let file: Int64
+        if let published, isSound {
+            file = published.id
+        } else if let published {
+            _ = try places.files(of: .documents).setAside(published.path)
+            let healed = try transaction.insertFile(
+                document.record,
+                sha256: document.sha256,
+                lastAccessMicroseconds: accesses.nextTime(),
+                inPlaceOf: published.id,
+                holder: places.holder.name
+            )
+            file = healed.id
+            replaced += [healed.retired].compactMap(\.self)
+        } else {
+            file = try transaction.insertFile(
                 document.record,
                 sha256: document.sha256,
                 lastAccessMicroseconds: accesses.nextTime()
             )
+        }
         for (key, state) in takers {
             let id = try state?.id ?? insertEntry(key, from: document.label.originURL, transaction)
             try transaction.setFile(file, storageClass: .documents, of: id)
         }
-        return published == nil
+        return file != published?.id
     }
 
     /// An entry for a document that the index did not know. What was known of its freshness is lost, so it is due.

@@ -46,6 +46,26 @@ public struct VerificationFault: Hashable, Sendable {
     }
 }
 
+/// The content that a store lost with its index, as the files do not hold it.
+public struct LostContent: Hashable, Sendable {
+    /// Contacts with their links to images; `nil` if the old index cannot be read, so their number is not known.
+    public var contacts: Int?
+    /// Settings that were not at their defaults; `nil` if their number is not known.
+    public var settings: Int?
+    /// Files that were removed from `caches`.
+    public var cachedImages = 0
+    /// Documents that say too little of themselves to be listed again: the paths under which they are kept in the folder
+    /// `set-aside`, the first 10,000 of them.
+    public var documents: [String] = []
+    /// How many such documents there are.
+    public var documentCount = 0
+
+    /// Whether it is known that nothing was lost.
+    public var isNothing: Bool { contacts == 0 && settings == 0 && cachedImages == 0 && documentCount == 0 }
+
+    init() {}
+}
+
 /// What a verification found.
 public struct VerificationReport: Hashable, Sendable {
     /// How many faults are listed at most.
@@ -63,7 +83,10 @@ public struct VerificationReport: Hashable, Sendable {
     /// How many of them were repaired.
     public private(set) var repaired = 0
 
-    /// Whether nothing is wrong, or nothing any more.
+    /// The content that could not be recovered when the index was made again from the files; `nil` if it was not.
+    public internal(set) var lost: LostContent?
+
+    /// Whether nothing is wrong, or nothing any more. What a repair could not recover says `lost`.
     public var isSound: Bool { faultCount == repaired }
 
     mutating func add(_ fault: VerificationFault, isRepaired: Bool) {

@@ -15,6 +15,9 @@ struct Change: Sendable {
     var isRefresh = false
     /// The contacts that use the image.
     var owners: [String] = []
+    /// Whether these contacts stay linked to URLs that are gone and have no file: candidates that come before this image, and
+    /// take its place once they are back.
+    var keepsGone = false
     /// `nil` where no origin was asked.
     var order: AnswerOrder?
     /// What the answer says of the host that was asked; `nil` where that is nothing new.

@@ -11,6 +11,8 @@ struct StorePlaces: Sendable {
     /// Beside the index and the documents, which nobody purges: the holders' locks are here.
     private let staging: Directory
     private let cachesStaging: Directory
+    /// The files that a power loss may have damaged; `nil` until the index is open.
+    var suspects: SuspectFiles?
 
     /// Opens the directories of `layout`, and makes those that are not there.
     init(_ layout: StoreLayout, fileMode: UInt32, fileSystem: any FileSystem) throws(AvatarStoreError) {
@@ -49,7 +51,11 @@ struct StorePlaces: Sendable {
 
     /// The published files, for reading.
     var stored: StoredRoots {
-        StoredRoots(caches: StoredFiles(root: caches.root), documents: StoredFiles(root: documents.root))
+        StoredRoots(
+            caches: StoredFiles(root: caches.root),
+            documents: StoredFiles(root: documents.root),
+            suspects: suspects
+        )
     }
 
     /// All holders with a lock file, dead or alive.
@@ -135,20 +141,24 @@ struct StorePlaces: Sendable {
 struct StoredRoots: Sendable {
     let caches: StoredFiles
     let documents: StoredFiles
+    private let suspects: SuspectFiles?
 
     /// Opens the roots of `layout` for reading.
-    init(_ layout: StoreLayout, allowsNetwork: Bool = false) throws(AvatarStoreError) {
+    init(_ layout: StoreLayout, allowsNetwork: Bool = false, suspects: SuspectFiles? = nil) throws(AvatarStoreError) {
         self.init(
             caches: StoredFiles(root: try Directory.openRoot(layout.cachesRoot, allowsNetwork: allowsNetwork)),
-            documents: StoredFiles(root: try Directory.openRoot(layout.documentsRoot, allowsNetwork: allowsNetwork))
+            documents: StoredFiles(root: try Directory.openRoot(layout.documentsRoot, allowsNetwork: allowsNetwork)),
+            suspects: suspects
         )
     }
 
-    init(caches: StoredFiles, documents: StoredFiles) {
+    init(caches: StoredFiles, documents: StoredFiles, suspects: SuspectFiles?) {
         self.caches = caches
         self.documents = documents
+        self.suspects = suspects
     }
 
+    /// All that is in the root of `storageClass`, whatever the index says of it.
     func files(of storageClass: StorageClass) -> StoredFiles {
         switch storageClass {
         case .caches: caches
@@ -156,8 +166,28 @@ struct StoredRoots: Sendable {
         }
     }
 
-    /// Whether `file` is there with its indexed length.
+    /// Whether `file` is there with its indexed length, and no power loss has taken its bytes.
     func contains(_ file: FileRecord) -> Bool {
-        files(of: file.storageClass).contains(file)
+        files(of: file.storageClass).contains(file) && allows(file)
+    }
+
+    /// The bytes of `file`; `nil` if it is not there, as `contains(_:)` says.
+    func read(_ file: FileRecord) throws(AvatarStoreError) -> [UInt8]? {
+        allows(file) ? try files(of: file.storageClass).read(file) : nil
+    }
+
+    /// Lends an open descriptor of `file`; `nil` if it is not there, as `contains(_:)` says.
+    func withDescriptor<Result>(of file: FileRecord, _ body: (Int32) throws -> Result) throws -> Result? {
+        allows(file) ? try files(of: file.storageClass).withDescriptor(of: file, body) : nil
+    }
+
+    /// The absolute path of `file`.
+    func path(of file: FileRecord) -> String {
+        files(of: file.storageClass).path(of: file)
+    }
+
+    /// Whether no power loss has taken the bytes of `file`, as far as that can be known.
+    func allows(_ file: FileRecord) -> Bool {
+        suspects?.allows(file, in: files(of: file.storageClass)) ?? true
     }
 }

@@ -33,7 +33,7 @@ extension StoreWriter {
                 let unused = try publishedFile(image, placement, replacing: file, transaction, &surplus)
                 surplus.files += [unused].compactMap(\.self)
                 try link(change, to: state.id, transaction, hasImage: true, &surplus)
-                return .stored(file: file, isChanged: false)
+                return .stored(file: file == placement.damaged ? unused ?? file : file, isChanged: false)
             }
             return try store(change, image, validation, placement, state, transaction, &surplus)
         case .moved(let image, let file):
@@ -110,10 +110,12 @@ extension StoreWriter {
         try link(change, to: id, transaction, hasImage: true, &surplus)
         if state != nil, state?.fileID == nil {
             for contact in try transaction.contactsWaiting(for: id) {
-                try unlinkOthers(of: contact, keeping: id, change.key, transaction, &surplus)
+                try unlinkOthers(of: contact, keeping: id, change.key, keepsGone: false, transaction, &surplus)
             }
         }
-        guard let old = state?.fileID, old != file else { return .stored(file: file, isChanged: false) }
+        guard let old = state?.fileID, old != file, old != placement.damaged else {
+            return .stored(file: file, isChanged: false)
+        }
         surplus.files.append(old)
         if case .moved = change.content { return .stored(file: file, isChanged: false) }
         return .stored(file: file, isChanged: true)
@@ -133,7 +135,8 @@ extension StoreWriter {
         let written = try old.flatMap { try transaction.lastAccess(ofFile: $0) }
         let lastAccess = [written, old.flatMap(accesses.gatheredTime)].compactMap(\.self).max() ?? accesses.nextTime()
         let pending = placement.pending(holder: places.holder.name)
-        if let file = try transaction.file(withDigest: image.sha256, in: image.storageClass) {
+        let published = try transaction.file(withDigest: image.sha256, in: image.storageClass)
+        if let file = published, file.id != placement.damaged {
             // Another process published the same bytes between the steps: ours are one too many.
             surplus.add(pending)
             try transaction.touch(fileID: file.id, microseconds: lastAccess)
@@ -150,7 +153,19 @@ extension StoreWriter {
             width: image.image.width,
             height: image.image.height
         )
-        return try transaction.insertFile(record, sha256: image.sha256, lastAccessMicroseconds: lastAccess)
+        guard let damaged = published?.id else {
+            return try transaction.insertFile(record, sha256: image.sha256, lastAccessMicroseconds: lastAccess)
+        }
+        let uses = [try transaction.lastAccess(ofFile: damaged), accesses.gatheredTime(ofFile: damaged), lastAccess]
+        let healed = try transaction.insertFile(
+            record,
+            sha256: image.sha256,
+            lastAccessMicroseconds: uses.compactMap(\.self).max() ?? lastAccess,
+            inPlaceOf: damaged,
+            holder: places.holder.name
+        )
+        surplus.add(healed.retired)
+        return healed.id
     }
 
     private func applyFailure(
@@ -205,14 +220,16 @@ extension StoreWriter {
             guard hasImage || !replaces else {
                 if !change.key.isEmailImage {
                     // The contact's URL changed again, and what the former one shows is not wanted any more.
-                    let superseded = try transaction.unlinkSuperseded(of: contact, by: id)
+                    let superseded = try transaction.unlinkSuperseded(of: contact, by: id, keepsGone: change.keepsGone)
                     try removeIfUnowned(superseded, transaction, &surplus)
                 }
                 try transaction.link(contact, toComing: id)
                 continue
             }
             try transaction.link(contact, to: id)
-            if replaces { try unlinkOthers(of: contact, keeping: id, change.key, transaction, &surplus) }
+            guard replaces else { continue }
+            let keepsGone = change.keepsGone
+            try unlinkOthers(of: contact, keeping: id, change.key, keepsGone: keepsGone, transaction, &surplus)
         }
     }
 
@@ -220,10 +237,16 @@ extension StoreWriter {
         of contact: String,
         keeping id: Int64,
         _ key: AvatarKey,
+        keepsGone: Bool,
         _ transaction: IndexTransaction,
         _ surplus: inout Surplus
     ) throws {
-        let others = try transaction.unlinkOtherFetchedImages(of: contact, keeping: id, andNone: key.isEmailImage)
+        let others = try transaction.unlinkOtherFetchedImages(
+            of: contact,
+            keeping: id,
+            andGone: keepsGone,
+            andNone: key.isEmailImage
+        )
         try removeIfUnowned(others, transaction, &surplus)
     }
 

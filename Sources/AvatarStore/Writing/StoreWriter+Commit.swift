@@ -62,7 +62,7 @@ extension StoreWriter {
         } catch let error as AvatarStoreError where error.code == .overBudget {
             guard changes.count > 1 else {
                 discard(changes)
-                return CommitSummary(results: [.overBudget(error)])
+                return CommitSummary(results: [.overBudget(error.naming(changes[0].key))])
             }
         }
         do {
@@ -81,7 +81,7 @@ extension StoreWriter {
             if change.cacheBytes <= room {
                 room -= change.cacheBytes
             } else {
-                refusals[number] = refusal(of: change.cacheBytes, rules.limits)
+                refusals[number] = refusal(of: change.cacheBytes, rules.limits).naming(change.key)
             }
         }
         let fitting = changes.indices.filter { refusals[$0] == nil }
@@ -119,6 +119,7 @@ extension StoreWriter {
             }
             return (results, surplus)
         }
+        notePublished(placements.count { $0?.path != nil })
         try unlink(surplus.pending)
         for case (let placement?, .some) in zip(placements, results) where placement.path == nil {
             places.files(of: placement.image.storageClass).discard(placement.image)

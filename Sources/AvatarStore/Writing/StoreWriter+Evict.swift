@@ -126,32 +126,38 @@ extension StoreWriter {
 
     /// Keeps `value` for `setting`. A lower budget is in force for files when this returns; a low watermark says where
     /// the next eviction stops.
-    func set(_ setting: Setting, to value: Int64) throws {
+    ///
+    /// - Returns: how many files were evicted, and their bytes.
+    func set(_ setting: Setting, to value: Int64) throws -> (files: Int, bytes: Int) {
         try setting.validate(value)
+        var evicted = (files: 0, bytes: 0)
         guard setting == .budget else {
-            return try write { transaction in
+            try write { transaction in
                 try requireOrder(setting, value, transaction)
                 try transaction.setSetting(setting.name, to: value)
             }
+            return evicted
         }
         // Trimmed first: a budget that is in force is never exceeded. A process that publishes in between does so under
         // the old budget, hence the second look.
         let target = try index.lowWatermark(budget: Int(value))
         while true {
-            try makeRoomForBudget(Int(value), target)
+            let freed = try makeRoomForBudget(Int(value), target)
+            evicted = (evicted.files + freed.files, evicted.bytes + freed.bytes)
             let isInForce = try write { transaction in
                 guard try transaction.total(of: .caches).accountedBytes <= Int(value) else { return false }
                 try transaction.setSetting(setting.name, to: value)
                 return true
             }
-            if isInForce { return }
+            if isInForce { return evicted }
         }
     }
 
     /// Forgets the value of `setting`, once its default is in force.
-    func reset(_ setting: Setting) throws {
-        if let value = setting.defaultValue { try set(setting, to: value) }
+    func reset(_ setting: Setting) throws -> (files: Int, bytes: Int) {
+        let evicted = try setting.defaultValue.map { try set(setting, to: $0) } ?? (0, 0)
         try write { try $0.removeSetting(setting.name) }
+        return evicted
     }
 
     /// The shortest time for which an answer is fresh is never longer than the longest.
@@ -168,8 +174,8 @@ extension StoreWriter {
     }
 
     /// Trims for a lower budget, if it takes that.
-    private func makeRoomForBudget(_ budget: Int, _ target: Int) throws {
-        guard try index.total(of: .caches).accountedBytes > budget else { return }
+    private func makeRoomForBudget(_ budget: Int, _ target: Int) throws -> (files: Int, bytes: Int) {
+        guard try index.total(of: .caches).accountedBytes > budget else { return (0, 0) }
         try finishOwnLeftovers()
         try finishDeadHolders()
         let pending = try index.total(of: .caches).pendingBytes
@@ -180,7 +186,7 @@ extension StoreWriter {
                     + "evicted. Try again when they are done."
             )
         }
-        _ = try trim(to: target, canStop: false)
+        return try trim(to: target, canStop: false)
     }
 
     private func choose(
@@ -223,6 +229,13 @@ extension AvatarStoreError {
             "\(bytes) bytes are more than the whole budget of \(budget) bytes; nothing was evicted for them.",
             failure: .tooLarge
         )
+    }
+
+    /// The same error with `key` in front of its message.
+    func naming(_ key: AvatarKey) -> AvatarStoreError {
+        var error = self
+        error.message = "\(key): \(message)"
+        return error
     }
 }
 

@@ -35,7 +35,8 @@ extension StoreWriter {
         return count
     }
 
-    /// An image that no contact uses any more stays until it is evicted, unless the store is set otherwise. A photo that
+    /// An image that no contact uses any more stays until it is evicted, unless the store is set otherwise; its origin is asked
+    /// again only once a list or a read names it. A photo that
     /// came inside a contact goes in any case: nobody would ever ask for it again. So does what a source has, or has not,
     /// for an e-mail address: it says who somebody is.
     func removeIfUnowned(
@@ -44,9 +45,10 @@ extension StoreWriter {
         _ transaction: IndexTransaction,
         _ surplus: inout Surplus
     ) throws {
-        guard try key.isContactPhoto || key.isEmailImage || transaction.setting(Setting.keepUnowned.name) == 0,
-            try !transaction.hasOwner(id)
-        else { return }
+        guard try !transaction.hasOwner(id) else { return }
+        guard try key.isContactPhoto || key.isEmailImage || transaction.setting(Setting.keepUnowned.name) == 0 else {
+            return try transaction.stopChecking(id)
+        }
         if key.isEmailImage { try forgetPartial(of: key, transaction) }
         if let file = try transaction.fileID(of: id) { surplus.files.append(file) }
         try transaction.removeEntry(id: id)

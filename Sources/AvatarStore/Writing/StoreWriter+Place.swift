@@ -14,15 +14,16 @@ extension StoreWriter {
         try markChanged()
         try requireFreeSpace(rules.limits)
         try prepareRoom(for: changes.reduce(0) { $0 + $1.cacheBytes }, rules)
+        var sharing = Sharing()
         while true {
-            var purged: [PendingFile] = []
             var evicted: [PendingFile] = []
+            sharing.purged = []
             let placements = try write { transaction -> [Placement?]? in
-                let placements = try place(changes, transaction, &purged)
-                // They take no room once their rows are gone: nothing is evicted for them.
-                guard purged.isEmpty else { return nil }
+                let placements = try place(changes, transaction, &sharing)
+                // Purged files take no room once their rows are gone: nothing is evicted for them.
+                guard sharing.purged.isEmpty && sharing.unread.isEmpty else { return nil }
                 let incoming = placements.reduce(0) { $0 + ($1?.budgetBytes ?? 0) }
-                let replaced = Set(placements.compactMap { $0?.replaced })
+                let replaced = Set(placements.flatMap { [$0?.replaced, $0?.damaged].compactMap(\.self) })
                 let victims = try victims(for: incoming, sparing: replaced, rules, transaction)
                 guard victims.isEmpty else {
                     evicted = try evict(victims, transaction)
@@ -35,7 +36,8 @@ extension StoreWriter {
                 }
                 return placements
             }
-            try unlink(purged + evicted)
+            try unlink(sharing.purged + evicted)
+            try read(&sharing)
             if let placements { return placements }
             evictedCount += evicted.count
         }
@@ -56,7 +58,7 @@ extension StoreWriter {
     private func place(
         _ changes: [Change],
         _ transaction: IndexTransaction,
-        _ retired: inout [PendingFile]
+        _ sharing: inout Sharing
     ) throws -> [Placement?] {
         var placements: [Placement?] = []
         var placed: [Content: Int] = [:]
@@ -72,13 +74,23 @@ extension StoreWriter {
             if let first = placed[placement.content] {
                 if placement.isDurable { placements[first]?.isDurable = true }
                 placements[first]?.label?.add(label)
-            } else if let file = try sharedFile(image, transaction, &retired) {
-                placement.shared = file
-                if image.storageClass == .documents {
+                placement.damaged = placements[first]?.damaged
+            } else {
+                let file = try sharedFile(image, transaction, &sharing)
+                if let file, image.storageClass == .documents {
                     placement.label = FileLabel(try transaction.users(ofFile: file.id))
                     placement.label?.add(label)
                 }
-            } else {
+                if let file, sharing.isSound[file.id] != false {
+                    placement.shared = file
+                    placements.append(placement)
+                    continue
+                }
+                if let file {
+                    // Other entries rely on it: their bytes come with this image, and are made durable for them.
+                    placement.damaged = file.id
+                    placement.isDurable = true
+                }
                 placement.path = FilePath.make(sha256: image.sha256, format: image.image.format)
                 placed[placement.content] = placements.count
             }
@@ -87,19 +99,34 @@ extension StoreWriter {
         return placements
     }
 
-    /// A published file with the image's bytes that is really there.
+    /// A published file with the image's digest that is really there.
     private func sharedFile(
         _ image: StagedImage,
         _ transaction: IndexTransaction,
-        _ retired: inout [PendingFile]
+        _ sharing: inout Sharing
     ) throws -> FileRecord? {
         guard let file = try transaction.file(withDigest: image.sha256, in: image.storageClass) else { return nil }
-        if places.stored.contains(file) { return file }
+        if places.stored.contains(file) {
+            if sharing.isSound[file.id] == nil { sharing.unread[file.id] = (file, image.sha256) }
+            return file
+        }
         // The row's file was purged; its entries learn of it now, and the bytes get a file of their own.
         if let gone = try transaction.retireFile(id: file.id, absence: .missing, holder: places.holder.name) {
-            retired.append(gone)
+            sharing.purged.append(gone)
         }
         return nil
+    }
+
+    /// Compares the digests of files that are to be shared, outside the transaction: a large file takes long. A damaged
+    /// document is set aside.
+    private func read(_ sharing: inout Sharing) throws {
+        for (id, (file, sha256)) in sharing.unread {
+            let files = places.files(of: file.storageClass)
+            let isSound = try places.stored.files(of: file.storageClass).digest(of: file.path) == sha256
+            if !isSound && file.storageClass == .documents { _ = try files.setAside(file.path) }
+            sharing.isSound[id] = isSound
+        }
+        sharing.unread = [:]
     }
 
     /// Step 2: bytes that must survive a power loss are made durable, then each file gets its name.
@@ -116,6 +143,16 @@ extension StoreWriter {
             try files.publish(placement.image, as: path, isDurable: placement.isDurable)
         }
     }
+}
+
+/// Findings about published files that new images are to share.
+private struct Sharing {
+    /// Files that the present transaction took from the index because they are gone.
+    var purged: [PendingFile] = []
+    /// Files to be read before the next transaction, with their digests.
+    var unread: [Int64: (FileRecord, sha256: [UInt8])] = [:]
+    /// Whether the file with this id holds the bytes of its digest.
+    var isSound: [Int64: Bool] = [:]
 }
 
 /// Bytes in a class: at most one file holds them.
@@ -135,6 +172,8 @@ struct Placement {
     var path: String?
     /// The file with the same bytes.
     var shared: FileRecord?
+    /// A published file that should hold the same bytes and does not: the new file takes its place for all entries.
+    var damaged: Int64?
     /// What a document says of itself.
     var label: FileLabel?
 

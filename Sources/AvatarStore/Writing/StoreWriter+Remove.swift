@@ -22,13 +22,20 @@ extension StoreWriter {
         return try finish(&removal, contact: nil, keys: keys, erasing: erasing)
     }
 
-    /// Unlinks `contact` and removes what nobody else uses.
+    /// Unlinks `contact` and removes the images that no other contact uses; erasing, also the images that the contact had before.
     func remove(contact: String, erasing: Bool) throws -> RemovalReceipt {
         var removal = Removal()
         try remove(&removal) { transaction, removal in
-            for (id, key) in try transaction.images(of: contact) {
+            let images = try transaction.images(of: contact)
+            removal.receipt.hasUnknownContact = images.isEmpty
+            for (id, key) in images {
                 _ = try transaction.unlink(contact, from: id)
                 guard try !transaction.hasOwner(id), let state = try transaction.state(of: key) else { continue }
+                try take(key, state, transaction, &removal)
+            }
+            guard erasing else { return }
+            for key in try transaction.formerImages(of: contact) {
+                guard let state = try transaction.state(of: key) else { continue }
                 try take(key, state, transaction, &removal)
             }
         }
@@ -59,7 +66,6 @@ extension StoreWriter {
         try forgetPartial(of: key, transaction)
         removal.receipt.rows += 1
         removal.keys.insert(key)
-        if let host = state.sourceURL.flatMap({ AvatarKey(stored: $0).host }) { removal.hosts.insert(host.description) }
         let digest = try state.fileID.flatMap { try transaction.digest(ofFile: $0) }
         try transaction.removeEntry(id: state.id)
         guard let file = try state.fileID.flatMap({ try release($0, transaction) }) else { return }
@@ -77,10 +83,12 @@ extension StoreWriter {
         guard erasing else { return removal.receipt }
         // What dead processes left in staging may be these very images.
         try finishDeadHolders()
-        try write(.power) { transaction in
-            try transaction.eraseChanges(of: contact, keys: keys)
-            try transaction.eraseUnusedHosts(among: removal.hosts)
+        let isNamed = try write(.power) { transaction in
+            let isNamed = try transaction.eraseChanges(of: contact, keys: keys)
+            try transaction.eraseUnusedHosts()
+            return isNamed
         }
+        if isNamed { removal.receipt.hasUnknownContact = false }
         let documents = places.files(of: .documents)
         removal.receipt.traces = try documents.removeSetAside(digests: removal.digests, keys: Set(keys))
         removal.receipt.traces += index.removeSetAside()
@@ -97,5 +105,4 @@ private struct Removal {
     /// Of the whole removal: what an erasure looks for.
     var keys: Set<AvatarKey> = []
     var digests: [[UInt8]] = []
-    var hosts: Set<String> = []
 }

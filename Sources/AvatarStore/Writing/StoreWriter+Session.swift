@@ -1,44 +1,91 @@
 import AvatarFiles
 import AvatarIndex
+import Dispatch
 import Logging
 
-/// What tells the next opening whether a power loss can have come between index and files.
+/// Records how far the files are on stable storage, for the first opening after a power loss.
 ///
-/// Plain stores into `caches` are not made durable one by one. So the index keeps the boot id from the first change on,
-/// and forgets it when the last process closes the store, after everything is on stable storage. Who finds the id of
-/// another boot walks the files once; who finds that of this boot walks nothing: a killed process takes nothing along
-/// that it had written.
+/// Plain stores into `caches` are not made durable one by one: that would cost a sync its speed. The index keeps
+///
+/// - the boot id, from the first change on until the last process closes the store, which makes everything durable;
+/// - the row id of the last file that was on stable storage then, the durable point.
+///
+/// An opening that finds the id of another boot compares the lengths of all files, and the digests of the files in `caches`
+/// behind the durable point. An opening that finds the id of this boot compares nothing: a process that is killed takes
+/// nothing along that it had written. Documents and the successors of replaced images are durable before they are listed.
 extension StoreWriter {
+    /// An opening after a power loss compares about this many digests at most: 8 KiB each are read in a second or two.
+    private static let longestDistance = 16_384
+
     /// Called before the first file is published or unlinked. Durable on return.
     func markChanged() throws {
         guard bootMark == .none else { return }
-        try index.write(.power) { try $0.setBootID(BootID.current) }
+        try index.write(.power) { try $0.beginBoot(BootID.current) }
         bootMark = .thisBoot
     }
 
-    /// Looks at the mark that is there, before anything else is done: work that a dead process left is finished under it.
+    /// Reads the mark before anything else is done: work that a dead process left is finished under it.
     func readBootMark() throws {
-        guard let boot = try index.bootID() else { return }
-        bootMark = boot == BootID.current ? .thisBoot : .earlierBoot
+        guard let boot = try index.openBoot() else { return }
+        guard !BootID.isCurrent(boot.id) else {
+            bootMark = .thisBoot
+            return
+        }
+        bootMark = .earlierBoot(lastDurableFile: boot.lastDurableFile)
+        places.suspects?.begin(after: boot.lastDurableFile)
     }
 
-    /// Walks the files if the power was lost since the store was last closed.
+    /// Compares the files with the index if the power was lost since the store was last closed.
     ///
-    /// Should that fail, the mark stays, and the next opening walks them; a read finds a file of the wrong length anyway.
-    func recoverFromPowerLoss(_ verifier: StoreVerifier, reportingTo logger: Logger) async {
-        guard bootMark == .earlierBoot else { return }
+    /// Should that fail, the mark stays, the next opening tries again, and each use compares a suspect file until then.
+    func recoverFromPowerLoss(
+        reportingTo logger: Logger,
+        _ verifier: (_ lastDurableFile: Int64) -> StoreVerifier
+    ) async {
+        guard case .earlierBoot(let lastDurableFile) = bootMark else { return }
         do {
-            logger.notice("the store was not closed before the power was lost; its files are walked once")
+            logger.notice("the store was not closed before the power was lost; its files are compared once")
             try dropPartials(index.partialDownloads())
-            let report = try await verifier.run()
+            let lastFile = try index.lastFileID()
+            let report = try await verifier(lastDurableFile).run()
             logger.notice(
-                "the files were walked",
+                "the files were compared",
                 metadata: ["checked": "\(report.checked)", "repaired": "\(report.repaired)"]
             )
-            try index.write(.power) { try $0.setBootID(BootID.current) }
+            // Another process that could not compare them may have published files since.
+            try places.synchronizeFileSystems()
+            try index.write(.power) { try $0.replaceBoot(by: BootID.current, lastDurableFile: lastFile) }
             bootMark = .thisBoot
+            places.suspects?.end()
         } catch {
-            logger.warning("the files could not be walked after a power loss", metadata: ["error": "\(error)"])
+            logger.warning("the files could not be compared after a power loss", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Moves the durable point up, in the background, once many files were published behind it.
+    func notePublished(_ count: Int) {
+        publishedSinceDurable += count
+        guard publishedSinceDurable >= Self.longestDistance, bootMark == .thisBoot else { return }
+        publishedSinceDurable = 0
+        Task { await moveDurablePoint() }
+    }
+
+    private func moveDurablePoint() async {
+        do {
+            let lastFile = try index.lastFileID()
+            try await synchronizeFileSystems()
+            try write { try $0.setLastDurableFile(lastFile) }
+        } catch {
+            // An opening after a power loss compares more files then; the next files to be published try again.
+        }
+    }
+
+    /// On a thread of its own: images are published meanwhile.
+    private func synchronizeFileSystems() async throws {
+        try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+            DispatchQueue.global(qos: .utility).async { [places] in
+                done.resume(with: Result { try places.synchronizeFileSystems() })
+            }
         }
     }
 
@@ -47,8 +94,8 @@ extension StoreWriter {
         guard bootMark == .thisBoot, try isAlone() else { return }
         try places.synchronizeFileSystems()
         try index.write(.power) { transaction in
-            // Who has come meanwhile holds a lock already, and relies on the mark if it read it before.
-            if try isAlone() { try transaction.setBootID(nil) }
+            // A process that came meanwhile holds a lock already, and relies on the mark if it read it before.
+            if try isAlone() { try transaction.endBoot() }
         }
         bootMark = .none
     }
@@ -59,12 +106,12 @@ extension StoreWriter {
     }
 }
 
-/// What the index says of the files, as far as this process knows.
-enum BootMark {
+/// How far the files are on stable storage, as this process knows.
+enum BootMark: Equatable {
     /// They are as the index says, on stable storage.
     case none
     /// They have changed since the system was started.
     case thisBoot
-    /// They had changed when the system stopped; they have to be walked.
-    case earlierBoot
+    /// They had changed when the system stopped, and have to be compared.
+    case earlierBoot(lastDurableFile: Int64)
 }

@@ -28,10 +28,11 @@ extension StoreWriter {
         isSyncing = true
     }
 
-    /// Ends the sync: drops what it left pending, and brings the hosts' due times up to date.
-    func endSync(startedAt time: Timestamp) throws {
+    /// Ends the sync: drops what it left pending, brings the hosts' due times up to date, and keeps how it ended.
+    func endSync(startedAt time: Timestamp, as sync: LastSync) throws {
         isSyncing = false
         try write { transaction in
+            try transaction.setLastSync(sync)
             try transaction.refreshDueTimes(ofHostsDueAt: time)
             try transaction.setSyncHolder(nil)
         }

@@ -35,6 +35,8 @@ actor StoreWriter {
     var isSyncing = false
     /// What the index says of files that may differ from what is on stable storage.
     var bootMark = BootMark.none
+    /// Files that were published since the durable point was last moved.
+    var publishedSinceDurable = 0
 
     private let thread = StoreThread(label: "avatar-store.writer")
 
@@ -88,7 +90,9 @@ actor StoreWriter {
         try markChanged()
         var failure: AvatarStoreError?
         var gone: [PendingFile] = []
-        for file in files {
+        // A path that no store makes comes from elsewhere and may lead there: its row goes, and nothing is touched.
+        gone += files.filter { !FilePath.isPublishedName($0.path) }
+        for file in files where FilePath.isPublishedName(file.path) {
             do throws(AvatarStoreError) {
                 try places.files(of: file.storageClass).unlink(file.path)
                 gone.append(file)
@@ -96,7 +100,7 @@ actor StoreWriter {
                 failure = error
             }
         }
-        let documents = gone.filter { $0.storageClass == .documents }.map(\.path)
+        let documents = gone.filter { $0.storageClass == .documents && FilePath.isPublishedName($0.path) }.map(\.path)
         do {
             try places.files(of: .documents).synchronizeFolders(of: documents)
         } catch {
@@ -136,23 +140,57 @@ actor StoreWriter {
     }
 
     /// Finishes what dead processes left pending, and removes what they left in staging.
-    func finishDeadHolders() throws {
+    ///
+    /// - Returns: how many pending rows no process of a store can have left; their files are not touched.
+    @discardableResult
+    func finishDeadHolders() throws -> Int {
         let pending = Set(try index.write { try $0.pendingHolders() })
+        var foreign = 0
         for name in pending.union(try places.holderNames()) where name != places.holder.name {
+            // A name that no holder has came from elsewhere with the index: nothing in staging belongs to it.
+            guard Holder.isName(name) else {
+                foreign += try finishPending(of: name)
+                continue
+            }
             guard let dead = try places.takeOver(name) else { continue }
-            let files = try index.write { try $0.pendingFiles(of: name) }
-            try unlink(files)
-            try settle()
+            foreign += try finishPending(of: name)
             try places.removeStaging(of: dead)
             dead.release()
         }
+        return foreign
+    }
+
+    /// Unlinks the pending files of the dead holder `name`.
+    ///
+    /// No process has a file pending that is published, or under a name that `FilePath` does not give. An index that
+    /// says so was made or changed by others, and must not make the store delete what they like.
+    /// - Returns: the number of such rows; they are dropped.
+    private func finishPending(of name: String) throws -> Int {
+        let (files, foreign) = try index.write { transaction in
+            let files = try transaction.pendingFiles(of: name)
+            let own = try files.filter { file in
+                guard FilePath.isPublishedName(file.path) else { return false }
+                let prefix = FilePath.digestPrefix(of: file.path)
+                return try !transaction.isPublished(file.path, in: file.storageClass, digestPrefix: prefix)
+            }
+            return (own, files.count - own.count)
+        }
+        try unlink(files)
+        try settle()
+        if foreign > 0 { try write { try $0.dropPending(of: name) } }
+        return foreign
     }
 
     /// Finishes what dead processes left, at opening. What cannot be finished now stays pending, counts against the
     /// budget, and is tried again by whoever needs room.
     func recover(reportingTo logger: Logger) {
         do {
-            try finishDeadHolders()
+            let foreign = try finishDeadHolders()
+            guard foreign > 0 else { return }
+            logger.warning(
+                "the index named files as unfinished that are published or not the store's; they were left alone",
+                metadata: ["files": "\(foreign)"]
+            )
         } catch {
             logger.warning("work of a dead process could not be finished", metadata: ["error": "\(error)"])
         }

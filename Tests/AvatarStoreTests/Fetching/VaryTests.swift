@@ -46,13 +46,19 @@ struct VaryTests {
         }
     }
 
-    @Test(arguments: [(CachingMode.strict, 2), (.offlineFirst, 1)])
-    func syncsMindItToo(_ mode: CachingMode, _ requests: Int) async throws {
+    /// - Parameter said: the mode that the options of the sync name.
+    @Test(
+        arguments: [(.strict, nil, 2), (.offlineFirst, nil, 1), (.strict, .offlineFirst, 1)]
+            as [(CachingMode, CachingMode?, Int)]
+    )
+    func syncsMindItInStrictOnly(_ mode: CachingMode, _ said: CachingMode?, _ requests: Int) async throws {
         try await StoreFixture.withStore { fixture in
             var response = LoopbackOrigin.Response.image(face, etag: "\"1\"")
             response.headers["Vary"] = "User-Agent"
             response.headers["Cache-Control"] = "max-age=600"
             fixture.origin.setResponse(response, for: "/ada.png")
+            var options = SyncOptions()
+            options.mode = said
             let contacts = [Contact(id: "ada", avatarURL: fixture.origin.url("/ada.png"))]
             for userAgent in ["one", "two"] {
                 let store = try await fixture.openAgain {
@@ -64,9 +70,9 @@ struct VaryTests {
                         for contact in contacts { list.yield(.contact(contact)) }
                         list.finish()
                     }
-                    #expect(try await store.syncPreview(list).toRevalidate == requests - 1)
+                    #expect(try await store.syncPreview(list, options: options).toRevalidate == requests - 1)
                 }
-                _ = try await store.sync(contacts: contacts)
+                _ = try await store.sync(contacts: contacts, options: options)
                 try await store.close()
             }
 

@@ -137,23 +137,30 @@ struct RestoreTests {
     }
 
     @Test(arguments: ["caches", "documents"], [Damage.flippedBit, .cutShort, .missing, .folder])
-    func aDamagedBackupIsRefused_namingTheFile(root: String, damage: Damage) async throws {
-        try await withBackup { place, _ in
+    func aDamagedFileIsLeftOut_andCounted(root: String, damage: Damage) async throws {
+        try await withBackup { place, images in
             let files = try BackupPlace.contents(of: place.backup + "/" + root).filter { !$0.value.isEmpty }
             let name = try #require(files.keys.first)
             let path = place.backup + "/\(root)/\(name)"
             // The file is the store's too, so a damaged one takes its place.
             try removeFile(path)
             try damage.leave(files[name] ?? Data(), at: path)
-            let before = try BackupPlace.contents(of: place.path)
-            let layout = StoreLayout(directory: place.path("store"))
+            let before = try BackupPlace.contents(of: place.backup)
+            let configuration = AvatarStore.Configuration(layout: StoreLayout(directory: place.path("store")))
 
-            await #expect { try await AvatarStore.restore(from: place.backup, to: .init(layout: layout)) } throws: {
-                guard let error = $0 as? AvatarStoreError else { return false }
-                return error.code == .damagedBackup && error.message.contains(path)
+            let report = try await AvatarStore.restore(from: place.backup, to: configuration)
+
+            let lost = images.keys.filter { $0.isOwnImage == (root == "documents") }
+            #expect(report.entries == 2 && report.files == 1 && report.missing == 1)
+            #expect(report.lostDocuments == (root == "documents" ? lost : []))
+            #expect(try await AvatarStore.verify(configuration).faults == [])
+            let store = try await AvatarStore.open(configuration)
+            for (key, bytes) in images {
+                #expect(try store.storedAvatar(for: key)?.bytes == (lost.contains(key) ? nil : bytes))
             }
-
-            #expect(try BackupPlace.contents(of: place.path) == before)
+            #expect(try store.details(for: lost[0])?.overview.localFile == nil)
+            try await store.close()
+            #expect(try BackupPlace.contents(of: place.backup) == before)
         }
     }
 
@@ -170,8 +177,8 @@ struct RestoreTests {
         }
     }
 
-    @Test func anIndexThatNamesFilesOutsideIsRefused() async throws {
-        try await withBackup { place, _ in
+    @Test func aFileOutsideTheBackupIsLeftOut() async throws {
+        try await withBackup { place, images in
             let database = place.backup + "/index.sqlite"
             let name = try #require(
                 try BackupPlace.contents(of: place.backup + "/documents").first { !$0.value.isEmpty }
@@ -181,14 +188,38 @@ struct RestoreTests {
                 toPath: place.backup + "/escaped.png"
             )
             try changeIndex(at: database, "UPDATE file SET path = '../escaped.png' WHERE storage_class = 1")
-            let layout = StoreLayout(directory: place.path("store"))
 
-            #expect(
-                await code { try await AvatarStore.restore(from: place.backup, to: .init(layout: layout)) }
-                    == .damagedBackup
+            let report = try await AvatarStore.restore(
+                from: place.backup,
+                to: .init(layout: StoreLayout(directory: place.path("store")))
             )
 
-            #expect(try BackupPlace.names(in: place.path) == ["backup"])
+            #expect(report.lostDocuments == images.keys.filter(\.isOwnImage))
+            #expect(try !BackupPlace.contents(of: place.path("store")).values.contains(Data(face)))
+        }
+    }
+
+    /// Dropping the row whose bytes are wrong must not take the file of the other.
+    @Test func ofTwoRowsWithOnePathTheRightOneKeepsTheFile() async throws {
+        try await withBackup { place, images in
+            let database = place.backup + "/index.sqlite"
+            try changeIndex(
+                at: database,
+                """
+                UPDATE file SET storage_class = 0, size_bytes = 9000,
+                    path = (SELECT path FROM file WHERE storage_class = 0) WHERE storage_class = 1
+                """
+            )
+            let configuration = AvatarStore.Configuration(layout: StoreLayout(directory: place.path("store")))
+
+            let report = try await AvatarStore.restore(from: place.backup, to: configuration)
+
+            #expect(report.files == 1 && report.missing == 1)
+            let store = try await AvatarStore.open(configuration)
+            for key in images.keys {
+                #expect(try store.storedAvatar(for: key)?.bytes == (key.isOwnImage ? nil : logo))
+            }
+            try await store.close()
         }
     }
 

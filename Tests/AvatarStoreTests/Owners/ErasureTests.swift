@@ -37,6 +37,49 @@ struct ErasureTests {
         }
     }
 
+    @Test func imagesThatTheContactHadBeforeAreErasedToo() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            let former = SampleImage.png(seed: 1, byteCount: 4000)
+            let shared = fixture.serve(SampleImage.png(seed: 2, byteCount: 4000), at: "/shared.png")
+            let urls = [
+                fixture.serve(former, at: "/secret-former.png"), shared,
+                fixture.serve(SampleImage.png(seed: 3, byteCount: 4000), at: "/secret-latter.png"),
+            ]
+            for url in urls {
+                _ = try await store.sync(contacts: [Contact(id: "secret-person", avatarURL: url)])
+            }
+            _ = try await store.sync(contacts: [Contact(id: "a friend", avatarURL: shared)])
+            // Left the list, so that no image is linked to them any more.
+            var options = SyncOptions()
+            options.prunes = true
+            _ = try await store.sync(contacts: [Contact(id: "a friend", avatarURL: shared)], options: options)
+            #expect(try store.images(ofContact: "secret-person") == [] && fixture.find("secret-former") != [])
+
+            let receipt = try await store.remove(contact: "secret-person", erasing: true)
+
+            #expect(receipt.rows == 2 && receipt.files == 2 && receipt.isErased)
+            #expect(try fixture.find("secret") == [] && fixture.find(former.suffix(64)) == [])
+            #expect(try store.avatar(forContact: "a friend") != nil)
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test func noHostThatARedirectLedToIsLeft() async throws {
+        try await StoreFixture.withStore { fixture in
+            let target = "http://localhost:\(fixture.origin.port)/face.png"
+            fixture.origin.setResponse(.status(500), for: "/face.png")
+            fixture.origin.setResponse(.redirect(to: target), for: "/ada.png")
+            let url = fixture.origin.url("/ada.png")
+            _ = try await fixture.store.sync(contacts: [Contact(id: "ada", avatarURL: url)])
+            #expect(try fixture.find("localhost") != [])
+
+            #expect(try await fixture.store.remove(contact: "ada", erasing: true).isErased)
+
+            #expect(try fixture.find("localhost") == [])
+        }
+    }
+
     @Test(arguments: [1, 7, 99] as [UInt64])
     func rowsThatMovedAboutLeaveNoTraceEither(seed: UInt64) async throws {
         try await StoreFixture.withStore { fixture in

@@ -74,6 +74,46 @@ struct ContactPhotoTests {
         }
     }
 
+    @Test("a URL gives way to a photo, and its origin is not asked any more", arguments: [true, false])
+    func aURLGivesWayToAPhoto(prunes: Bool) async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(other, at: "/ada.png")
+            _ = try await fixture.store.sync(contacts: [Contact(id: "ada", avatarURL: url)])
+            let last = try fixture.store.lastChange()
+            var options = SyncOptions()
+            options.prunes = prunes
+
+            _ = try await fixture.store.sync(contacts: [contact("ada", face)], options: options)
+
+            #expect(try fixture.store.images(ofContact: "ada").map(\.rawValue) == ["contact:ada"])
+            #expect(try fixture.store.avatar(forContact: "ada")?.bytes == face)
+            let told = try fixture.store.changes(since: last)
+            #expect(told.map(\.kind) == [.added, .removed] && told.map(\.key.rawValue) == ["contact:ada", url])
+            fixture.origin.resetCounts()
+            fixture.clock.advance(by: .seconds(30 * 86_400))
+            _ = try await fixture.store.sync()
+            #expect(fixture.origin.requestCount == 0)
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test("a photo that cannot be read takes no place", arguments: [true, false])
+    func anUnreadablePhotoLeavesTheURL(isListFault: Bool) async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(other, at: "/ada.png")
+            _ = try await fixture.store.sync(contacts: [Contact(id: "ada", avatarURL: url)])
+            let fault = ContactImage.unreadable(UnreadableContactImage(number: 1, line: 7, reason: "it is none"))
+            let broken =
+                isListFault ? Contact(id: "ada", images: [fault]) : contact("ada", Array("<html>".utf8))
+            var options = SyncOptions()
+            options.prunes = true
+
+            _ = try await fixture.store.sync(contacts: [broken], options: options)
+
+            #expect(try fixture.store.avatar(forContact: "ada")?.bytes == other)
+        }
+    }
+
     @Test func whatIsNoImageIsUnreadable_theOldPhotoStays() async throws {
         try await StoreFixture.withStore { fixture in
             _ = try await fixture.store.sync(contacts: [contact("ada", face)])

@@ -79,6 +79,67 @@ struct HostRestTests {
         }
     }
 
+    @Test("a sync may ask paused hosts, and keeps to their Retry-After", arguments: [true, false])
+    func ignoringPauses(reload: Bool) async throws {
+        try await StoreFixture.withStore { fixture in
+            let contacts = people(60, fixture)
+            fail(60, fixture)
+            var options = SyncOptions()
+            options.connectionsPerHost = 1
+            _ = try await fixture.store.sync(contacts: contacts, options: options)
+            let paused = try await fixture.store.sync(contacts: contacts, options: options)
+            #expect(paused.outcome == .unreached)
+            #expect(paused.skippedBy.hostPaused == 60)
+            let pause = try #require(paused.skippedBy.pausedHosts.values.first)
+            #expect(paused.skippedBy.pausedHosts.count == 1)
+            #expect(pause.images == 60 && !pause.isRetryAfter && pause.until > fixture.clock.now())
+
+            if reload { options.policy = .reload } else { options.ignoresPauses = true }
+            fixture.origin.resetCounts()
+            let failing = try await fixture.store.sync(contacts: contacts, options: options)
+            #expect(failing.failed == 1 && fixture.origin.requestCount == 1)
+            #expect(failing.skippedBy.hostPaused == 59)
+
+            _ = people(60, fixture)
+            #expect(try await fixture.store.syncPreview(AsyncRecords(contacts), options: options).toFetch == 60)
+            fixture.origin.setResponse(.status(429, headers: ["Retry-After": "1000"]), for: "/0.png")
+            let asked = try await fixture.store.sync(contacts: contacts, options: options)
+            #expect(asked.failed == 1 && asked.skippedBy.hostPaused == 59)
+            fixture.origin.resetCounts()
+            let kept = try await fixture.store.sync(contacts: contacts, options: options)
+            #expect(kept.skippedBy.hostPaused == 60 && fixture.origin.requestCount == 0)
+            #expect(kept.skippedBy.pausedHosts.values.first?.isRetryAfter == true)
+
+            fixture.clock.advance(by: .seconds(1001))
+            _ = people(60, fixture)
+            #expect(try await fixture.store.sync(contacts: contacts, options: options).fetched == 60)
+        }
+    }
+
+    @Test("the counts by reason add up to what is skipped, without a list too")
+    func reasonsAddUp() async throws {
+        try await StoreFixture.withStore { fixture in
+            let contacts = people(60, fixture)
+            _ = try await fixture.store.sync(contacts: contacts)
+            fixture.clock.advance(by: .seconds(100_000))
+            fail(60, fixture)
+            var options = SyncOptions()
+            options.connectionsPerHost = 1
+            let first = try await fixture.store.sync(options: options)
+            let second = try await fixture.store.sync(options: options)
+            var ignoring = options
+            ignoring.ignoresPauses = true
+            let third = try await fixture.store.sync(options: ignoring)
+
+            #expect(first.failed == 5 && first.skippedBy.hostPaused == 55 && first.outcome == .incomplete)
+            #expect(second.skippedBy.hostPaused == 55 && second.outcome == .unreached)
+            #expect(third.failed == 1 && third.skippedBy.hostPaused == 54)
+            #expect(try fixture.store.statistics().lastSync?.outcome == .incomplete)
+            #expect(try fixture.store.statistics().neverHad == 0)
+            #expect(try fixture.store.statistics().failures == ["serverError": 6])
+        }
+    }
+
     @Test(arguments: [true, false])
     func whatIsBeyondTheLimitIsCounted_andNotRead(all: Bool) async throws {
         try await StoreFixture.withStore { fixture in
@@ -127,5 +188,22 @@ struct HostRestTests {
             #expect(none.fetched <= 2 && none.wanted == 200)
             try fixture.expectConsistent()
         }
+    }
+}
+
+/// Contacts as the records of a list.
+private struct AsyncRecords: AsyncSequence, Sendable {
+    typealias Element = ContactRecord
+    private let contacts: [Contact]
+
+    init(_ contacts: [Contact]) {
+        self.contacts = contacts
+    }
+
+    func makeAsyncIterator() -> AsyncStream<ContactRecord>.Iterator {
+        AsyncStream { continuation in
+            for contact in contacts { continuation.yield(.contact(contact)) }
+            continuation.finish()
+        }.makeAsyncIterator()
     }
 }

@@ -75,6 +75,21 @@ struct PruningTests {
         }
     }
 
+    @Test("contacts in the list without a picture lose theirs, also if no contact in it has one")
+    func aListOfContactsWithoutPictures() async throws {
+        try await withPeople { fixture, _ in
+            let list = records([Contact(id: "ada"), Contact(id: "ben")])
+            let preview = try await fixture.store.syncPreview(list, options: pruning)
+
+            let report = try await fixture.store.sync(list, options: pruning)
+
+            #expect(report.unlinked == 4 && preview.unlinked == 4 && !report.hasKeptLeavers && !preview.hasKeptLeavers)
+            for contact in ["ada", "ben", "carl", "dora"] {
+                #expect(try fixture.store.avatar(forContact: contact) == nil)
+            }
+        }
+    }
+
     @Test func whoseImageCannotBeHadIsStillInTheList() async throws {
         try await withPeople { fixture, people in
             fixture.origin.setResponse(.status(500), for: "/ben.png")
@@ -96,29 +111,7 @@ struct PruningTests {
         }
     }
 
-    private func records(_ contacts: [Contact]) -> AsyncRecords {
-        AsyncRecords(contacts.map(ContactRecord.contact))
-    }
-}
-
-/// Records as a list has them.
-private struct AsyncRecords: AsyncSequence, Sendable {
-    typealias Element = ContactRecord
-    var records: [ContactRecord]
-
-    init(_ records: [ContactRecord]) {
-        self.records = records
-    }
-
-    func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(rest: records[...])
-    }
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        var rest: ArraySlice<ContactRecord>
-
-        mutating func next() async throws -> ContactRecord? {
-            rest.popFirst()
-        }
+    private func records(_ contacts: [Contact]) -> RecordList {
+        RecordList(contacts)
     }
 }

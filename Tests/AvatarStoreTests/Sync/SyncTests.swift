@@ -1,5 +1,6 @@
 import AvatarStore
 import AvatarStoreTesting
+import Synchronization
 import Testing
 
 struct SyncTests {
@@ -179,6 +180,30 @@ struct SyncTests {
             try fixture.expectConsistent()
         }
         try await slow.stop()
+    }
+
+    @Test(arguments: [false, true])
+    func progressOfASyncThatEndsEarlyDoesNotClaimTheRest(hasTimeLimit: Bool) async throws {
+        try await StoreFixture.withStore { fixture in
+            for number in 0..<60 { fixture.origin.setResponse(.hang, for: "/\(number).png") }
+            let contacts = (0..<60).map { Contact(id: "\($0)", avatarURL: fixture.origin.url("/\($0).png")) }
+            var options = SyncOptions()
+            if hasTimeLimit { options.timeLimit = .milliseconds(300) }
+            let done = Mutex(-1)
+            let sync = Task { [options] in
+                try await fixture.store.sync(contacts: contacts, options: options) { progress in
+                    done.withLock { $0 = progress.done }
+                }
+            }
+            while fixture.origin.requestCount == 0 { await Task.yield() }
+
+            if !hasTimeLimit { sync.cancel() }
+            let report = try await sync.value
+
+            #expect(report.wasCancelled != hasTimeLimit && report.ranOutOfTime == hasTimeLimit)
+            #expect(report.skipped + report.failed == 60)
+            #expect(done.withLock(\.self) == report.failed)
+        }
     }
 
     @Test func contactWhoseURLChangedLosesTheOldImageOnceTheNewOneIsThere() async throws {

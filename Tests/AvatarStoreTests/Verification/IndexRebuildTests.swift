@@ -26,6 +26,9 @@ struct IndexRebuildTests {
             let repaired = try await AvatarStore.verify(configuration, repair: true)
             #expect(repaired.faults.contains { $0.kind == .damagedIndex })
             #expect(repaired.isSound)
+            #expect(repaired.lost?.cachedImages == 1)
+            #expect(repaired.lost?.documents == [])
+            #expect(repaired.lost?.isNothing == false)
 
             try await expectDocuments(configuration)
             let kept = try FileManager.default.contentsOfDirectory(atPath: configuration.layout.indexDirectory)

@@ -54,6 +54,98 @@ struct PowerLossTests {
         }
     }
 
+    /// A file system may commit the size of a file while its data is on the way, and gives zeros afterwards.
+    @Test("a file of the right length without its bytes is a miss, and is fetched again")
+    func zeros() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(face, at: "/a.png")
+            let zeroed = try await fixture.store.avatar(for: url).key
+            let kept = try await fixture.store.avatar(for: fixture.serve(otherFace, at: "/b.png")).key
+            try fixture.zero(zeroed)
+            try fixture.losePower()
+
+            let opened = try await fixture.openAgain()
+
+            #expect(try opened.storedAvatar(for: zeroed) == nil)
+            #expect(try opened.storedAvatar(for: kept)?.bytes == otherFace)
+            #expect(try await opened.avatar(for: url).bytes == face)
+            #expect(fixture.origin.requests.map(\.target) == ["/a.png", "/b.png", "/a.png"])
+            try await opened.close()
+        }
+    }
+
+    @Test("a store that is open for reading only gives out no such file either")
+    func zerosForReaders() async throws {
+        try await StoreFixture.withStore(endsSound: false) { fixture in
+            let zeroed = try await fixture.store.save(face, named: "zeroed", in: .caches)
+            let kept = try await fixture.store.save(otherFace, named: "kept", in: .caches)
+            try fixture.zero(zeroed)
+            try fixture.losePower()
+
+            let reader = try await fixture.openAgain { $0.access = .readOnly }
+
+            #expect(try reader.storedAvatar(for: zeroed) == nil)
+            #expect(try reader.storedFile(for: zeroed) == nil)
+            #expect(try reader.localFile(for: zeroed) == nil)
+            #expect(try reader.withFile(for: zeroed) { _ in true } == nil)
+            #expect(try reader.details(for: zeroed)?.isFilePresent == false)
+            #expect(try reader.storedAvatar(for: kept)?.bytes == otherFace)
+            #expect(try reader.localFile(for: kept) != nil)
+            let copy = fixture.directory + "-backup"
+            defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: copy) } }
+            let backup = try await reader.backup(to: copy)
+            #expect(backup.files == 1)
+            #expect(backup.missing == 1)
+            try await reader.close()
+        }
+    }
+
+    /// Only what was published since can be lost, so only that is read.
+    @Test("files from before the durable point are not read")
+    func durablePoint() async throws {
+        try await StoreFixture.withStore { fixture in
+            let layout = StoreLayout(directory: fixture.directory + "/own")
+            let first = try await fixture.openAgain { $0.layout = layout }
+            let old = try await first.save(face, named: "old", in: .caches)
+            let oldPath = try #require(try first.localFile(for: old))
+            try await first.close()
+            let second = try await fixture.openAgain { $0.layout = layout }
+            let new = try await second.save(otherFace, named: "new", in: .caches)
+            let newPath = try #require(try second.localFile(for: new))
+            #expect(try fixture.indexText("SELECT durable_file_id FROM store", at: layout.indexPath) == "1")
+            try fixture.write(Array(repeating: 0, count: face.count), to: oldPath)
+            try fixture.write(Array(repeating: 0, count: otherFace.count), to: newPath)
+            try AvatarStoreTests.changeIndex(at: layout.indexPath, "UPDATE store SET boot_id = 'of another time'")
+
+            let opened = try await fixture.openAgain { $0.layout = layout }
+
+            #expect(
+                try opened.storedAvatar(for: old) != nil,
+                "damage that no power loss explains is for verify to find"
+            )
+            #expect(try opened.storedAvatar(for: new) == nil)
+            try await opened.close()
+            try await second.close()
+        }
+    }
+
+    @Test("a store whose marks lost their bytes opens, with its documents", arguments: ["\0", "x"])
+    func marks(character: String) async throws {
+        try await StoreFixture.withStore { fixture in
+            let document = try await fixture.store.save(face, named: "document")
+            for root in ["caches", "documents"] {
+                let mark = fixture.directory + "/staging/\(root).store-id"
+                #expect(FileManager.default.fileExists(atPath: mark))
+                try fixture.write(Array(String(repeating: character, count: 32).utf8), to: mark)
+            }
+
+            let opened = try await fixture.openAgain()
+
+            #expect(try opened.storedAvatar(for: document)?.bytes == face)
+            try await opened.close()
+        }
+    }
+
     @Test("after a mere kill nothing is walked")
     func noWalk() async throws {
         try await StoreFixture.withStore(endsSound: false) { fixture in
@@ -65,5 +157,18 @@ struct PowerLossTests {
             #expect(fixture.files(in: .caches).count == 2)
             try await opened.close()
         }
+    }
+}
+
+extension StoreFixture {
+    /// Leaves the file of `key` its length and none of its bytes.
+    fileprivate func zero(_ key: AvatarKey) throws {
+        let path = try path(of: key)
+        try write(Array(repeating: 0, count: Data(contentsOf: URL(filePath: path)).count), to: path)
+    }
+
+    /// The index says that the files were changed by a machine that has been started again since.
+    fileprivate func losePower() throws {
+        try changeIndex("UPDATE store SET boot_id = 'of another time'")
     }
 }

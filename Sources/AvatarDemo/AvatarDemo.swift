@@ -37,8 +37,9 @@ public enum AvatarDemo {
         let people = Person.everybody
         let origins = try await Origins.start(serving: people)
         let portrait = try await finally(origins.stop) {
-            try place.writeContacts(people, origins)
             let store = try await AvatarStore.open(configuration(place, timeout: timeout))
+            // A store is made in an empty folder only.
+            try place.writeContacts(people, origins)
             return try await finally(store.close) { try await show(people, origins, place, store, page) }
         }
         page.showCommands(place, portrait: portrait)

@@ -16,7 +16,7 @@ struct Avatars: ParsableCommand {
             Start with: avatars sync people.json
 
             Data goes to standard output, messages to standard error. Exit codes: 0 done, 1 some entries failed, \
-            2 could not run, 64 usage, 75 another sync is running, 130 interrupted, 143 terminated.
+            2 could not run, 64 usage, 69 no host could be reached, 75 another sync is running, 130 interrupted, 143 terminated.
             """,
         version: version,
         groupedSubcommands: [
@@ -40,8 +40,21 @@ struct Avatars: ParsableCommand {
 
     private static func parseAndRun() -> Never {
         let interruption = Interruption()
+        let arguments = ProgramArguments.all
+        guard !arguments.isEmpty else {
+            refuse(
+                "The system gave the program no arguments. On Linux they are read from /proc: mount it and try again."
+            )
+        }
         do {
-            let command = try parseAsRoot()
+            try CommandName.require(in: arguments.dropFirst())
+            let command = try parseAsRoot(Array(arguments.dropFirst()))
+            guard DescriptorLimit.isEnough else {
+                refuse(
+                    "The limit on open files is too low: \(DescriptorLimit.needed) descriptors must be free at the start. "
+                        + "Raise it with `ulimit -n 1024`."
+                )
+            }
             if let command = command as? any AsyncParsableCommand { run(command, until: interruption) }
             // Over in a moment: a second thread would take longer to begin than the work.
             var moment = command
@@ -50,6 +63,12 @@ struct Avatars: ParsableCommand {
         } catch {
             Foundation.exit(ending(for: error).rawValue)
         }
+    }
+
+    /// Ends the program before it has begun.
+    private static func refuse(_ reason: String) -> Never {
+        Message.error(reason)
+        Foundation.exit(ExitCode.couldNotRun.rawValue)
     }
 
     /// Runs `command`, which the signals of `interruption` end.
@@ -100,7 +119,14 @@ struct Avatars: ParsableCommand {
             return .couldNotRun
         }
         do {
-            try (code.isSuccess ? Console.output : .diagnostics).write(fullMessage(for: error) + "\n")
+            let message = fullMessage(for: error)
+            if code.isSuccess {
+                try Console.output.write(message + "\n")
+            } else {
+                // It quotes arguments, which may be names of files.
+                let lines = message.split(separator: "\n", omittingEmptySubsequences: false)
+                try Console.diagnostics.write(lines.map { Wording.oneLine(String($0)) + "\n" }.joined())
+            }
         } catch {
             // Whoever asked for the help has stopped reading it.
         }

@@ -64,7 +64,7 @@ import Testing
             let before = try await workplace.run("list", "--json")
             let real = try await workplace.start(["remove", "--json"] + arguments).end()
 
-            #expect(preview.status == 0)
+            #expect(preview.status == (arguments == ["--owner", "9"] ? 1 : 0))
             #expect(try preview.object.number("rows") == rows)
             #expect(before.lines.count == 4)
             #expect(try real.object.number("rows") == rows)
@@ -192,12 +192,48 @@ import Testing
 
     @Test func lowerBudgetTrimsBeforeTheCommandEnds() async throws {
         try await withStore { workplace, _ in
-            let run = try await workplace.run("config", "budget", "\(2 * Self.size)")
+            let budget = "\(2 * Self.size)B"
+            let preview = try await workplace.run("config", "budget", budget, "--dry-run")
+            let before = try await workplace.run("config", "--json").object.number("budget")
+            let run = try await workplace.run("config", "budget", budget)
+            let again = try await workplace.run("config", "budget", budget, "--json")
             let stats = try await workplace.run("stats", "--json")
 
+            #expect(preview.status == 0)
+            #expect(preview.lines.last?.hasPrefix("would evict  3 files (") == true, "\(preview.text)")
+            #expect(before == 256 << 20)
             #expect(run.status == 0)
+            #expect(run.lines.last?.hasPrefix("evicted  3 files (") == true, "\(run.text)")
+            #expect(try again.object.number("evicted") == 0)
+            #expect(try again.object.number("bytesFreed") == 0)
             #expect(try stats.object.number("cachesBytes") == Self.size)
         }
+    }
+
+    @Test(arguments: ["10", "0", "500000", "1048575"])
+    func budgetBelowAMebibyteNeedsAUnit(number: String) async throws {
+        try await withStore { workplace, _ in
+            let bare = try await workplace.run("config", "budget", number)
+            let stats = try await workplace.run("stats", "--json")
+            let withUnit = try await workplace.run("config", "budget", number + "B", "--json")
+
+            #expect(bare.status == 64)
+            #expect(bare.messages.contains("needs a unit"), "\(bare.messages)")
+            #expect(bare.messages.contains("\(number)B means bytes"), "\(bare.messages)")
+            #expect(try stats.object.number("budgetBytes") == 256 << 20)
+            #expect(try stats.object.number("files") == 4)
+            #expect(withUnit.status == 0)
+            #expect(try withUnit.object.number("budget") == Int(number))
+        }
+    }
+
+    @Test func budgetOfAMebibyteNeedsNoUnit_norDoOtherSettings() async throws {
+        let workplace = try Workplace()
+
+        #expect(try await workplace.run("config", "budget", "1048576").status == 0)
+        #expect(try await workplace.run("config", "max-image-bytes", "1000").status == 0)
+        #expect(try await workplace.run("config", "low-watermark", "10").status == 0)
+        #expect(try await workplace.run("config", "budget", "--dry-run").status == 64)
     }
 
     @Test(arguments: [

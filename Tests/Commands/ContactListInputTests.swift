@@ -81,7 +81,7 @@ import Testing
             #expect(report.number("contacts") == 99)
             #expect(report.number("unreadable") == 1)
             #expect(report.number("fetched") == 1)
-            #expect(report.failureMessages.first?.hasPrefix("Line 50: ") == true)
+            #expect(report.failureMessages.first?.hasPrefix("people.ndjson, line 50: ") == true)
         }
     }
 

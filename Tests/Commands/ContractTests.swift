@@ -8,20 +8,21 @@ import Testing
 @Suite struct ContractTests {
     private static let everywhere: Set<String> = ["store", "quiet", "verbose", "help", "version"]
     private static let origin: Set<String> = [
-        "strict", "connections", "per-host", "timeout", "low-data", "allow-private-network", "budget", "header-file",
+        "strict", "connections", "per-host", "timeout", "max-redirects", "low-data", "allow-private-network", "budget",
+        "header-file",
         "user-agent", "ca-file",
     ]
 
     private static let options: [String: Set<String>] = [
         "sync": origin.union([
             "json", "format", "policy", "class", "all", "limit", "max-bytes", "time-limit", "host-time-limit", "prune",
-            "email-source", "email-recheck", "wait", "dry-run", "progress",
+            "email-source", "email-recheck", "ignore-pauses", "wait", "dry-run", "progress",
         ]),
         "fetch": origin.union(["json", "policy", "class"]),
         "get": origin.union(["output", "policy", "class"]),
         "path": ["json"],
         "save": ["json", "name", "class"],
-        "list": ["json", "class", "state", "host", "owner", "sort", "limit", "after"],
+        "list": ["json", "class", "state", "host", "owner", "sort", "reverse", "limit", "after"],
         "show": ["json"],
         "remove": ["json", "owner", "host", "all", "erase", "dry-run"],
         "move": ["json", "to", "dry-run"],
@@ -29,7 +30,7 @@ import Testing
         "verify": ["json", "repair", "quick", "dry-run", "progress"],
         "stats": ["json", "format"],
         "changes": ["json", "since"],
-        "config": ["json"],
+        "config": ["json", "dry-run"],
         "migrate": ["json", "status", "dry-run", "progress"],
         "compact": ["json", "dry-run", "progress"],
         "backup": ["json", "progress"],
@@ -55,12 +56,14 @@ import Testing
         "state", "owners",
     ]
     private static let image: Set<String> = [
-        "key", "outcome", "stale", "localFile", "sizeBytes", "mediaType", "width", "height", "kind", "message",
+        "key", "outcome", "stale", "stored", "localFile", "sizeBytes", "mediaType", "width", "height", "kind",
+        "message",
     ]
     private static let copied: Set<String> = ["entries", "files", "bytes", "missing"]
     private static let syncFields: Set<String> = [
         "contacts", "withoutImage", "unreadable", "saved", "unlinked", "wanted", "fresh", "fetched", "notModified",
-        "changed", "failed", "skipped", "overBudget", "evicted", "requests", "bytesReceived", "seconds", "failures",
+        "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
+        "bytesReceived", "seconds", "failures", "duplicates",
     ]
     private static let trimFields: Set<String> = ["evicted", "bytesFreed", "bytes", "budgetBytes", "lowWatermarkBytes"]
     private static let importFields: Set<String> = [
@@ -85,14 +88,14 @@ import Testing
         (["changes"], ["sequence", "key", "owners", "kind", "digest", "time"]),
         (["move", "URL", "--to", "documents", "--dry-run"], ["moved"]),
         (["move", "URL", "--to", "documents"], ["moved"]),
-        (["verify"], ["checked", "pending", "faults", "faultCount", "repaired"]),
-        (["verify", "--quick", "--repair"], ["checked", "pending", "faults", "faultCount", "repaired"]),
+        (["verify"], ["checked", "pending", "faults", "faultCount", "repaired", "lost"]),
+        (["verify", "--quick", "--repair"], ["checked", "pending", "faults", "faultCount", "repaired", "lost"]),
         (
             ["config", "budget", "1MB"],
             [
                 "budget", "lowWatermark", "maxImageBytes", "maxPixels", "minFree", "minimumFreshness",
                 "maximumFreshness",
-                "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "goneConfirmations",
+                "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "goneConfirmations", "evicted", "bytesFreed",
             ]
         ),
         (
@@ -100,12 +103,12 @@ import Testing
             [
                 "entries", "files", "cachesBytes", "documentsBytes", "stagingBytes", "pendingBytes", "budgetBytes",
                 "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "oldestAccess", "newestAccess",
-                "schemaVersion", "guard",
+                "schemaVersion", "guard", "lastSync", "failures", "neverHad",
             ]
         ),
         (["migrate"], ["schemaVersion", "applied", "pending"]),
         (["migrate", "--dry-run"], ["schemaVersion", "applied", "pending"]),
-        (["backup", "copy"], copied), (["restore", "copy", "--store", "other"], copied),
+        (["backup", "copy"], copied), (["restore", "copy", "--store", "other"], copied.union(["lostDocuments"])),
         (["export", "out"], ["images", "bytes", "missing"]),
         (["import", "folder", "--dry-run"], importFields), (["import", "folder"], importFields),
         (["trim", "--budget", "0", "--dry-run"], trimFields), (["trim", "--budget", "0"], trimFields),

@@ -50,6 +50,14 @@ import Testing
         try await origin.stop()
     }
 
+    @Test func aSourceThatIsRefusedIsNotPrintedWithItsPassword() async throws {
+        for source in ["https://ada:secret@example.org/", "example.org/?token=secret"] {
+            let run = try await Workplace().run("sync", "people.vcf", "--email-source", source)
+            #expect(run.status == 64 && run.messages.contains("--email-source must be libravatar, gravatar or a URL."))
+            #expect(!run.messages.contains("secret"), "\(run.messages)")
+        }
+    }
+
     @Test(arguments: ["gravatar.com", "ftp://example.org/", "https://example.org/?d=mm", ""])
     func whatIsNoSourceIsAUsageError(source: String) async throws {
         #expect(try await Workplace().run("sync", "people.vcf", "--email-source", source).status == 64)

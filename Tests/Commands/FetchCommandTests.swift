@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct FetchCommandTests {
     private static let fields: Set<String> = [
-        "key", "outcome", "stale", "localFile", "sizeBytes", "mediaType", "width", "height", "kind", "message",
+        "key", "outcome", "stale", "stored", "localFile", "sizeBytes", "mediaType", "width", "height", "kind",
+        "message",
     ]
 
     @Test func everyURLHasItsLineInTheOrderOfTheArguments() async throws {
@@ -108,6 +109,8 @@ import Testing
 
             #expect(try run.object.text("outcome") == "fetched")
             #expect(try run.object.isNull("localFile"))
+            #expect(try run.object.flag("stored") == false)
+            #expect(run.messages.isEmpty)
             #expect(list.text.isEmpty)
         }
     }
@@ -126,6 +129,28 @@ import Testing
             )
 
             #expect(try run.object.text("localFile")?.hasPrefix(workplace.path("store/documents/")) == true)
+        }
+    }
+
+    @Test func strictSaysWhatItDoesNotStore() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(.image(pictureBytes("/a"), cacheControl: "no-store"), for: "/a")
+            let fetch = ["fetch", origin.url("/a?token=1"), "--allow-private-network"]
+
+            let object = try await workplace.start(fetch + ["--strict", "--json"]).end().object
+            let table = try await workplace.start(fetch + ["--strict"]).end()
+            let kept = try await workplace.start(fetch + ["--json"]).end()
+
+            #expect(object.text("outcome") == "fetched")
+            #expect(object.flag("stored") == false)
+            #expect(object.isNull("localFile"))
+            #expect(table.status == 0)
+            #expect(table.lines[1].hasPrefix("not stored "))
+            let reason = "the origin forbids storing (for example by Cache-Control: no-store), and --strict obeys"
+            #expect(table.messages == "avatars: \(origin.url("/a")) was fetched but not stored: \(reason)\n")
+            #expect(try kept.object.flag("stored") == true)
+            #expect(kept.messages.isEmpty)
         }
     }
 

@@ -47,6 +47,45 @@ import Testing
         }
     }
 
+    @Test(arguments: [["-o", "-"], ["--output", "-"], ["--output=-"]])
+    func minusIsStandardOutput(option: [String]) async throws {
+        let workplace = try Workplace()
+        let image = SampleImage.identicon(for: "me")
+        try workplace.write("me.png", image)
+        try await workplace.run("save", "me.png", "--name", "me").requireSuccess()
+
+        let run = try await workplace.start(["get", "name:me"] + option).end()
+
+        #expect(run.status == 0)
+        #expect(run.bytes == image)
+        #expect(try workplace.names == ["me.png", "store"])
+    }
+
+    #if os(Linux)
+    /// `script` runs a program on a terminal of its own.
+    private static let hasTerminals = FileManager.default.isExecutableFile(atPath: "/usr/bin/script")
+
+    @Test("an image is written to a terminal only if that is insisted on", .enabled(if: hasTerminals))
+    func terminal() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write(
+                "get.sh",
+                "\"$AVATARS\" get '\(origin.url("/a"))' --allow-private-network --store store \"$@\""
+            )
+
+            let refused = try await workplace.shell("script -qec 'sh get.sh' /dev/null")
+            #expect(refused.status == 64)
+            #expect(refused.text.contains("--output -"))
+            #expect(!refused.text.contains("PNG") && origin.requestCount == 0)
+
+            let insisted = try await workplace.shell("script -qec 'sh get.sh -o -' /dev/null")
+            #expect(insisted.status == 0)
+            #expect(String(decoding: insisted.bytes, as: UTF8.self).contains("PNG"))
+        }
+    }
+    #endif
+
     @Test func fileThatCannotBeWrittenIsExitCode2() async throws {
         try await withPictures { origin in
             let run = try await Workplace().run("get", origin.url("/a"), "-o", "no/where", "--allow-private-network")

@@ -93,6 +93,75 @@ import Testing
         )
     }
 
+    @Test(arguments: [
+        (["sync", "pe"], ["people.json"]), (["sync", "--header-file", "pe"], ["people.json"]),
+        (["save", "pe"], ["people.json"]), (["get", "x", "--output", "pe"], ["people.json"]),
+        (["sync", "--ca-file", "pe"], ["people.json"]), (["list", "--store", "p"], ["pictures"]),
+        (["import", "p"], ["pictures"]), (["export", "p"], ["pictures"]), (["backup", "p"], ["pictures"]),
+        (["restore", "p"], ["pictures"]), (["demo", "--keep", "p"], ["pictures"]),
+        (["config", "max-p"], ["max-pixels"]), (["config", "budget", "def"], ["default"]),
+        (["sync", "--policy", "re"], ["revalidate", "reload"]), (["sync", "--class", ""], ["caches", "documents"]),
+        (["move", "x", "--to", "d"], ["documents"]), (["list", "--state", "f"], ["fresh", "failing"]),
+        (["sync", "--email-source", "g"], ["gravatar"]), (["sync", "--format", "v"], ["vcard"]),
+    ])
+    func bashCompletesFilesAndNames(words: [String], expected: [String]) async throws {
+        let workplace = try Workplace()
+        try workplace.write("script", try await workplace.run("--generate-completion-script", "bash").bytes)
+        try workplace.write("complete.bash", Self.bashDriver)
+        try workplace.write("people.json", "[]")
+        try FileManager.default.createDirectory(atPath: workplace.path("pictures"), withIntermediateDirectories: false)
+
+        let run = try await workplace.start(tool: "/bin/bash", ["complete.bash"] + words).end()
+
+        #expect(run.lines.map { $0.trimmingCharacters(in: .whitespaces) } == expected)
+    }
+
+    /// Completes its arguments, and prints what is offered.
+    private static let bashDriver = """
+        source ./script
+        COMP_WORDS=(avatars "$@"); COMP_CWORD=$#; COMP_LINE="avatars $*"; COMP_POINT=${#COMP_LINE}
+        _avatars avatars "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+        printf '%s\\n' "${COMPREPLY[@]}"
+        """
+
+    @Test(arguments: [
+        ("zsh", ["'*:contacts:_files'", ":dir:_files -/'", "('budget' 'low-watermark' "]),
+        ("fish", ["\"avatars sync\" -ge 1' -F", "(__avatars_complete_directories)", "'budget low-watermark "]),
+    ])
+    func otherShellsCompleteFilesAndNames(shell: String, marks: [String]) async throws {
+        let script = try await Workplace().run("--generate-completion-script", shell).text
+
+        for mark in marks { #expect(script.contains(mark), "\(mark)") }
+    }
+
+    @Test func manFindsThePageOfACommand() async throws {
+        let workplace = try Workplace()
+        let library = URL(filePath: #filePath).appending(path: "../../../scripts/lib.sh").standardized.path
+        for folder in ["made", "man", "man/man1"] {
+            try FileManager.default.createDirectory(atPath: workplace.path(folder), withIntermediateDirectories: false)
+        }
+        try workplace.write("made/avatars.1", ".Dt AVATARS 1\n.Sh SEE ALSO\n.Xr avatars.sync 1\n")
+        try workplace.write("made/avatars.sync.1", ".Dt AVATARS.SYNC 1\n.Sh NAME\n.Nm avatars sync\n")
+
+        let taken = try await workplace.shell("bash -c '. \(library); take_manual_pages made man/man1'")
+        let found = try await workplace.shell("command -v man >/dev/null || exit 0; man -M man -w avatars sync")
+
+        #expect(taken.status == 0)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: workplace.path("man/man1")).sorted() == [
+                "avatars-sync.1", "avatars.1",
+            ]
+        )
+        #expect(
+            String(decoding: try workplace.read("man/man1/avatars.1"), as: UTF8.self).contains(".Xr avatars-sync 1")
+        )
+        #expect(
+            String(decoding: try workplace.read("man/man1/avatars-sync.1"), as: UTF8.self).contains("AVATARS-SYNC 1")
+        )
+        #expect(found.status == 0)
+        #expect(found.text.isEmpty || found.text.contains("avatars-sync.1"))
+    }
+
     @Test func versionIsPrinted() async throws {
         let run = try await Workplace().run("--version")
 
@@ -105,7 +174,8 @@ import Testing
         ["list", "--class", "attic"], ["list", "--state", "happy"], ["list", "--limit", "0"], ["list", "--store", ""],
         ["sync", "--policy", "maybe"], ["sync", "--class", "transient"], ["sync", "-"], ["sync", "--limit", "-1"],
         ["sync", "-", "-", "--format", "text"], ["sync", "--connections", "0"], ["sync", "--per-host", "0"],
-        ["sync", "--timeout", "0"], ["sync", "--user-agent", "two\nlines"], ["remove"], ["remove", "--all", "name:x"],
+        ["sync", "--timeout", "0"], ["sync", "--max-redirects", "-1"], ["sync", "--user-agent", "two\nlines"],
+        ["remove"], ["remove", "--all", "name:x"],
         ["remove", "--owner", "1", "--host", "h"], ["backup"], ["restore"], ["backup", ""], ["restore", "a", "b"],
         ["export"], ["export", ""], ["import"], ["import", ""], ["compact", "x"], ["changes", "--since", "-1"],
         ["verify", "--progress", "loud"], ["import", "x", "--class", "attic"], ["sync", "--prune"],

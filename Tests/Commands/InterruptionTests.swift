@@ -42,6 +42,23 @@ import Testing
         }
     }
 
+    @Test func interruptedSyncDoesNotClaimThatAllIsDone() async throws {
+        try await withSlowOrigin { workplace, slow in
+            let arguments = ["sync", "list.txt", "--allow-private-network", "--progress", "plain"]
+            let running = try workplace.start(arguments)
+            await slow.lateRequest()
+            running.signal(SIGINT)
+            let run = try await running.end()
+
+            #expect(run.status == 130)
+            let amount = try #require(
+                run.messages.firstMatch(of: /interrupted while syncing, after (\d+) of 28 entries/)
+            )
+            #expect(Int(amount.1).map { $0 < 28 } == true)
+            #expect(!run.messages.contains("28 of 28"))
+        }
+    }
+
     @Test func repeatedSignalAtOnceIsOneRequestToStop() async throws {
         try await withSlowOrigin { workplace, slow in
             let running = try workplace.start(Self.sync)

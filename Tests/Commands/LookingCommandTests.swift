@@ -61,23 +61,38 @@ import Testing
         }
     }
 
-    @Test(arguments: ["key", "size", "last-access", "next-check"])
-    func pagesAddUpToTheWholeList(order: String) async throws {
+    @Test(arguments: ["key", "size", "last-access", "next-check"], [[], ["--reverse"]])
+    func pagesAddUpToTheWholeList(order: String, reverse: [String]) async throws {
         try await withStore { workplace, _ in
             var keys: [String] = []
             var after: [String] = []
             while true {
-                // One at a time: an entry without a file has the place -1, which is no option.
-                let arguments = ["list", "--json", "--limit", "1", "--sort", order] + after
+                // One at a time: places may begin with a minus, and are no options.
+                let arguments = ["list", "--json", "--limit", "1", "--sort", order] + reverse + after
                 let page = try await workplace.start(arguments).end().objects
                 keys += page.compactMap { $0.text("key") }
                 guard let next = page.last?.text("next") else { break }
                 after = ["--after", next]
             }
-            let whole = try await workplace.run("list", "--json", "--sort", order)
+            let whole = try await workplace.start(["list", "--json", "--sort", order] + reverse).end()
 
             #expect(try keys == whole.objects.compactMap { $0.text("key") })
             #expect(Set(keys).count == 5)
+        }
+    }
+
+    @Test func largestComesFirst_andReverseTurnsItRound() async throws {
+        try await withStore { workplace, _ in
+            let down = try await workplace.run("list", "--json", "--sort", "size").objects.map {
+                $0.number("sizeBytes")
+            }
+            let up = try await workplace.run("list", "--json", "--sort", "size", "--reverse").objects.map {
+                $0.number("sizeBytes")
+            }
+
+            #expect(down.count == 5 && down.last == .some(nil))
+            #expect(down.compactMap(\.self) == down.compactMap(\.self).sorted(by: >))
+            #expect(up == down.reversed())
         }
     }
 
@@ -205,7 +220,7 @@ import Testing
                     "entries", "files", "cachesBytes", "documentsBytes", "stagingBytes", "pendingBytes", "budgetBytes",
                     "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "oldestAccess",
                     "newestAccess",
-                    "schemaVersion", "guard",
+                    "schemaVersion", "guard", "lastSync", "failures", "neverHad",
                 ]
             )
             #expect(stats.number("entries") == 5)

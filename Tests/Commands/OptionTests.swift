@@ -68,6 +68,22 @@ import Testing
         try await slow.origin.stop()
     }
 
+    @Test(arguments: [(0, "failed"), (1, "failed"), (2, "fetched")])
+    func maxRedirectsBoundsAChain(limit: Int, outcome: String) async throws {
+        try await withPictures { origin in
+            origin.setResponse(.redirect(to: "/2"), for: "/1")
+            origin.setResponse(.redirect(to: "/p/1.png"), for: "/2")
+            let arguments = ["fetch", origin.url("/1"), "--max-redirects", "\(limit)", Self.network, "--json"]
+
+            let workplace = try Workplace()
+
+            let run = try await workplace.start(arguments).end()
+
+            #expect(try run.object.text("outcome") == outcome)
+            #expect(origin.requestCount == limit + 1)
+        }
+    }
+
     @Test func configWithANameIsThatSetting() async throws {
         let workplace = try Workplace()
         try await workplace.run("migrate").requireSuccess()
@@ -131,7 +147,7 @@ import Testing
         try workplace.write("damaged/index.sqlite", String(repeating: "no database\n", count: 100))
         try workplace.write("foreign/index.sqlite", try #require(ForeignDatabase.bytes))
         try await workplace.run("migrate", "--store", "there").requireSuccess()
-        try await workplace.run("config", "budget", "10", "--store", "full").requireSuccess()
+        try await workplace.run("config", "budget", "10B", "--store", "full").requireSuccess()
 
         let run = try await workplace.start(arguments).end()
 

@@ -160,7 +160,8 @@ import Testing
         let workplace = try folder(["Ada.png", "Žofie Č.png"])
 
         let preview = try await workplace.run("import", "folder", "--dry-run")
-        #expect(preview.status == 2 && preview.messages.contains("There is no store"))
+        #expect(preview.status == 0 && preview.text.hasPrefix("Would import 2 new images ("))
+        #expect(try workplace.names == ["folder"])
         let run = try await workplace.run("import", "folder")
         let again = try await workplace.run("import", "folder", "--json")
 
@@ -171,6 +172,16 @@ import Testing
         #expect(list.allSatisfy { $0.text("storageClass") == "documents" })
         #expect(try again.object.number("unchanged") == 2 && again.object.number("bytes") == 0)
         #expect(try await workplace.run("get", "name:Ada").bytes == workplace.read("folder/Ada.png"))
+    }
+
+    @Test func dryRunIntoAFolderThatIsNoStoreSaysSo() async throws {
+        let workplace = try folder(["Ada.png"])
+
+        let run = try await workplace.run("import", "folder", "--dry-run", "--store", "folder")
+
+        #expect(run.status == 2)
+        #expect(run.messages.contains("There is no store"))
+        #expect(try workplace.names == ["folder"])
     }
 
     @Test func sameNameReplacesAndClassIsChosen() async throws {
@@ -248,7 +259,7 @@ import Testing
         try await workplace.run("config", "max-pixels", "10").requireSuccess()
         let pixels = try await workplace.run("import", "folder", "--json")
         try await workplace.run("config", "max-pixels", "1000000").requireSuccess()
-        try await workplace.run("config", "budget", "100").requireSuccess()
+        try await workplace.run("config", "budget", "100B").requireSuccess()
         let budget = try await workplace.run("import", "folder", "--class", "caches", "--json")
 
         #expect(try large.object.failureKinds == ["tooLarge", "tooLarge"])

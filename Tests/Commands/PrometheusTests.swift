@@ -36,6 +36,10 @@ import Testing
             for (sample, field) in pairs {
                 #expect(samples[sample] == json.number(field).map(Double.init), "\(sample)")
             }
+            #expect(samples["avatars_failures{kind=\"gone\"}"] == 1)
+            #expect(samples["avatars_last_sync_exit_code"] == 1)
+            #expect(samples["avatars_last_sync_images{count=\"wanted\"}"] == 4)
+            #expect(samples["avatars_never_had"] == 1)
             let newest = try #require(samples["avatars_newest_access_timestamp_seconds"])
             #expect(abs(newest - Date().timeIntervalSince1970) < 3600)
         }
@@ -67,7 +71,7 @@ import Testing
                 #expect(helped == declared)
             } else {
                 let sample = try #require(
-                    line.wholeMatch(of: /(([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[a-z]+="[a-z]+"\})?) ([0-9.e+-]+)/),
+                    line.wholeMatch(of: /(([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[a-z]+="[a-zA-Z]+"\})?) ([0-9.e+-]+)/),
                     "\(line)"
                 )
                 #expect(declared.last == String(sample.2))

@@ -13,7 +13,7 @@ import Testing
             ["stats", "--format", "prometheus"], ["changes"], ["changes", "--json"], ["verify"], ["verify", "--quick"],
             ["verify", "--repair", "--dry-run"], ["migrate", "--status"], ["migrate", "--dry-run"], ["config"],
             ["config", "budget"], ["config", "--json"], ["sync", "--dry-run"], ["sync", "list.txt", "--dry-run"],
-            ["remove", "--all", "--dry-run"], ["remove", url, "--dry-run"], ["remove", "--owner", "1", "--dry-run"],
+            ["remove", "--all", "--dry-run"], ["remove", url, "--dry-run"], ["remove", "--owner", url, "--dry-run"],
             ["move", url, "--to", "documents", "--dry-run"], ["trim", "--dry-run"],
             ["trim", "--budget", "0", "--dry-run"], ["compact", "--dry-run"], ["import", "folder", "--dry-run"],
         ]

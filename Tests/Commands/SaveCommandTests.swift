@@ -21,6 +21,33 @@ import Testing
         #expect(try workplace.read(file) == Self.image)
     }
 
+    @Test func minusIsStandardInput() async throws {
+        let workplace = try Workplace()
+        try workplace.write("me.png", Self.image)
+
+        let run = try await workplace.shell("\"$AVATARS\" save - --name me --store store <me.png")
+        let stored = try await workplace.run("get", "name:me")
+        let nothing = try await workplace.run("save", "-", "--name", "nothing")
+
+        #expect(run.status == 0)
+        #expect(stored.bytes == Self.image)
+        #expect(nothing.status == 1)
+        #expect(try workplace.names == ["me.png", "store"])
+    }
+
+    @Test func signalEndsASaveThatWaitsForItsInput() async throws {
+        let workplace = try Workplace()
+        let pipe = Pipe()
+        let running = try workplace.start(["save", "-", "--name", "me", "-v"], reading: pipe)
+        // More than a pipe holds: once it is written, the program reads and waits for more.
+        try pipe.fileHandleForWriting.write(contentsOf: Data(repeating: 0, count: 1 << 20))
+
+        running.signal(SIGINT)
+        let run = try await running.end()
+
+        #expect(run.status == 130)
+    }
+
     @Test func sameNameReplaces() async throws {
         let workplace = try Workplace()
         let other = SampleImage.gif(seed: 1)

@@ -5,8 +5,8 @@ import Testing
 @Suite struct SyncCommandTests {
     private static let fields: Set<String> = [
         "contacts", "withoutImage", "unreadable", "saved", "unlinked", "wanted", "fresh", "fetched", "notModified",
-        "changed",
-        "failed", "skipped", "overBudget", "evicted", "requests", "bytesReceived", "seconds", "failures",
+        "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
+        "bytesReceived", "seconds", "failures", "duplicates",
     ]
 
     @Test func syncFetchesWhatIsMissingAndThenLeavesItAlone() async throws {
@@ -35,6 +35,32 @@ import Testing
             #expect(report.number("requests") == 2)
             #expect(try second.object.number("fresh") == 2)
             #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test func strictSaysWhatItDoesNotStore() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(3))
+            for number in 1...2 {
+                let image = pictureBytes("/p/\(number).png")
+                origin.setResponse(.image(image, cacheControl: "no-store"), for: "/p/\(number).png")
+            }
+            let sync = ["sync", "list.txt", "--strict", "--allow-private-network"]
+
+            let report = try await workplace.start(sync + ["--json"]).end().object
+            let text = try await workplace.start(sync).end()
+            let quiet = try await workplace.start(sync + ["--quiet"]).end()
+            let kept = try await workplace.run("sync", "list.txt", "--allow-private-network", "--json")
+
+            #expect(report.number("fetched") == 3)
+            #expect(report.number("unstored") == 2)
+            #expect(text.status == 0)
+            #expect(text.text.contains("2, 2 not stored, "))
+            #expect(text.messages.hasPrefix("avatars: 2 images fetched but not stored: the origin forbids storing"))
+            #expect(quiet.messages.isEmpty)
+            #expect(try kept.object.number("unstored") == 0)
+            #expect(kept.messages.isEmpty)
         }
     }
 
@@ -347,7 +373,8 @@ import Testing
                 "--json"
             )
 
-            #expect(run.status == 1)
+            // Not one image was answered.
+            #expect(run.status == 69)
             #expect(try run.object.failureKinds == ["timeout"])
         }
     }

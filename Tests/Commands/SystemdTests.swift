@@ -31,13 +31,69 @@ import Testing
         var count = 0
         for unit in try Self.units {
             for line in try Self.text(unit).split(separator: "\n") where line.hasPrefix("Exec") {
-                let command = try #require(line.split(separator: Self.program).last)
-                let arguments = command.prefix { !">&';".contains($0) }.split(separator: " ").map(String.init)
-                _ = try Avatars.parseAsRoot(arguments)
-                count += 1
+                for command in line.split(separator: Self.program).dropFirst() {
+                    let arguments = command.prefix { !">&';".contains($0) }.split(separator: " ").map(String.init)
+                    _ = try Avatars.parseAsRoot(arguments)
+                    count += 1
+                }
             }
         }
         #expect(count == 4)
+    }
+
+    @Test func installationNamesAllFiles() throws {
+        let count = try Self.units.count
+
+        #expect(count == 4)
+        #expect(try Self.text("avatars-sync.service").contains("copy the four files of this folder"))
+    }
+
+    @Test(arguments: [0, 1, 2])
+    func compactRunsWhateverVerifyFinds(found: Int32) async throws {
+        let workplace = try Workplace()
+        try workplace.write("avatars", "#!/bin/sh\necho $1 >>calls; [ $1 = verify ] && exit \(found); exit 0\n")
+        let script = try Self.script("ExecStart=", of: "avatars-maintenance.service", with: workplace)
+
+        let run = try await workplace.shell("chmod +x avatars; \(script)")
+
+        #expect(run.status == found)
+        #expect(String(decoding: try workplace.read("calls"), as: UTF8.self) == "verify\ncompact\n")
+    }
+
+    @Test func metricsLieWhereTheNodeExporterCollectsThem() async throws {
+        let workplace = try Workplace()
+        let folder = "/var/lib/prometheus/node-exporter"
+        try workplace.write("avatars", "#!/bin/sh\necho avatars_entries 3\n")
+        try workplace.write("runuser", "#!/bin/sh\nshift 3; exec \"$@\"\n")
+        let line = try Self.script("ExecStopPost=-+", of: "avatars-sync.service", with: workplace)
+        #expect(line.contains(folder))
+        let script = line.replacing(folder, with: workplace.path("collected"))
+
+        let without = try await workplace.shell("chmod +x avatars runuser; PATH=.:$PWD:$PATH; \(script)")
+        let run = try await workplace.shell("mkdir collected; PATH=$PWD:$PATH; \(script)")
+
+        #expect(without.status == 0 && without.messages.isEmpty)
+        #expect(run.status == 0)
+        #expect(try workplace.read("collected/avatars.prom") == Array("avatars_entries 3\n".utf8))
+    }
+
+    /// The shell command of a unit, which runs the `avatars` of `workplace`.
+    private static func script(_ key: String, of unit: String, with workplace: Workplace) throws -> String {
+        let line = try #require(try text(unit).split(separator: "\n").first { $0.hasPrefix(key) })
+        // In a unit a dollar is doubled to be one.
+        return String(line.dropFirst(key.count)).replacing("$$", with: "$").replacing(
+            program,
+            with: workplace.path("avatars")
+        )
+    }
+
+    @Test func someFailedImagesAreNoFailureOfTheUnit_butAnOutageIs() throws {
+        let line = try Self.text("avatars-sync.service").split(separator: "\n").first {
+            $0.hasPrefix("SuccessExitStatus=")
+        }
+        let codes = try #require(line?.split(separator: "=").last).split(separator: " ").compactMap { Int($0) }
+
+        #expect(codes == [1, 75])
     }
 
     #if os(Linux)

@@ -37,6 +37,31 @@ import Testing
         }
     }
 
+    @Test("a contact id that occurs in two lists is named once with its lines; the last record counts")
+    func duplicatesAreNamed() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let record = #"{"id": "ada", "avatarURL": "\#(origin.url("/p/1.png"))"}"#
+            try workplace.write("people.json", "[\(record),\n{\"id\": \"ben\"}]")
+            try workplace.write("people.vcf", card("ada", "PHOTO;VALUE=URI:" + origin.url("/p/2.png")))
+            let namesake = "BEGIN:VCARD\r\nFN:Carl\r\n\(photo)\r\nEND:VCARD\r\n"
+            try workplace.write("a.vcf", namesake)
+            try workplace.write("b.vcf", namesake)
+
+            let dry = try await workplace.run("sync", "people.json", "people.vcf", "--allow-private-network", "--json")
+            let run = try await workplace.run("sync", "people.json", "people.vcf", "--allow-private-network")
+            let list = try await workplace.run("list", "--owner", "ada", "--json")
+            let namesakes = try await workplace.run("sync", "a.vcf", "b.vcf", "--json")
+
+            #expect(dry.status == 0 && run.status == 0)
+            #expect(try dry.object.number("duplicates") == 1 && dry.object.number("contacts") == 2)
+            #expect(dry.messages.components(separatedBy: "\"ada\" (people.json line 1, people.vcf line 1)").count == 2)
+            #expect(run.text.contains("duplicates"))
+            #expect(try list.objects.map { $0.text("key") } == [origin.url("/p/2.png")])
+            #expect(try namesakes.object.number("saved") == 2 && namesakes.object.number("duplicates") == 0)
+        }
+    }
+
     @Test func pruningUnlinksWhoLeftTheCards() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()

@@ -23,7 +23,7 @@ import Testing
 
             #expect(json.status == 0)
             let report = try json.object
-            #expect(report.names == ["checked", "pending", "faults", "faultCount", "repaired"])
+            #expect(report.names == ["checked", "pending", "faults", "faultCount", "repaired", "lost"])
             #expect(report.number("checked") == 2)
             #expect(text.status == 0)
             #expect(text.text == "2 files checked: no faults.\n")
@@ -65,10 +65,92 @@ import Testing
             #expect(list.status == 2)
             #expect(found.status == 1)
             #expect(found.text.contains("damagedIndex"))
-            #expect(repaired.status == 0)
+            // The cached image, and what the index said of contacts and settings, are gone.
+            #expect(repaired.status == 1)
             #expect(image.bytes == face)
             let kept = try FileManager.default.contentsOfDirectory(atPath: workplace.path("store"))
             #expect(kept.contains { $0.hasPrefix("index.sqlite.damaged-") })
+        }
+    }
+
+    @Test func repairSaysWhatItCouldNotRecover() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("face.png", face)
+            try await workplace.run("save", "face.png", "--name", "me").requireSuccess()
+            try workplace.write("list.txt", origin.list(3))
+            try await workplace.run("sync", "list.txt", "--allow-private-network").requireSuccess()
+            try await workplace.run("config", "max-pixels", "1000000").requireSuccess()
+            // A row without its file's row: the database can be read, and is not sound.
+            try await workplace.shell(
+                "sqlite3 store/index.sqlite 'PRAGMA foreign_keys = OFF; DELETE FROM host;'"
+            ).requireSuccess()
+
+            let found = try await workplace.run("verify")
+            let repaired = try await workplace.run("verify", "--repair", "--json")
+            let again = try await workplace.run("verify", "--repair", "--json")
+
+            #expect(found.status == 1)
+            #expect(found.text.contains("Restore a backup if you have one"))
+            #expect(repaired.status == 1)
+            let lost = try #require(try Self.lost(repaired))
+            #expect(lost["contacts"] as? Int == 3)
+            #expect(lost["settings"] as? Int == 1)
+            #expect(lost["cachedImages"] as? Int == 3)
+            #expect(lost["documents"] as? [String] == [])
+            #expect(lost["documentCount"] as? Int == 0)
+            #expect(again.status == 0)
+            #expect(try again.object.isNull("lost"))
+        }
+    }
+
+    @Test func lostIndexWithoutAttributesLosesDocumentsToo_withThemNone() async throws {
+        try await withStore { workplace in
+            try await workplace.shell("cp -a store kept && cp -r store bare").requireSuccess()
+            for name in ["kept", "bare"] {
+                try FileManager.default.removeItem(atPath: workplace.path(name + "/index.sqlite"))
+            }
+
+            let kept = try await workplace.run("verify", "--repair", "--store", "kept", "--json")
+            let bare = try await workplace.run("verify", "--repair", "--store", "bare")
+
+            #expect(kept.status == 1)
+            let lost = try #require(try Self.lost(kept))
+            #expect(lost["contacts"] is NSNull)
+            #expect(lost["settings"] is NSNull)
+            #expect(lost["cachedImages"] as? Int == 1)
+            #expect(lost["documentCount"] as? Int == 0)
+            #expect(try await workplace.run("get", "name:me", "--store", "kept").bytes == face)
+            #expect(bare.status == 1)
+            #expect(bare.text.contains("Not recovered:"))
+            #expect(bare.lines.contains { $0.hasPrefix("contacts ") && $0.contains("number unknown") })
+            #expect(bare.lines.contains { $0.hasPrefix("cached images  1: ") }, "\(bare.text)")
+            let document = bare.lines.first { $0.hasPrefix("documents ") }
+            #expect(document?.contains("1, kept as \(workplace.path("bare/set-aside/documents-"))") == true)
+        }
+    }
+
+    private static func lost(_ run: Run) throws -> [String: Any]? {
+        let object = try JSONSerialization.jsonObject(with: Data(run.bytes)) as? [String: Any]
+        return object?["lost"] as? [String: Any]
+    }
+
+    @Test func fileMissingFromCachesIsAFaultThatTheNextSyncHeals() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(1))
+            try await workplace.run("sync", "list.txt", "--allow-private-network").requireSuccess()
+            try await workplace.shell("rm -r store/caches/*").requireSuccess()
+
+            let found = try await workplace.run("verify")
+            let synced = try await workplace.run("sync", "list.txt", "--allow-private-network", "--json")
+            let healed = try await workplace.run("verify")
+
+            #expect(found.status == 1)
+            #expect(found.text.contains("missing"))
+            #expect(found.text.hasSuffix("The next read or sync fetches again what is missing from caches.\n"))
+            #expect(try synced.object.number("fetched") == 1)
+            #expect(healed.status == 0)
         }
     }
 

@@ -30,7 +30,7 @@ struct BudgetTraceTests {
             let count = TestMode.isThorough ? 600 : 60
             try workplace.write("list.txt", origin.list(count))
             try workplace.write("some.txt", origin.list(count / 4))
-            try await workplace.run("config", "budget", "\(budget)").requireSuccess()
+            try await workplace.run("config", "budget", "\(budget)B").requireSuccess()
             let root = workplace.path("store/caches")
             let present = try #require(FolderWalk(root))
 

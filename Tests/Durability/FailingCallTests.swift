@@ -38,10 +38,14 @@ struct FailingCallTests {
     @Test("a file system without locks is said so, and no lock file is left")
     func fileSystemWithoutLocksIsSaidSo() async throws {
         let workplace = try Workplace()
+        try workplace.write("mine.png", pictureBytes("/mine.png"))
         let command = ["/usr/bin/timeout", "-s", "KILL", "20", Program.executable.path(percentEncoded: false)]
         let fault = ["-f", "-o", "/dev/null", "-e", "trace=flock", "-e", "inject=flock:error=ENOLCK"]
 
-        let run = try await workplace.start(tool: Strace.path, fault + command + ["trim", "--store", "store"]).end()
+        let run = try await workplace.start(
+            tool: Strace.path,
+            fault + command + ["save", "mine.png", "--name", "me", "--store", "store"]
+        ).end()
 
         #expect(run.status == 2)
         #expect(run.messages.contains("flock of ") && run.messages.contains("No locks available"), "\(run.messages)")

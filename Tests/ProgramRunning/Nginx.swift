@@ -18,7 +18,7 @@ package struct Nginx: Sendable {
     /// Why tests are skipped.
     package static let absence = "nginx or openssl is not installed"
 
-    let workplace: Workplace
+    package let workplace: Workplace
     private let site: NginxSite
     private let program: RunningProgram
     private let reins: Pipe

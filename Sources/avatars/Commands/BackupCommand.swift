@@ -9,13 +9,14 @@ struct BackupCommand: AsyncParsableCommand {
         usage: "avatars backup <dir> [<options>]",
         discussion: """
             The directory is made, or must be empty. It is a store then: avatars list --store <dir>. On the same disk its \
-            files are hard links, which take no space and are lost with that disk.
+            files are hard links, which take no space and are lost with that disk. Copy it to another one with cp -a or \
+            rsync -aX: they keep extended attributes.
 
             Example: avatars backup /mnt/backup/avatars
             """
     )
 
-    @Argument(help: "Where the copy goes.")
+    @Argument(help: "Where the copy goes.", completion: .directory)
     var directory: String
 
     @OptionGroup var progress: ProgressOptions
@@ -39,7 +40,7 @@ struct BackupCommand: AsyncParsableCommand {
                     + "and so not in the backup; `avatars verify` names them."
             )
         }
-        try output.print(report, "Backed up \(report.summary) to \(target).")
+        try output.print(report, "Backed up \(report.summary) to \(target).", store)
     }
 }
 
@@ -53,13 +54,19 @@ extension BackupReport {
 
 extension OutputOptions {
     /// Prints what a backup or a restore copied.
-    func print(_ report: BackupReport, _ sentence: String) throws {
-        let fields = JSON.object([
+    func print(
+        _ report: BackupReport,
+        _ sentence: String,
+        _ store: StoreOptions,
+        _ more: [String: JSON] = [:]
+    ) throws {
+        let fields = [
             "entries": JSON(report.entries),
             "files": JSON(report.files),
             "bytes": JSON(report.bytes),
             "missing": JSON(report.missing),
-        ])
-        try Console.output.write(json ? fields.line : Wording.oneLine(sentence) + "\n")
+        ]
+        let object = JSON.object(fields.merging(more) { $1 })
+        try print(object, Wording.oneLine(sentence) + "\n", store)
     }
 }

@@ -8,9 +8,9 @@ struct ChangesCommand: AsyncParsableCommand {
         abstract: "Lists what changed: pictures that are new, changed or gone, and whose they are.",
         usage: "avatars changes [--since <n>] [<options>]",
         discussion: """
-            A change bears a number; --since goes on after the last one that was dealt with. If the changes after it \
-            are not all known any more, nothing is listed, the exit code is 1 and --json says startOver, with the \
-            number to go on from once all images were looked at.
+            Pass the last number that you processed to --since. If the feed lacks changes after it, or the number is \
+            beyond the end, as after a restore, nothing is listed, the exit code is 1 and --json says startOver, with the \
+            number to go on from once you have looked at all images.
 
             Example: avatars changes --since 4711 --json
             """

@@ -22,7 +22,7 @@ struct CompactCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let report = try await store.withStore(dryRun ? .readOnly : .readWrite) { store in
+        let report = try await store.withStore(dryRun ? .readOnly : .readWriteExisting) { store in
             try await dryRun ? store.compactionPreview() : compact(store)
         }
         let json = JSON.object([
@@ -35,7 +35,7 @@ struct CompactCommand: AsyncParsableCommand {
             dryRun
             ? "Would free \(Wording.size(report.bytesFreed)): \(sizes)and would have \(Wording.size(report.bytes))."
             : "Freed \(Wording.size(report.bytesFreed)): \(sizes)and has \(Wording.size(report.bytes))."
-        try Console.output.write(output.json ? json.line : sentence + "\n")
+        try output.print(json, sentence + "\n", store, isData: dryRun)
     }
 
     private func compact(_ store: AvatarStore) async throws -> CompactionReport {

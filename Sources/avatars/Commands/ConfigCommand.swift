@@ -6,11 +6,11 @@ struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
         abstract: "Prints or changes the settings that are kept in the store.",
-        usage: "avatars config [<name> [<value>]] [<options>]",
+        usage: "avatars config [<name> [<value>]] [--dry-run] [<options>]",
         discussion: """
             Without a NAME all settings, with a NAME that one, with a VALUE it is set. Sizes are written 500000, 64MB \
             or 64MiB, times in seconds; the VALUE default puts a setting back. A lower budget is in force, and the caches \
-            trimmed, when the command ends.
+            trimmed, when the command ends, which says how many files it evicted. A budget below 1 MiB needs a unit.
 
             NAME is one of \(Setting.all.map(\.name).joined(separator: ", ")).
 
@@ -18,11 +18,14 @@ struct ConfigCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The setting.")
+    @Argument(help: "The setting.", completion: .settingName)
     var name: String?
 
-    @Argument(help: "Its new value.")
+    @Argument(help: "Its new value.", completion: .settingValue)
     var value: String?
+
+    @Flag(help: "Change nothing; say what would be evicted.")
+    var dryRun = false
 
     private static let back = "default"
 
@@ -30,17 +33,33 @@ struct ConfigCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
+        if dryRun && value == nil { throw ValidationError("--dry-run needs a VALUE to try.") }
         if let setting = try setting(), let value, value != Self.back { _ = try setting.parse(value) }
     }
 
     func run() async throws {
         let setting = try setting()
         let newValue = try value == Self.back ? nil : setting.flatMap { setting in try value.map(setting.parse) }
-        try await store.withStore(value == nil ? .readOnly : .readWrite) { store in
-            if let setting, let newValue { try await store.set(setting, to: newValue) }
-            if let setting, value == Self.back { try await store.reset(setting) }
-            try output.json ? printJSON(store) : printText(setting.map { [$0] } ?? Setting.all, store)
+        try await store.withStore(value == nil || dryRun ? .readOnly : .readWrite) { store in
+            var evicted: (files: Int, bytes: Int)?
+            if let setting, value != nil { evicted = try await change(setting, to: newValue, in: store) }
+            let settings = try text(of: setting.map { [$0] } ?? Setting.all, in: store, evicted)
+            // An eviction is said even to those who want no summary.
+            let isData = value == nil || dryRun || (evicted?.files ?? 0) > 0
+            try output.print(json(of: store, evicted), settings, self.store, isData: isData)
         }
+    }
+
+    /// - Parameter newValue: `nil` for the default.
+    /// - Returns: what was evicted, or would be.
+    private func change(
+        _ setting: Setting,
+        to newValue: Int64?,
+        in store: AvatarStore
+    ) async throws -> (files: Int, bytes: Int) {
+        if dryRun { return try store.evictionPreview(setting: setting, to: newValue) }
+        guard let newValue else { return try await store.reset(setting) }
+        return try await store.set(setting, to: newValue)
     }
 
     private func setting() throws -> Setting? {
@@ -52,15 +71,27 @@ struct ConfigCommand: AsyncParsableCommand {
         return setting
     }
 
-    private func printJSON(_ store: AvatarStore) throws {
+    private func json(of store: AvatarStore, _ evicted: (files: Int, bytes: Int)?) throws -> JSON {
         var fields: [String: JSON] = [:]
         for setting in Setting.all { fields[setting.camelCaseName] = setting.json(try store.value(of: setting)) }
-        try JSON.object(fields).print()
+        if let evicted {
+            fields["evicted"] = JSON(evicted.files)
+            fields["bytesFreed"] = JSON(evicted.bytes)
+        }
+        return .object(fields)
     }
 
-    private func printText(_ settings: [Setting], _ store: AvatarStore) throws {
+    private func text(
+        of settings: [Setting],
+        in store: AvatarStore,
+        _ evicted: (files: Int, bytes: Int)?
+    ) throws -> String {
         var facts = Facts()
         for setting in settings { facts.add(setting.name, setting.text(try store.value(of: setting))) }
-        try facts.print()
+        if let evicted, evicted.files > 0 || dryRun {
+            let gone = "\(Wording.count(evicted.files, "file")) (\(Wording.size(evicted.bytes)))"
+            facts.add(dryRun ? "would evict" : "evicted", gone, evicted.files > 0 ? .magenta : nil)
+        }
+        return facts.text
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import AvatarDemo
+import AvatarStore
 
 /// `avatars demo`: the main job on an origin of its own.
 struct DemoCommand: AsyncParsableCommand {
@@ -13,7 +14,10 @@ struct DemoCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Where to leave the store and the contact list, to try commands on.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp("Where to leave the store and the contact list, to try commands on.", valueName: "dir"),
+        completion: .directory
+    )
     var keep: String?
 
     func run() async throws {
@@ -27,6 +31,10 @@ struct DemoCommand: AsyncParsableCommand {
         } catch let error as AvatarDemoError {
             Message.error(error.description)
             throw ExitCode.someFailed
+        } catch let error as AvatarStoreError where error.code == .unusableRoot {
+            // Advice for other commands names --store, which this one does not have.
+            Message.error("\(error.message) Choose one with --keep.")
+            throw error.exitCode
         }
     }
 

@@ -15,7 +15,7 @@ struct ExportCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The folder.")
+    @Argument(help: "The folder.", completion: .directory)
     var directory: String
 
     @Option(name: .customLong("class"), help: "Only images of this class.")
@@ -52,6 +52,6 @@ struct ExportCommand: AsyncParsableCommand {
             "images": JSON(report.images), "bytes": JSON(report.bytes), "missing": JSON(report.missing),
         ])
         let sentence = "Exported \(Wording.count(report.images, "image")) (\(Wording.size(report.bytes))) to \(target)."
-        try Console.output.write(output.json ? json.line : Wording.oneLine(sentence) + "\n")
+        try output.print(json, Wording.oneLine(sentence) + "\n", store)
     }
 }

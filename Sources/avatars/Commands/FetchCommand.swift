@@ -33,10 +33,11 @@ struct FetchCommand: AsyncParsableCommand {
         var hasFailures = false
         try await store.withStoreForReads(configure: origin.apply) { store in
             let reads = StoreReads(store: store, options: options)
-            if !output.json { try Console.output.write(ImageResult.table.heading) }
+            if !output.json, !self.store.quiet { try Console.output.write(ImageResult.table.heading) }
             try await inOrder(urls, atOnce: origin.connections, reads.result(of:)) { result in
                 result.report()
-                try Console.output.write(output.json ? result.json.line : ImageResult.table.line(result.row))
+                if storage != .transient, let note = result.refusalNote { self.store.note(note) }
+                try output.print(result.json, ImageResult.table.line(result.row), self.store)
                 if result.outcome == .failed { hasFailures = true }
             }
         }

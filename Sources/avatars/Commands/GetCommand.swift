@@ -17,7 +17,11 @@ struct GetCommand: AsyncParsableCommand {
     @Argument(help: "A URL, name:NAME, contact:ID, or a key of your own.")
     var key: String
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write.", valueName: "file"))
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("The file to write; - for standard output, even if that is a terminal.", valueName: "file"),
+        completion: .file()
+    )
     var output: String?
 
     @Option(help: "Which of store and origin is asked.")
@@ -30,16 +34,22 @@ struct GetCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
 
     func run() async throws {
+        guard output != nil || !Console.output.isTerminal else {
+            Message.error(
+                "Standard output is a terminal, and an image is not text. Name a file with --output, or insist with --output -."
+            )
+            throw ExitCode.validationFailure
+        }
         let key = try AvatarKey(parsing: key)
         let options = origin.fetchOptions(policy, storage)
         let image = try await store.withStoreForReads(configure: origin.apply) { store in
             try await StoreReads(store: store, options: options).image(of: key)
         }
         ImageResult(image.file).report()
-        if let output {
-            try OutputFile(path: output).write(image.bytes)
+        if let output, output != "-" {
+            try await OutputFile(path: output).write(image.bytes)
         } else {
-            try Console.output.write(image.bytes)
+            try await withBlockingThread { try Console.output.write(image.bytes) }
         }
     }
 }

@@ -17,7 +17,7 @@ struct ImportCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The folder.")
+    @Argument(help: "The folder.", completion: .directory)
     var directory: String
 
     @Option(
@@ -42,15 +42,16 @@ struct ImportCommand: AsyncParsableCommand {
         let remains = "what was taken is stored, run it again for the rest"
         // Before a store is made for nothing.
         try requireFolder(source)
-        let report = try await store.withStore(dryRun ? .readOnly : .readWrite) { store in
+        let work = { (store: AvatarStore) in
             try await progress.display(self.store).during(ifInterrupted: remains) {
                 try await dryRun
                     ? store.importPreview(from: source, in: storageClass, progress: $0)
                     : store.importPictures(from: source, in: storageClass, progress: $0)
             }
         }
+        let report = try await dryRun ? store.withStoreOrEmptyOne(work) : store.withStore(.readWrite, work)
         if !output.json { sayFailures(of: report) }
-        try Console.output.write(output.json ? json(report).line : sentence(report))
+        try output.print(json(report), sentence(report), store, isData: dryRun)
         if report.failed > 0 { throw ExitCode.someFailed }
     }
 

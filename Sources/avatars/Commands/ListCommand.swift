@@ -8,7 +8,8 @@ struct ListCommand: AsyncParsableCommand {
         abstract: "Lists entries.",
         usage: "avatars list [<options>]",
         discussion: """
-            All of them, or with --limit one page; --after goes on where a page ended.
+            All of them, or with --limit one page; --after goes on where a page ended. By size the largest come first, by \
+            last-access the most recently used, by next-check the earliest; entries without the value come last.
 
             Example: avatars list --state failing --sort next-check
             """
@@ -28,6 +29,9 @@ struct ListCommand: AsyncParsableCommand {
 
     @Option(help: "The order.")
     var sort = AvatarListQuery.Order.key
+
+    @Flag(help: "Turn the order round.")
+    var reverse = false
 
     @Option(help: ArgumentHelp("At most so many, and then where to go on.", valueName: "n"))
     var limit: Int?
@@ -72,6 +76,7 @@ struct ListCommand: AsyncParsableCommand {
         query.host = host
         query.owner = owner
         query.order = sort
+        query.isReversed = reverse
         if sort != .key { query.limit = Self.sortedPage }
         query.after = after
         return query

@@ -26,8 +26,9 @@ struct MigrateCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let status = try await status || dryRun ? AvatarStore.migrationStatus(store.layout) : migrated()
-        try Console.output.write(output.json ? json(status).line : text(status))
+        let isQuestion = status || dryRun
+        let status = try await isQuestion ? AvatarStore.migrationStatus(store.layout) : migrated()
+        try output.print(json(status), text(status), store, isData: isQuestion)
     }
 
     private func migrated() async throws -> AvatarStore.MigrationStatus {

@@ -30,7 +30,7 @@ struct MoveCommand: AsyncParsableCommand {
         let named = KeyArguments(keys)
         var moved = 0
         var hasFailures = named.hasImpossible
-        try await store.withStore(dryRun ? .readOnly : .readWrite) { store in
+        try await store.withStore(dryRun ? .readOnly : .readWriteExisting) { store in
             for key in named.keys {
                 do {
                     moved += try await isMoved(key, in: store) ? 1 : 0
@@ -41,7 +41,7 @@ struct MoveCommand: AsyncParsableCommand {
             }
         }
         let sentence = "\(dryRun ? "Would move" : "Moved") \(Wording.count(moved, "image")) to \(to.rawValue).\n"
-        try Console.output.write(output.json ? JSON.object(["moved": JSON(moved)]).line : sentence)
+        try output.print(.object(["moved": JSON(moved)]), sentence, store, isData: dryRun)
         if hasFailures { throw ExitCode.someFailed }
     }
 

@@ -13,7 +13,8 @@ struct RemoveCommand: AsyncParsableCommand {
         discussion: """
             A file that another entry uses stays, and so does an image that another contact uses. --erase also deletes \
             what changes tells of them, interrupted downloads and indexes that were set aside, and empties the index's \
-            log, so that nothing of what was removed is left in the store.
+            log, so that nothing of what was removed is left in the store. With --owner it also removes the images that \
+            the contact had before.
 
             Example: avatars remove --owner 4711 --erase
             """
@@ -47,17 +48,19 @@ struct RemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let named = KeyArguments(keys)
-        let receipt = try await store.withStore(dryRun ? .readOnly : .readWrite) { store in
+        let receipt = try await store.withStore(dryRun ? .readOnly : .readWriteExisting) { store in
             try await dryRun ? preview(named.keys, in: store) : remove(named.keys, from: store)
         }
         for key in receipt.unknown { Message.error(AvatarStoreError.unknown(key).message) }
+        if let owner, receipt.hasUnknownContact { Message.error("The store knows no contact \"\(owner)\".") }
         try print(receipt)
         let isIncomplete = erase && !dryRun && !receipt.isErased
         for path in receipt.traces { Message.error("\(path) may hold traces and could not be removed.") }
         if isIncomplete && receipt.traces.isEmpty {
             Message.error("Another process still reads the state before; traces of it are left.")
         }
-        if isIncomplete || named.hasImpossible || !receipt.unknown.isEmpty { throw ExitCode.someFailed }
+        let hasUnknown = named.hasImpossible || !receipt.unknown.isEmpty || receipt.hasUnknownContact
+        if isIncomplete || hasUnknown { throw ExitCode.someFailed }
     }
 
     private func remove(_ named: [AvatarKey], from store: AvatarStore) async throws -> RemovalReceipt {
@@ -66,7 +69,11 @@ struct RemoveCommand: AsyncParsableCommand {
     }
 
     private func preview(_ named: [AvatarKey], in store: AvatarStore) throws -> RemovalReceipt {
-        if let owner { return try store.removalPreview(try store.keysUsedOnly(by: owner)) }
+        if let owner {
+            var receipt = try store.removalPreview(try store.keysUsedOnly(by: owner, erasing: erase))
+            receipt.hasUnknownContact = try store.images(ofContact: owner).isEmpty
+            return receipt
+        }
         return try store.removalPreview(try keys.isEmpty ? store.keys(query) : named)
     }
 
@@ -86,8 +93,8 @@ struct RemoveCommand: AsyncParsableCommand {
         ])
         let entries = receipt.rows == 1 ? "1 entry" : "\(receipt.rows) entries"
         let gone = "\(entries) and \(Wording.count(receipt.files, "file")) (\(Wording.size(receipt.bytes)))"
-        let traces = receipt.isErased ? ", and erased the traces" : ""
+        let traces = receipt.isErased && !receipt.hasUnknownContact ? ", and erased the traces" : ""
         let sentence = dryRun ? "Would remove \(gone)." : "Removed \(gone)\(traces)."
-        try Console.output.write(output.json ? json.line : sentence + "\n")
+        try output.print(json, sentence + "\n", store, isData: dryRun)
     }
 }

@@ -15,7 +15,7 @@ struct SaveCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The image.")
+    @Argument(help: "The image, or - for standard input.", completion: .file())
     var file: String
 
     @Option(parsing: .unconditional, help: ArgumentHelp("1 to 1,024 bytes without NUL.", valueName: "name"))
@@ -36,11 +36,12 @@ struct SaveCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let file = try InputFile(path: file)
+        let file = try await InputFile.open(path: file)
         let result = try await store.withStore(.readWrite) { store in
             do {
                 let limit = Int(try store.value(of: .maximumImageBytes) ?? .max)
-                let key = try await store.save(file.bytes(limit: limit), named: name, in: storageClass)
+                let bytes = try await file.bytes(limit: limit)
+                let key = try await store.save(bytes, named: name, in: storageClass)
                 guard let saved = try store.details(for: key) else { throw AvatarStoreError.unknown(key) }
                 return ImageResult(saved)
             } catch let error as AvatarStoreError where error.exitCode == .someFailed {
@@ -48,8 +49,7 @@ struct SaveCommand: AsyncParsableCommand {
             }
         }
         result.report()
-        let text = ImageResult.table.heading + ImageResult.table.line(result.row)
-        try Console.output.write(output.json ? result.json.line : text)
+        try output.print(result.json, ImageResult.table.heading + ImageResult.table.line(result.row), store)
         if result.outcome == .failed { throw ExitCode.someFailed }
     }
 }

@@ -13,13 +13,14 @@ struct SyncCommand: AsyncParsableCommand {
             NDJSON, vCards, or text with one URL a line. Several are read as one. Without a list, what is due is revalidated.
 
             A sync can be stopped at any time: what has arrived is stored, and the next one goes on from there. Exit \
-            code 1 if some images could not be had, 75 if another sync is running.
+            code 1 if some images failed, 69 if there were images to ask for and not one could be asked or answered, 75 if \
+            another sync is running.
 
             Example: avatars sync people.json --json
             """
     )
 
-    @Argument(help: "Contact lists: .json, .ndjson, .vcf, .txt, or - for standard input.")
+    @Argument(help: "Contact lists: .json, .ndjson, .vcf, .txt, or - for standard input.", completion: .file())
     var contacts: [String] = []
 
     @Option(help: "How the lists are written; default: as their names say.")
@@ -28,7 +29,11 @@ struct SyncCommand: AsyncParsableCommand {
     @Option(help: "Which of store and origin is asked.")
     var policy = FetchOptions.Policy.revalidate
 
-    @Option(name: .customLong("class"), help: "Where images are stored: caches or documents.")
+    @Option(
+        name: .customLong("class"),
+        help: "Where images are stored: caches or documents.",
+        completion: .storageClass
+    )
     var storage = FetchOptions.Storage.caches
 
     @Flag(help: "Ask for what is still fresh, too.")
@@ -51,8 +56,8 @@ struct SyncCommand: AsyncParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "Unlink people who are not in the lists, or have no picture there. Nobody, and it says so, if a record cannot be "
-                + "read, the sync ends early, or the lists name nobody."
+            "Unlink contacts that the lists omit or give no picture. Skipped, with a notice, if a record is unreadable, the sync "
+                + "ends early or the lists have no contacts."
         )
     )
     var prune = false
@@ -63,9 +68,11 @@ struct SyncCommand: AsyncParsableCommand {
                 + "server's URL. Several are tried in order. It learns that you know the address.",
             valueName: "source"
         ),
-        transform: EmailSource.parse
+        completion: .emailSource,
+        // Looked at in `validate()`: an error thrown here is printed with the whole value, a password in it too.
+        transform: { text in Result { try EmailSource.parse(text) } }
     )
-    var emailSource: [EmailSource] = []
+    var emailSource: [Result<EmailSource, any Error>] = []
 
     @Option(
         help: ArgumentHelp(
@@ -74,6 +81,14 @@ struct SyncCommand: AsyncParsableCommand {
         )
     )
     var emailRecheck: Double?
+
+    @Flag(
+        help: ArgumentHelp(
+            "Also ask hosts that are paused because they kept failing: each gets one request first. A pause that a host "
+                + "asked for (Retry-After) is kept."
+        )
+    )
+    var ignorePauses = false
 
     @Flag(help: "Wait for another sync to end.")
     var wait = false
@@ -94,6 +109,7 @@ struct SyncCommand: AsyncParsableCommand {
             throw ValidationError("A sync stores images; --class is caches or documents.")
         }
         if prune && contacts.isEmpty { throw ValidationError("--prune needs a list: who is not in it is unlinked.") }
+        for source in emailSource { _ = try source.get() }
         if let limit, limit < 0 { throw ValidationError("--limit is at least 0.") }
         let times = [
             ("--time-limit", timeLimit), ("--host-time-limit", hostTimeLimit), ("--email-recheck", emailRecheck),
@@ -116,29 +132,25 @@ struct SyncCommand: AsyncParsableCommand {
     }
 
     private func preview(_ lists: ContactLists?, in store: AvatarStore) async throws -> SyncPreview {
+        let options = try options()
         guard let lists else { return try await store.syncPreview(options: options) }
         return try await store.syncPreview(lists, options: options)
     }
 
     private func sync(_ lists: ContactLists?, in store: AvatarStore) async throws -> SyncReport {
-        let display = progress.display(self.store)
+        let options = try options()
+        let display = progress.display(self.store, timeLimit: timeLimit)
         let remains = "what arrived is stored, and the next sync goes on from there"
         let report = try await display.during(ifInterrupted: remains) { show in
-            try await waitingForOthers { [options] in
+            try await waitingForOthers {
                 guard let lists else { return try await store.sync(options: options) { show($0.work) } }
                 return try await store.sync(lists, options: options, total: lists.count) { show($0.work) }
             }
         }
-        if report.wasCancelled {
-            // The progress counts what was skipped as settled.
-            let settled = report.wanted - report.skipped
-            Message.note(
-                "interrupted after \(settled) of \(report.wanted) images, \(report.skipped) remain; \(remains)"
-            )
-        }
-        if report.hasKeptLeavers {
-            let reason = "the lists name nobody, could not be read in full, or were not read to their end"
-            self.store.note("nobody was unlinked: \(reason)")
+        if report.wasCancelled { Message.note(display.interruption(remains)) }
+        if report.unstored > 0 {
+            let images = Wording.count(report.unstored, "image")
+            self.store.note("\(images) fetched but not stored: \(ImageResult.refusalReason)")
         }
         return report
     }
@@ -157,15 +169,16 @@ struct SyncCommand: AsyncParsableCommand {
         }
     }
 
-    private var options: SyncOptions {
+    private func options() throws -> SyncOptions {
         var options = SyncOptions()
         options.policy = policy
         options.storage = storage
         options.mode = origin.mode
         options.includesFresh = all
         options.limit = limit
+        options.ignoresPauses = ignorePauses
         options.prunes = prune
-        options.emailSources = emailSource
+        options.emailSources = try emailSource.map { try $0.get() }
         if let emailRecheck { options.emailRecheck = .seconds(emailRecheck) }
         options.maximumBytes = maxBytes
         options.timeLimit = timeLimit.map { .seconds($0) }
@@ -177,9 +190,13 @@ struct SyncCommand: AsyncParsableCommand {
     }
 
     private func finish(_ summary: SyncSummary) throws {
-        if !output.json { summary.reportFailures() }
+        if !output.json { summary.reportFailures(allowsPrivateNetwork: origin.allowPrivateNetwork) }
         summary.reportWarnings()
-        try Console.output.write(output.json ? summary.json.line : summary.text)
-        if summary.isIncomplete { throw ExitCode.someFailed }
+        if summary.hasKeptLeavers {
+            let reason = "the lists have no contacts, could not be read in full, or were not read to their end"
+            store.note("--prune unlinked no contact: \(reason)")
+        }
+        try output.print(summary.json, summary.text, store, isData: dryRun)
+        if summary.exitCode != .success { throw summary.exitCode }
     }
 }

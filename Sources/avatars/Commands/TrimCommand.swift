@@ -28,7 +28,7 @@ struct TrimCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await store.withStore(dryRun ? .readOnly : .readWrite) { store in
+        try await store.withStore(dryRun ? .readOnly : .readWriteExisting) { store in
             let evicted = try await dryRun ? store.trimPreview(to: budget) : trim(store)
             let bytes = try store.cachesBytes() - (dryRun ? evicted.bytes : 0)
             let budgetBytes = try Int(store.value(of: .budget) ?? 0)
@@ -43,7 +43,7 @@ struct TrimCommand: AsyncParsableCommand {
             let gone = "\(Wording.count(evicted.files, "file")) (\(Wording.size(evicted.bytes)))"
             let rest = "\(Wording.size(bytes)) of \(Wording.size(budgetBytes))"
             let sentence = dryRun ? "Would evict \(gone); \(rest) would be in use." : "Evicted \(gone); \(rest) in use."
-            try Console.output.write(output.json ? json.line : sentence + "\n")
+            try output.print(json, sentence + "\n", self.store, isData: dryRun)
         }
     }
 

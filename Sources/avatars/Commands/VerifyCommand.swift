@@ -10,10 +10,11 @@ struct VerifyCommand: AsyncParsableCommand {
         discussion: """
             Others may use the store meanwhile. Without --repair nothing is changed. A repair removes the last good copy \
             of nothing: damaged and unknown documents are kept in the folder set-aside, a damaged index beside the new \
-            one. An image whose file is lost is fetched again when it is read, when a list names it, or when it is due; \
-            one of your own has to be saved again.
+            one. A file missing from caches is a fault to this command and a miss to everything else: its image is fetched \
+            again when it is read, when a list names it, or when it is due. One of your own has to be saved again.
 
-            Exit code 1: there are faults, or some that could not be repaired.
+            Exit code 1: there are faults, or some that could not be repaired, or a repair could not recover what was in \
+            a damaged or lost index.
 
             Example: avatars verify --repair
             """
@@ -39,8 +40,8 @@ struct VerifyCommand: AsyncParsableCommand {
         let report = try await progress.display(store).during(ifInterrupted: remains) {
             try await AvatarStore.verify(store.configuration(.readOnly), repair: repairs, quick: quick, progress: $0)
         }
-        try Console.output.write(output.json ? json(report).line : text(report))
-        if !report.isSound { throw ExitCode.someFailed }
+        try output.print(json(report), text(report), store, isData: report.faultCount > 0)
+        if !report.isSound || report.lost?.isNothing == false { throw ExitCode.someFailed }
     }
 
     private func json(_ report: VerificationReport) -> JSON {
@@ -56,6 +57,7 @@ struct VerifyCommand: AsyncParsableCommand {
             ),
             "faultCount": JSON(report.faultCount),
             "repaired": JSON(report.repaired),
+            "lost": report.lost.map(\.json) ?? .null,
         ])
     }
 
@@ -71,7 +73,23 @@ struct VerifyCommand: AsyncParsableCommand {
         let listed = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined() + "\n"
         let unlisted = report.faultCount - report.faults.count
         let more = unlisted > 0 ? "… and \(Wording.count(unlisted, "more fault")).\n" : ""
-        return listed + more + summary(report) + "\n"
+        return listed + more + summary(report) + "\n" + remarks(on: report) + (report.lost?.text ?? "")
+    }
+
+    /// Advice for some kinds of faults.
+    private func remarks(on report: VerificationReport) -> String {
+        let kinds = Set(report.faults.map(\.kind))
+        var remarks = ""
+        let caches = store.layout.cachesRoot + "/"
+        if report.faults.contains(where: { $0.kind == .missing && $0.path?.hasPrefix(caches) == true }) {
+            remarks += "The next read or sync fetches again what is missing from caches.\n"
+        }
+        if kinds.contains(.damagedIndex), report.lost == nil {
+            remarks +=
+                "Restore a backup if you have one: --repair makes the index again from the documents and loses contacts, "
+                + "settings and cached images.\n"
+        }
+        return remarks
     }
 
     private func summary(_ report: VerificationReport) -> String {

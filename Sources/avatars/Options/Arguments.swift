@@ -10,6 +10,15 @@ extension StorageClass: ExpressibleByArgument {}
 extension AvatarListQuery.Order: ExpressibleByArgument {}
 extension ContactList.Format: ExpressibleByArgument {}
 
+// Lists that shells complete from.
+
+extension CompletionKind {
+    static let settingName = list(Setting.all.map(\.name))
+    static let settingValue = list(["default", "true", "false"])
+    static let storageClass = list(StorageClass.allCases.map(\.rawValue))
+    static let emailSource = list(["libravatar", "gravatar"])
+}
+
 /// Keys as a person names them.
 struct KeyArguments {
     /// Those that can be keys, each once.

@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// A number of bytes as people write it: `500000`, `200kB`, `64MB`, `64MiB`, `2GiB`.
+/// A number of bytes as people write it: `500000`, `500B`, `200kB`, `64MB`, `64MiB`, `2GiB`.
 enum ByteAmount {
     private static let units: [String: Int] = [
-        "": 1, "kB": 1000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000,
+        "": 1, "B": 1, "kB": 1000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000,
         "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
     ]
 

@@ -51,14 +51,39 @@ struct ContactLists: AsyncSequence, Sendable {
             while true {
                 if let record = try await current?.records.next(isolation: actor) { return named(record) }
                 guard let following = rest.popFirst() else { return nil }
-                current = (following.name, following.list.makeAsyncIterator())
+                current = (following.name, following.list.makeAsyncIterator(after: current?.records))
             }
         }
 
         /// A line number says little if it is not clear of which list.
         private func named(_ record: ContactRecord) -> ContactRecord {
-            guard namesLists, let current, case .unreadable(let line, let reason) = record else { return record }
-            return .unreadable(line: line, reason: "\(reason) (in \(current.name))")
+            guard let current else { return record }
+            let list = current.name == "-" ? "standard input" : current.name
+            switch record {
+            case .contact(var contact):
+                let hasPhotos = contact.images.contains { $0.url == nil }
+                guard namesLists || hasPhotos else { return record }
+                if namesLists { contact.place?.list = list }
+                if hasPhotos { contact.images = contact.images.map { $0.named(list) } }
+                return .contact(contact)
+            case .unreadable(let line, let reason, _):
+                return .unreadable(line: line, reason: reason, list: list)
+            }
+        }
+    }
+}
+
+extension ContactImage {
+    fileprivate func named(_ list: String) -> ContactImage {
+        switch self {
+        case .url:
+            return self
+        case .photo(var photo):
+            photo.list = list
+            return .photo(photo)
+        case .unreadable(var image):
+            image.list = list
+            return .unreadable(image)
         }
     }
 }

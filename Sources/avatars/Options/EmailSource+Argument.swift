@@ -11,7 +11,7 @@ extension EmailSource {
             do {
                 return try EmailSource(baseURL: text)
             } catch {
-                throw ValidationError("A source is libravatar, gravatar, or a URL. \(error.message)")
+                throw ValidationError("--email-source must be libravatar, gravatar or a URL. \(error.message)")
             }
         }
     }

@@ -15,7 +15,7 @@ struct HeaderFile: Sendable {
 
     /// Reads the file at `path`.
     ///
-    /// - Throws: `invalidConfiguration`, naming the line.
+    /// - Throws: `storage` if it cannot be read; `invalidConfiguration`, naming the line.
     init(path: String) throws {
         // By what Swift takes for a line end: CR LF is one character of its own.
         let lines = try Self.text(of: path).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
@@ -42,11 +42,13 @@ struct HeaderFile: Sendable {
     }
 
     private static func text(of path: String) throws -> String {
-        do {
-            return try String(contentsOf: URL(filePath: path), encoding: .utf8)
-        } catch {
-            throw AvatarStoreError(.invalidConfiguration, "\(path) cannot be read as text.", underlying: error)
+        guard let text = String(validating: try InputFile(path: path).allBytes(), as: UTF8.self) else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "The header file \"\(path)\" is not UTF-8 text; save it as UTF-8."
+            )
         }
+        return text
     }
 
     /// Takes one line; false if it is none.

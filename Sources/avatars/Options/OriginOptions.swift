@@ -16,6 +16,9 @@ struct OriginOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The time for one image, redirects included.", valueName: "seconds"))
     var timeout = 60.0
 
+    @Option(help: ArgumentHelp("Redirects to follow for one image; 0 follows none.", valueName: "n"))
+    var maxRedirects = 10
+
     @Flag(help: "Fetch the smaller images for constrained networks, where there are some.")
     var lowData = false
 
@@ -32,14 +35,18 @@ struct OriginOptions: ParsableArguments {
         help: ArgumentHelp(
             "Header fields for hosts, one a line: \"HOST[:PORT] NAME: VALUE\". Without a port: 80 and 443.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var headerFile: String?
 
     @Option(help: ArgumentHelp("The User-Agent field.", valueName: "text"))
     var userAgent: String?
 
-    @Option(help: ArgumentHelp("PEM certificates to trust beside the system's.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("PEM certificates to trust beside the system's.", valueName: "file"),
+        completion: .file()
+    )
     var caFile: String?
 
     func validate() throws {
@@ -49,6 +56,7 @@ struct OriginOptions: ParsableArguments {
         guard timeout > 0, timeout <= 86_400 else {
             throw ValidationError("--timeout is more than 0 and at most 86400 seconds.")
         }
+        guard maxRedirects >= 0 else { throw ValidationError("--max-redirects must not be negative.") }
         guard userAgent.map(HeaderFile.isFieldValue) ?? true else {
             throw ValidationError("--user-agent is a line of printable ASCII.")
         }
@@ -67,6 +75,7 @@ struct OriginOptions: ParsableArguments {
         configuration.connectionsPerHost = perHost
         #if HTTPOrigin
         configuration.http.connectionsPerHost = perHost
+        configuration.http.maximumRedirects = maxRedirects
         configuration.http.allowsPrivateNetworks = allowPrivateNetwork
         configuration.http.additionalTrustRootsFile = try caFile.map(readable)
         configuration.http.proxies = try ProxySettings(environment: ProcessInfo.processInfo.environment)
@@ -89,6 +98,14 @@ struct OriginOptions: ParsableArguments {
     private func readable(_ path: String) throws -> String {
         guard FileManager.default.isReadableFile(atPath: path) else {
             throw AvatarStoreError(.invalidConfiguration, "\(path) cannot be read.")
+        }
+        // The client opens it more than once, and a pipe would make it wait.
+        var information = stat()
+        guard stat(path, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "--ca-file \"\(path)\" must be a regular file, not a pipe, device or folder."
+            )
         }
         return path
     }

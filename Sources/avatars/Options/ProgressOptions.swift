@@ -6,7 +6,9 @@ struct ProgressOptions: ParsableArguments {
     var progress = ProgressDisplay.Style.auto
 
     /// What shows it.
-    func display(_ store: StoreOptions) -> ProgressDisplay {
-        ProgressDisplay(progress, isQuiet: store.quiet, isLogging: store.verbose)
+    ///
+    /// - Parameter timeLimit: when the work ends at the latest, in seconds.
+    func display(_ store: StoreOptions, timeLimit: Double? = nil) -> ProgressDisplay {
+        ProgressDisplay(progress, isQuiet: store.quiet, isLogging: store.verbose, timeLimit: timeLimit)
     }
 }

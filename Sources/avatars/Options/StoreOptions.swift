@@ -1,5 +1,6 @@
 import ArgumentParser
 import AvatarStore
+import Foundation
 import Logging
 
 /// Which store, and how much is said: the options of every command.
@@ -9,14 +10,15 @@ struct StoreOptions: ParsableArguments {
         help: ArgumentHelp(
             "One directory for everything. Default: $AVATARS_STORE, else the places of this system for caches and data.",
             valueName: "dir"
-        )
+        ),
+        completion: .directory
     )
     var directory: String?
 
-    @Flag(help: "No progress and no notes; warnings and errors stay.")
+    @Flag(name: .shortAndLong, help: "Print data, warnings and errors only: no progress, notes or summary.")
     var quiet = false
 
-    @Flag(help: "Log to standard error.")
+    @Flag(name: .shortAndLong, help: "Log to standard error.")
     var verbose = false
 
     func validate() throws {
@@ -55,6 +57,40 @@ struct StoreOptions: ParsableArguments {
             store.configuration.logger.warning("the store could not be closed", metadata: ["error": "\(error)"])
         }
         return try result.get()
+    }
+
+    /// As `withStore(.readOnly)`, for the dry run of a command that may make a store: without a store, `body` gets an empty
+    /// one in a folder for temporary files.
+    func withStoreOrEmptyOne<Result>(_ body: (AvatarStore) async throws -> Result) async throws -> Result {
+        do {
+            return try await withStore(.readOnly, body)
+        } catch let error as AvatarStoreError where error.code == .noStore && hasRoomForAStore {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "avatars-dry-run-\(UUID().uuidString)")
+            defer { Self.remove(folder) }
+            var configuration = configuration(.readWrite)
+            configuration.layout = StoreLayout(directory: folder.path(percentEncoded: false))
+            return try await Self.run(body, with: try await AvatarStore.open(configuration))
+        }
+    }
+
+    private static func remove(_ folder: URL) {
+        do {
+            try FileManager.default.removeItem(at: folder)
+        } catch {
+            // It lies in the system's folder for temporary files, which empties itself.
+        }
+    }
+
+    /// Whether nothing is in the way of a new store.
+    private var hasRoomForAStore: Bool {
+        let directory = (layout.indexPath as NSString).deletingLastPathComponent
+        guard FileManager.default.fileExists(atPath: directory) else { return true }
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty
+        } catch {
+            // A file, or a folder that cannot be read.
+            return false
+        }
     }
 
     /// As `withStore(.readWrite)`; a store that cannot be written is opened for reading instead, with a warning.
@@ -131,4 +167,16 @@ struct StoreOptions: ParsableArguments {
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON instead of text for people.")
     var json = false
+
+    /// Prints what a command did: `fields` with `--json`, else `text`.
+    ///
+    /// - Parameter isData: whether the command was asked for it, as a dry run is, or it names faults. Else it is a summary,
+    ///   which `--quiet` keeps back.
+    func print(_ fields: JSON, _ text: String, _ store: StoreOptions, isData: Bool = false) throws {
+        if json {
+            try fields.print()
+        } else if isData || !store.quiet {
+            try Console.output.write(text)
+        }
+    }
 }

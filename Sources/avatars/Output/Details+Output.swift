@@ -35,7 +35,8 @@ extension AvatarDetails {
         facts.add("shared with", sharedWith.isEmpty ? nil : sharedWith.map(\.rawValue).joined(separator: ", "))
         addOrigin(to: &facts)
         let columns = Console.output.isTerminal ? Console.output.columns : .max
-        return facts.text + reasons.map { "\n" + Wording.wrapped($0, columns: columns) }.joined() + "\n"
+        return facts.text + reasons.map { "\n" + Wording.wrapped(Wording.oneLine($0), columns: columns) }.joined()
+            + "\n"
     }
 
     private var responseLines: [String] {

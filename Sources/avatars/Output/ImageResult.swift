@@ -17,6 +17,8 @@ struct ImageResult: Sendable {
     var key: String
     var outcome: Outcome
     var isStale = false
+    /// Whether the image is in the store now; `nil` if there is no image.
+    var isStored: Bool?
     var localFile: String?
     var sizeBytes: Int?
     var mediaType: String?
@@ -37,6 +39,7 @@ struct ImageResult: Sendable {
             case .revalidated: .notModified
             }
         isStale = image.isStale
+        isStored = image.storageClass != nil
         localFile = image.localFile
         sizeBytes = image.sizeBytes
         mediaType = image.mediaType
@@ -50,6 +53,7 @@ struct ImageResult: Sendable {
     init(_ saved: AvatarDetails) {
         key = saved.overview.key
         outcome = .stored
+        isStored = true
         localFile = saved.localFile
         sizeBytes = saved.overview.sizeBytes
         mediaType = saved.mediaType
@@ -71,6 +75,7 @@ struct ImageResult: Sendable {
             "key": JSON(key),
             "outcome": JSON(outcome.rawValue),
             "stale": JSON(isStale),
+            "stored": JSON(isStored),
             "localFile": JSON(localFile),
             "sizeBytes": JSON(sizeBytes),
             "mediaType": JSON(mediaType),
@@ -97,6 +102,7 @@ struct ImageResult: Sendable {
         case .failed: kind?.rawValue ?? "failed"
         case .notModified: "not modified"
         case .stored where isStale: "stale"
+        case .fetched where isStored == false: "not stored"
         case .stored, .fetched: outcome.rawValue
         }
     }
@@ -104,7 +110,7 @@ struct ImageResult: Sendable {
     private var colour: Colour? {
         switch outcome {
         case .failed: .red
-        case .stored where isStale: .magenta
+        case .stored where isStale, .fetched where isStored == false: .magenta
         default: .green
         }
     }
@@ -118,4 +124,14 @@ struct ImageResult: Sendable {
             Message.warning("\(message) What is stored is given.")
         }
     }
+
+    /// Says why an image that was to be stored is not in the store; `nil` if it is there, or there is no image.
+    var refusalNote: String? {
+        guard isStored == false else { return nil }
+        return "\(AvatarKey.redact(key)) was fetched but not stored: \(Self.refusalReason)"
+    }
+
+    /// Why `--strict` does not store an image.
+    static let refusalReason =
+        "the origin forbids storing (for example by Cache-Control: no-store), and --strict obeys"
 }

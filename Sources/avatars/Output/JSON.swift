@@ -11,7 +11,7 @@ enum JSON: Encodable, Sendable {
     case array([JSON])
     case object([String: JSON])
 
-    init(_ value: Bool) { self = .boolean(value) }
+    init(_ value: Bool?) { self = value.map(JSON.boolean) ?? .null }
 
     init(_ value: Int?) { self = value.map(JSON.integer) ?? .null }
 

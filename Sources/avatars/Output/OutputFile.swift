@@ -6,12 +6,14 @@ struct OutputFile {
     let path: String
 
     /// Writes `bytes` to a new file beside the old one and puts it in its place. What is no regular file, such as a
-    /// device or a pipe, is written to instead.
-    func write(_ bytes: [UInt8]) throws {
+    /// device or a pipe, is written to instead, on another thread: a pipe may have no reader yet.
+    ///
+    /// - Throws: `ClosedPipe`; `UnwritableOutput`; `CancellationError`, and only for what is no regular file.
+    func write(_ bytes: [UInt8]) async throws {
         var information = stat()
         let isSpecial = stat(path, &information) == 0 && information.st_mode & S_IFMT != S_IFREG
         if isSpecial {
-            try write(bytes, to: path, flags: O_WRONLY)
+            try await withBlockingThread { try write(bytes, to: path, flags: O_WRONLY) }
         } else {
             try replace(with: bytes)
         }

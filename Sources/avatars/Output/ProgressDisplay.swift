@@ -33,12 +33,15 @@ final class ProgressDisplay: Sendable {
     }
 
     private let form: Form
+    private let timeLimit: Double?
     private let started = ContinuousClock.now
     private let state = Mutex(State())
 
     /// - Parameter isQuiet: nothing is shown, whatever the style.
     /// - Parameter isLogging: log lines would tear a bar apart, so on a terminal too there are lines.
-    init(_ style: Style, isQuiet: Bool, isLogging: Bool = false) {
+    /// - Parameter timeLimit: when a phase ends at the latest, in seconds.
+    init(_ style: Style, isQuiet: Bool, isLogging: Bool = false, timeLimit: Double? = nil) {
+        self.timeLimit = timeLimit
         let canRedraw = Console.diagnostics.canRedraw && !isLogging
         form =
             switch style {
@@ -102,7 +105,9 @@ final class ProgressDisplay: Sendable {
             if state.isBarOpen { write("\r\u{1B}[K") }
             state.isBarOpen = false
             guard form == .lines, isDone, let progress = state.progress else { return }
-            write("avatars: \(progress.phase.rawValue): \(progress.amount) in \(Wording.span(seconds: Int(now)))\n")
+            let bytes = progress.bytesText.map { ", \($0)" } ?? ""
+            let span = Wording.span(seconds: Int(now))
+            write("avatars: \(progress.phase.rawValue): \(progress.amount) in \(span)\(bytes)\n")
         }
     }
 
@@ -138,7 +143,7 @@ final class ProgressDisplay: Sendable {
 
     private func draw(_ state: inout State, at now: Double) {
         guard let progress = state.progress else { return }
-        let line = ProgressLine(progress, state.pace, seconds: now - state.phaseBegan)
+        let line = ProgressLine(progress, state.pace, seconds: now - state.phaseBegan, timeLimit: timeLimit)
         state.lastShown = now
         state.isBarOpen = form == .bar
         // The last column stays empty, or a terminal goes on to the next line; so do two before it, for the ^C of Ctrl-C.

@@ -7,14 +7,17 @@ struct ProgressLine {
     private let pace: Pace
     /// Since the phase began.
     private let seconds: Double
+    /// When the phase ends at the latest, in seconds.
+    private let timeLimit: Double?
 
-    init(_ progress: WorkProgress, _ pace: Pace, seconds: Double) {
+    init(_ progress: WorkProgress, _ pace: Pace, seconds: Double, timeLimit: Double? = nil) {
         self.progress = progress
         self.pace = pace
         self.seconds = seconds
+        self.timeLimit = timeLimit
     }
 
-    /// `comparing files: 1234 of 5000 files, 310/s, 12 s left, 3 failed`
+    /// `syncing: 1234 of 5000 entries, 12.4 MB, 310/s, 12 s left, 3 failed`
     var text: String { "\(progress.phase.rawValue): \(parts.joined(separator: ", "))" }
 
     /// The line with a bar in front, as far as both fit into `columns`.
@@ -29,11 +32,12 @@ struct ProgressLine {
     private var parts: [String] {
         var parts: [String] = []
         if progress.total != nil || progress.done > 0 { parts.append(progress.amount) }
+        if let bytes = progress.bytesText { parts.append(bytes) }
         let isUnderWay = progress.total.map { progress.done < $0 } ?? true
         // Steps differ too much for one to say anything about the next.
         if isUnderWay, progress.unit != .steps, let perSecond = pace.perSecond, progress.done > 0 {
             parts.append(rate(perSecond))
-            if let left = progress.total.flatMap(pace.secondsLeft) {
+            if let left = secondsLeft {
                 parts.append("\(Wording.span(seconds: left)) left")
             }
         } else if isUnderWay, seconds >= 2, progress.total == nil || progress.unit == .steps {
@@ -41,6 +45,12 @@ struct ProgressLine {
         }
         if progress.failed > 0 { parts.append("\(progress.failed) failed") }
         return parts.isEmpty ? ["…"] : parts
+    }
+
+    /// How long the phase still takes: at this pace, and no longer than its time limit.
+    private var secondsLeft: Int? {
+        let limit = timeLimit.map { max(0, Int(($0 - seconds).rounded(.up))) }
+        return [progress.total.flatMap(pace.secondsLeft), limit].compactMap(\.self).min()
     }
 
     private func rate(_ perSecond: Double) -> String {
@@ -56,4 +66,7 @@ extension WorkProgress {
         if unit == .bytes { return total.map { "\(Wording.size(done)) of \(Wording.size($0))" } ?? Wording.size(done) }
         return total.map { "\(done) of \($0) \(unit.rawValue)" } ?? "\(done) \(unit.rawValue)"
     }
+
+    /// `12.4 MB`; `nil` as long as there are none, and where bytes are what is counted.
+    var bytesText: String? { bytes.flatMap { $0 > 0 && unit != .bytes ? Wording.size($0) : nil } }
 }

@@ -18,8 +18,17 @@ extension Setting {
         guard let value, range.contains(value) else {
             throw ValidationError("\(name) can be \(choices), not \"\(text)\".")
         }
+        if self == .budget, value < Self.leastBareBudget, text.allSatisfy(\.isNumber) {
+            throw ValidationError(
+                "The budget \"\(text)\" needs a unit: a number alone means bytes and must be at least "
+                    + "\(Self.leastBareBudget) (1 MiB). Add a unit, such as 64MB; \(text)B means bytes."
+            )
+        }
         return value
     }
+
+    /// Below it a number of bytes without a unit is more likely a slip, which would evict nearly all of the caches.
+    private static let leastBareBudget: Int64 = 1 << 20
 
     /// A number, a boolean, or null where nothing is set.
     func json(_ value: Int64?) -> JSON {

@@ -32,6 +32,24 @@ extension StoreStatistics {
         if let newestAccess {
             text.time("newest_access_timestamp_seconds", "The most recent use of a file.", newestAccess)
         }
+        if let lastSync {
+            text.time("last_sync_timestamp_seconds", "When the last sync ended.", lastSync.time)
+            text.gauge("last_sync_duration_seconds", "How long the last sync took.", lastSync.seconds)
+            text.gauge("last_sync_exit_code", "Exit code of the last sync.", Int(lastSync.outcome.exitCode.rawValue))
+            text.gauge(
+                "last_sync_images",
+                "Images of the last sync: wanted, and of these failed and skipped.",
+                label: "count",
+                [("wanted", lastSync.wanted), ("failed", lastSync.failed), ("skipped", lastSync.skipped)]
+            )
+        }
+        text.gauge(
+            "failures",
+            "Entries whose last check failed, by kind.",
+            label: "kind",
+            failures.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        )
+        text.gauge("never_had", "Entries that a contact uses and of which no image ever came.", neverHad)
         return text.text
     }
 }
@@ -39,7 +57,7 @@ extension StoreStatistics {
 private struct PrometheusText {
     var text = ""
 
-    mutating func gauge(_ name: String, _ help: String, _ value: Int) {
+    mutating func gauge(_ name: String, _ help: String, _ value: some Numeric) {
         head(name, help)
         text += "avatars_\(name) \(value)\n"
     }

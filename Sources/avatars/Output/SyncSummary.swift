@@ -1,3 +1,4 @@
+import ArgumentParser
 import AvatarStore
 import Foundation
 
@@ -15,6 +16,9 @@ struct SyncSummary {
     init(_ preview: SyncPreview) {
         report = SyncReport()
         report.contacts = preview.contacts
+        report.duplicates = preview.duplicates
+        report.duplicateContacts = preview.duplicateContacts
+        report.hasKeptLeavers = preview.hasKeptLeavers
         report.withoutImage = preview.withoutImage
         report.unreadable = preview.unreadable
         report.saved = preview.saved
@@ -23,17 +27,18 @@ struct SyncSummary {
         report.failed = preview.failed
         report.failures = preview.failures
         report.skipped = preview.skipped + preview.toFetch + preview.toRevalidate
+        report.skippedBy = preview.skippedBy
         wouldAsk = (preview.toFetch, preview.toRevalidate)
     }
 
-    /// Whether something could not be had, or the network was not there.
-    var isIncomplete: Bool {
-        report.failed > 0 || report.unreadable > 0 || isOffline
+    /// The exit code of the sync. A dry run, which asks no host, fails only for what it read.
+    var exitCode: ExitCode {
+        guard wouldAsk != nil else { return report.outcome.exitCode }
+        return report.failed > 0 || report.unreadable > 0 ? .someFailed : .success
     }
 
-    private var isOffline: Bool {
-        report.failures.contains { $0.key == nil && $0.kind == .offline }
-    }
+    /// Whether no contact was unlinked although that was asked for.
+    var hasKeptLeavers: Bool { report.hasKeptLeavers }
 
     // MARK: For machines
 
@@ -42,15 +47,19 @@ struct SyncSummary {
             "contacts": JSON(report.contacts),
             "withoutImage": JSON(report.withoutImage),
             "unreadable": JSON(report.unreadable),
+            "duplicates": JSON(report.duplicates),
             "saved": JSON(report.saved),
             "unlinked": JSON(report.unlinked),
             "wanted": JSON(report.wanted),
             "fresh": JSON(report.fresh),
             "fetched": JSON(report.fetched),
+            "unstored": JSON(report.unstored),
             "notModified": JSON(report.notModified),
             "changed": JSON(report.changed),
             "failed": JSON(report.failed),
             "skipped": JSON(report.skipped),
+            "skippedBy": report.skippedBy.json,
+            "pausedHosts": report.skippedBy.pausedHostsJSON,
             "overBudget": JSON(report.overBudget),
             "evicted": JSON(report.evicted),
             "requests": JSON(report.requests),
@@ -66,7 +75,10 @@ struct SyncSummary {
     }
 
     private static func json(_ failure: SyncReport.Failure) -> JSON {
-        .object(["key": JSON(failure.key), "kind": JSON(failure.kind.rawValue), "message": JSON(failure.message)])
+        .object([
+            "key": JSON(failure.key), "kind": JSON(failure.kind.rawValue), "message": JSON(failure.message),
+            "contact": JSON(failure.contact), "list": JSON(failure.list), "line": JSON(failure.line),
+        ])
     }
 
     // MARK: For people
@@ -84,13 +96,8 @@ struct SyncSummary {
         addIfAny(report.notModified, "  not modified", "\(report.notModified)", .green, to: &facts)
         addIfAny(report.fresh, "  fresh", "\(report.fresh)", .green, to: &facts)
         let skipped = report.skipped - (wouldAsk.map { $0.toFetch + $0.toRevalidate } ?? 0)
-        addIfAny(
-            skipped,
-            "  skipped",
-            "\(skipped) (\(report.wasCancelled ? "interrupted, " : "")backing off, host blocked, offline or over a limit)",
-            .magenta,
-            to: &facts
-        )
+        addIfAny(skipped, "  skipped", "\(skipped): \(report.skippedBy.reasons)", .magenta, to: &facts)
+        for line in report.skippedBy.pauses { facts.add("", line, .magenta) }
         addIfAny(report.overBudget, "  over budget", "\(report.overBudget)", .magenta, to: &facts)
         addIfAny(report.failed, "  failed", "\(report.failed)", .red, to: &facts)
         addIfAny(report.evicted, "evicted", Wording.count(report.evicted, "file"), nil, to: &facts)
@@ -103,6 +110,7 @@ struct SyncSummary {
         let remarks = [(report.withoutImage, "without an image"), (report.unreadable, "unreadable")]
             .filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }
         facts.add("contacts", "\(report.contacts)" + remarks.joined())
+        addIfAny(report.duplicates, "duplicates", Wording.count(report.duplicates, "record"), nil, to: &facts)
         addIfAny(report.saved, "saved", Wording.count(report.saved, "photo"), nil, to: &facts)
         addIfAny(report.unlinked, "unlinked", Wording.count(report.unlinked, "contact"), nil, to: &facts)
     }
@@ -112,7 +120,8 @@ struct SyncSummary {
     }
 
     private var changes: String {
-        report.changed > 0 ? ", \(report.changed) changed" : ""
+        [(report.changed, "changed"), (report.unstored, "not stored")].filter { $0.0 > 0 }
+            .map { ", \($0.0) \($0.1)" }.joined()
     }
 
     private var traffic: String {
@@ -124,22 +133,52 @@ struct SyncSummary {
     /// The most failures that are named for people.
     private static let namedFailures = 10
 
-    /// Names what failed; the first of them, if there are many.
-    func reportFailures() {
-        for failure in report.failures.prefix(Self.namedFailures) {
-            Message.error("\(failure.kind): \(failure.message)")
+    /// Names what failed; the first of them, if there are many. Addresses that may not be contacted are one error, as one
+    /// option allows them all.
+    ///
+    /// - Parameter allowsPrivateNetwork: whether that option was given already.
+    func reportFailures(allowsPrivateNetwork: Bool) {
+        let refused = report.failures.filter { $0.kind == .forbiddenAddress }
+        for failure in report.failures.lazy.filter({ $0.kind != .forbiddenAddress }).prefix(Self.namedFailures) {
+            Message.error(Self.sentence(failure))
         }
-        let rest = report.failed + report.unreadable - Self.namedFailures
+        let rest = report.failed + report.unreadable - refused.count - Self.namedFailures
         if rest > 0 {
             Message.error("… and \(rest) more; --json names up to \(SyncReport.largestFailureCount).")
         }
+        guard let first = refused.first else { return }
+        let isCutShort = report.failures.count == SyncReport.largestFailureCount
+        let count = "\(isCutShort ? "at least " : "")\(refused.count) images, the first: "
+        let advice = allowsPrivateNetwork ? "" : " --allow-private-network allows it."
+        Message.error("\(first.kind): \(refused.count > 1 ? count : "")\(first.message)\(advice)")
+    }
+
+    private static func sentence(_ failure: SyncReport.Failure) -> String {
+        "\(failure.kind)\(failure.contact.map { " (contact \($0))" } ?? ""): \(failure.message)"
     }
 
     /// Says what is no fault and still worth knowing.
     func reportWarnings() {
+        if report.duplicates > 0 { Message.warning(duplicateWarning) }
         if report.overBudget > 0 {
             let what = Wording.count(report.overBudget, "image")
             Message.warning("No room within the budget for \(what); avatars config budget shows and sets it.")
         }
+    }
+
+    private var duplicateWarning: String {
+        let contacts = report.duplicateContacts.map { duplicate in
+            // In a list of URLs a contact's id is its URL.
+            let isURL = duplicate.contact.contains("://")
+            let id = "\"\((isURL ? AvatarKey.redact(duplicate.contact) : duplicate.contact).prefix(80))\""
+            guard !duplicate.places.isEmpty else { return id }
+            return "\(id) (\(duplicate.places.map(\.description).joined(separator: ", ")))"
+        }
+        let isCut = report.duplicateContacts.count == SyncReport.largestDuplicateCount
+        return """
+            Contacts with more than one record: \(contacts.joined(separator: ", "))\(isCut ? " and perhaps others" : ""). The last \
+            record of each counts; \(Wording.count(report.duplicates, "other record")) \
+            \(report.duplicates == 1 ? "was" : "were") not used.
+            """
     }
 }

@@ -14,6 +14,14 @@ enum Wording {
         return seconds > 0 ? "\(span) ago" : "in \(span)"
     }
 
+    /// The local time of day, `21:03`; with its date, `2026-11-24 21:03`, unless that is today's.
+    static func clock(_ date: Date, now: Date = Date(), in calendar: Calendar = .current) -> String {
+        let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute], from: date)
+        let time = String(format: "%02d:%02d", parts.hour ?? 0, parts.minute ?? 0)
+        if calendar.isDate(date, inSameDayAs: now) { return time }
+        return String(format: "%04d-%02d-%02d ", parts.year ?? 0, parts.month ?? 0, parts.day ?? 0) + time
+    }
+
     /// `45 s`, `3 min`, `5 h`, `12 days`.
     static func span(seconds: Int) -> String {
         switch seconds {
@@ -52,13 +60,15 @@ enum Wording {
         return lines.joined(separator: "\n")
     }
 
-    /// `text` without what would leave its line or command a terminal; names may hold anything.
+    /// `text` without characters that would leave its line, change its direction or command a terminal; names may hold
+    /// anything.
     static func oneLine(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
                 text.unicodeScalars.map { scalar in
                     switch scalar.properties.generalCategory {
                     case .control, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
+                    case _ where scalar.properties.isBidiControl: "\u{FFFD}"
                     default: scalar
                     }
                 }

@@ -1,8 +1,8 @@
 import AvatarStore
 
 extension AvatarStore {
-    /// The images that nobody but `contact` uses: what `remove(contact:)` takes away.
-    func keysUsedOnly(by contact: String) throws -> [AvatarKey] {
+    /// The images that only `contact` uses: what `remove(contact:erasing:)` takes away.
+    func keysUsedOnly(by contact: String, erasing: Bool) throws -> [AvatarKey] {
         var query = AvatarListQuery()
         query.owner = contact
         var keys: [AvatarKey] = []
@@ -11,6 +11,6 @@ extension AvatarStore {
             for item in page.items where item.owners == [contact] { keys.append(try AvatarKey(parsing: item.key)) }
             query.after = page.next
         } while query.after != nil
-        return keys
+        return erasing ? try keys + formerImages(ofContact: contact) : keys
     }
 }

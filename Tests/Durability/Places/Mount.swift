@@ -19,8 +19,8 @@ final class Mount: Sendable {
     }
 
     /// The ext4 file system in the file `image`, with a journal, as a disk of a server has it.
-    convenience init(image: String, at path: String) throws {
-        try self.init(["-t", "ext4", "-o", "loop", image, path], at: path)
+    convenience init(image: String, at path: String, options: String...) throws {
+        try self.init(["-t", "ext4", "-o", (["loop"] + options).joined(separator: ","), image, path], at: path)
     }
 
     private init(_ arguments: [String], at path: String) throws {
@@ -82,16 +82,22 @@ final class Mount: Sendable {
         try run("/usr/sbin/mkfs.ext4", ["-q", "-F", path])
     }
 
-    private static func run(_ tool: String, _ arguments: [String]) throws {
+    /// Runs a tool of the system, and gives its output.
+    @discardableResult
+    static func run(_ tool: String, _ arguments: [String]) throws -> String {
         let process = Process()
+        let output = Pipe()
+        process.standardOutput = output
         process.executableURL = URL(filePath: tool)
         process.arguments = arguments
         process.standardError = FileHandle.nullDevice
         try process.run()
+        let text = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
             throw MountError(description: "\(tool) \(arguments.joined(separator: " ")): \(process.terminationStatus)")
         }
+        return String(decoding: text, as: UTF8.self)
     }
 }
 

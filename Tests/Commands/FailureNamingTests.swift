@@ -1,0 +1,75 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+/// Each failure of a sync says where to look: the contact, the list, the line, the URL.
+@Suite struct FailureNamingTests {
+    @Test func badRecordsNameTheListAndTheLine() async throws {
+        let workplace = try Workplace()
+        try workplace.write("people.json", "[{\"id\": \"1\"},\n {\"name\": \"without an id\"}]")
+        let cards = "BEGIN:VCARD\nVERSION:3.0\nUID:ada\nFN:Ada\nPHOTO;ENCODING=b:AAAA\nEND:VCARD\n"
+        try workplace.write("people.vcf", cards)
+
+        let run = try await workplace.run("sync", "people.json", "people.vcf")
+        let input = try await workplace.run("sync", "-", "--format", "json", "--json", input: "[{\"name\": 1}]")
+        let json = try await workplace.run("sync", "people.json", "people.vcf", "--json")
+        let preview = try await workplace.run("sync", "people.json", "people.vcf", "--json", "--dry-run")
+
+        #expect(run.status == 1)
+        #expect(run.messages.contains("avatars: badRecord: people.json, line 2: `id` is missing."))
+        #expect(run.messages.contains("avatars: notImage (contact ada): people.vcf, line 5: "))
+        #expect(input.text.contains(#""line":1,"list":"standard input""#))
+        for text in [json.text, preview.text] {
+            #expect(text.contains(#""contact":null,"key":null,"kind":"badRecord","line":2,"list":"people.json""#))
+            #expect(
+                text.contains(#""contact":"ada","key":"contact:ada","kind":"notImage","line":5,"list":"people.vcf""#)
+            )
+        }
+    }
+
+    @Test func failedImagesNameTheContact_alsoWithoutAList() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(.status(404), for: "/gone.png")
+            try workplace.write("people.ndjson", "{\"id\": \"4711\", \"photo\": \"\(origin.url("/gone.png"))\"}\n")
+            try workplace.write("list.txt", origin.url("/gone.png"))
+            let network = "--allow-private-network"
+
+            let listed = try await workplace.run("sync", "people.ndjson", network)
+            let json = try await workplace.run("sync", "people.ndjson", network, "--policy", "reload", "--json")
+            let due = try await workplace.run("sync", network, "--policy", "reload", "--json")
+            let bare = try await workplace.run("sync", "list.txt", network, "--json", "--store", "other")
+
+            #expect(listed.status == 1)
+            #expect(listed.messages.hasPrefix("avatars: gone (contact 4711): \(origin.url("/gone.png")) "))
+            for run in [json, due] { #expect(run.text.contains(#""failures":[{"contact":"4711","key":"http"#)) }
+            // A list of bare URLs names no contacts.
+            #expect(bare.text.contains(#""failures":[{"contact":null,"key":"http"#))
+        }
+    }
+
+    @Test func imageLargerThanTheBudgetIsNamedByItsURL() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(1))
+            let options = ["--budget", "100", "--allow-private-network"]
+
+            let sync = try await workplace.start(["sync", "list.txt"] + options).end()
+            let fetch = try await workplace.start(["fetch", origin.url("/p/2.png")] + options).end()
+
+            #expect(sync.status == 1 && fetch.status == 1)
+            #expect(sync.messages.contains("tooLarge: \(origin.url("/p/1.png")): "))
+            #expect(fetch.messages.contains("\(origin.url("/p/2.png")): "))
+        }
+    }
+
+    @Test func passwordInAListOfURLsIsNeverPrinted() async throws {
+        let workplace = try Workplace()
+        try workplace.write("list.txt", "http://ada:p4ss@example.com/a.png\n")
+
+        let run = try await workplace.run("sync", "list.txt", "--json")
+
+        #expect(run.status == 1)
+        #expect(!run.text.contains("p4ss") && !run.messages.contains("p4ss"))
+    }
+}

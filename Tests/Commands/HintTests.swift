@@ -1,0 +1,111 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+/// Advice that names what the command at hand really has, and reasons that are true.
+@Suite struct HintTests {
+    @Test func demonstrationAdvisesItsOwnOption() async throws {
+        let workplace = try Workplace()
+        try FileManager.default.createDirectory(atPath: workplace.path("www"), withIntermediateDirectories: false)
+        try workplace.write("www/index.html", "here already")
+
+        let run = try await workplace.run("demo", "--keep", "www")
+
+        #expect(run.status == 2)
+        #expect(run.messages.contains("www is not empty"))
+        #expect(run.messages.contains("--keep"))
+        #expect(!run.messages.contains("--store"))
+    }
+
+    @Test func restoreFromNowhereDoesNotAdviseASync() async throws {
+        let run = try await Workplace().run("restore", "nodir")
+
+        #expect(run.status == 2)
+        #expect(run.messages.contains("There is no backup in "))
+        #expect(run.messages.contains("`avatars backup`"))
+        #expect(!run.messages.contains("avatars sync"))
+    }
+
+    @Test func changesBeyondTheEndSaySo() async throws {
+        let workplace = try Workplace()
+        try workplace.write("me.png", SampleImage.identicon(for: "me"))
+        try await workplace.run("save", "me.png", "--name", "me").requireSuccess()
+
+        let run = try await workplace.run("changes", "--since", "99", "--json")
+
+        #expect(run.status == 1)
+        #expect(try run.object.flag("startOver") == true)
+        #expect(run.messages.contains("beyond the last change of this store, 1"))
+        #expect(!run.messages.contains("known any more"))
+    }
+
+    @Test func headerFileThatIsMissingIsNotCalledUnreadableText() async throws {
+        let workplace = try Workplace()
+        try workplace.write("latin.txt", [0xE9, 0x0A])
+
+        let missing = try await workplace.run("sync", "--header-file", "nofile")
+        let latin = try await workplace.run("sync", "--header-file", "latin.txt")
+
+        #expect(missing.status == 2 && latin.status == 2)
+        #expect(missing.messages == "avatars: nofile cannot be read (No such file or directory).\n")
+        #expect(latin.messages.contains("The header file \"latin.txt\" is not UTF-8 text"))
+    }
+
+    @Test func syncSaysOnceWhichOptionAllowsPrivateAddresses() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(12))
+
+            let run = try await workplace.run("sync", "list.txt")
+
+            #expect(run.status == 1)
+            let messages = run.messages.split(separator: "\n")
+            #expect(messages.count == 1)
+            #expect(messages.first?.hasPrefix("avatars: forbiddenAddress: 12 images, the first: http://") == true)
+            #expect(messages.first?.hasSuffix(" --allow-private-network allows it.") == true)
+            #expect(origin.requestCount == 0)
+        }
+    }
+
+    // MARK: Mistyped commands
+
+    @Test(arguments: [
+        (["synk"], "sync"), (["snyc", "people.json"], "sync"), (["lst"], "list"), (["Stats"], "stats"),
+        (["help", "verfy"], "verify"),
+    ])
+    func mistypedCommandNamesTheNearest(arguments: [String], nearest: String) async throws {
+        let workplace = try Workplace()
+        let run = try await workplace.start(arguments).end()
+
+        #expect(run.status == 64)
+        #expect(run.text.isEmpty)
+        #expect(run.messages.contains("Did you mean `avatars \(nearest)`?"))
+    }
+
+    @Test(arguments: [["frobnicate"], ["help", "nothing"], ["help", "sync", "list"], ["x"]])
+    func commandThatDoesNotExistIsAUsageError(arguments: [String]) async throws {
+        let workplace = try Workplace()
+        let run = try await workplace.start(arguments).end()
+
+        #expect(run.status == 64)
+        #expect(run.text.isEmpty)
+        #expect(run.messages.contains("There is no command "))
+        #expect(!run.messages.contains("Did you mean"))
+    }
+
+    @Test(arguments: [["help"], ["help", "sync"], ["help", "--help"], ["help", "help"]])
+    func helpOfWhatExistsIsGiven(arguments: [String]) async throws {
+        let workplace = try Workplace()
+        let run = try await workplace.start(arguments).end()
+
+        #expect(run.status == 0)
+        #expect(run.text.contains("USAGE: avatars"))
+    }
+
+    @Test func mistypedOptionNamesTheNearest() async throws {
+        let run = try await Workplace().run("list", "--jsn")
+
+        #expect(run.status == 64)
+        #expect(run.messages.contains("Did you mean '--json'?"))
+    }
+}

@@ -1,0 +1,165 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+@testable import avatars
+
+/// How a sync says that nothing works, and what of it is left for an alert.
+@Suite struct SyncOutcomeTests {
+    /// The list of an origin that is down.
+    private func withoutOrigin(_ count: Int, _ body: (Workplace, String) async throws -> Void) async throws {
+        let origin = try await LoopbackOrigin.start { request in picture(request.target) }
+        let workplace = try Workplace()
+        let records = (1...count).map { "{\"id\": \"\($0)\", \"avatarURL\": \"\(origin.url("/p/\($0).png"))\"}\n" }
+        try workplace.write("people.ndjson", records.joined())
+        let host = "127.0.0.1:\(origin.port)"
+        try await origin.stop()
+        try await body(workplace, host)
+    }
+
+    private static let sync = ["sync", "people.ndjson", "--allow-private-network", "--per-host", "1"]
+
+    @Test func originThatIsDownIsExitCode69_alsoWhileItIsPaused() async throws {
+        try await withoutOrigin(7) { workplace, host in
+            let first = try await workplace.start(Self.sync + ["--json"]).end()
+            let second = try await workplace.start(Self.sync + ["--json"]).end()
+            let text = try await workplace.start(Self.sync).end()
+
+            #expect(first.status == 69)
+            #expect(try first.object.number("failed") == 5)
+            #expect(second.status == 69)
+            let report = try second.object
+            #expect(report.number("skipped") == 7)
+            #expect(
+                report.numbers("skippedBy")
+                    == ["backoff": 0, "hostPaused": 7, "offline": 0, "limit": 0, "interrupted": 0]
+            )
+            #expect(second.text.contains("\"host\":\"\(host)\""))
+            #expect(second.text.contains("\"retryAfter\":false"))
+            #expect(text.status == 69)
+            #expect(text.lines.contains { $0.hasSuffix("7: 7 waiting for a paused host") }, "\(text.text)")
+            let pause = text.lines.first { $0.contains("host \(host) is paused until ") }
+            #expect(pause?.wholeMatch(of: /.* is paused until ([0-9-]+ )?[0-9]{2}:[0-9]{2}/) != nil, "\(text.text)")
+            #expect(text.lines.contains { $0.hasSuffix("retry now with --ignore-pauses or --policy reload") })
+        }
+    }
+
+    @Test func fewImagesThatBackOffAreExitCode69Too() async throws {
+        try await withoutOrigin(2) { workplace, _ in
+            _ = try await workplace.start(Self.sync).end()
+            let second = try await workplace.start(Self.sync + ["--json"]).end()
+
+            #expect(second.status == 69)
+            #expect(try second.object.numbers("skippedBy")?["backoff"] == 2)
+        }
+    }
+
+    @Test func imageThatIsGoneAndBacksOffIsNoOutage() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(.status(404), for: "/p/1.png")
+            try workplace.write("list.txt", origin.list(1))
+            let first = try await workplace.run("sync", "list.txt", "--allow-private-network")
+            let second = try await workplace.run("sync", "list.txt", "--allow-private-network", "--json")
+
+            #expect(first.status == 1)
+            #expect(second.status == 0)
+            #expect(try second.object.numbers("skippedBy")?["backoff"] == 1)
+        }
+    }
+
+    @Test func oneAnswerIsEnoughForExitCode1() async throws {
+        try await withoutOrigin(3) { workplace, _ in
+            try await withPictures { origin in
+                try workplace.write("more.txt", origin.list(1))
+                let run = try await workplace.start(Self.sync + ["more.txt", "--json"]).end()
+
+                #expect(run.status == 1)
+                #expect(try run.object.number("fetched") == 1)
+            }
+        }
+    }
+
+    @Test func limitsAreToldApart() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(5))
+            let words = ["sync", "list.txt", "--allow-private-network", "--json"]
+
+            let limited = try await workplace.start(words + ["--limit", "2"]).end()
+            let forbidden = try await workplace.start(words + ["--policy", "offline"]).end()
+
+            #expect(limited.status == 0)
+            #expect(try limited.object.numbers("skippedBy")?["limit"] == 3)
+            #expect(forbidden.status == 0)
+            #expect(try forbidden.object.numbers("skippedBy")?["offline"] == 3)
+        }
+    }
+
+    @Test func pausedHostIsAskedAnyway() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            for number in 1...7 { origin.setResponse(.status(500), for: "/p/\(number).png") }
+            try workplace.write("people.txt", origin.list(7))
+            let words = ["sync", "people.txt", "--allow-private-network", "--per-host", "1", "--json"]
+            _ = try await workplace.start(words).end()
+            origin.resetCounts()
+            let paused = try await workplace.start(words).end()
+            #expect(origin.requestCount == 0)
+            #expect(paused.status == 69)
+
+            // Still down: one request, and the host rests on.
+            let failing = try await workplace.start(words + ["--ignore-pauses"]).end()
+            #expect(try failing.object.number("requests") == 1)
+
+            for number in 1...7 { origin.setResponse(picture("/p/\(number).png"), for: "/p/\(number).png") }
+            let asked = try await workplace.start(words + ["--ignore-pauses"]).end()
+            #expect(asked.status == 0)
+            #expect(try asked.object.number("fetched") == 7)
+        }
+    }
+
+    @Test func statisticsTellOfTheLastSync() async throws {
+        try await withoutOrigin(7) { workplace, _ in
+            try await workplace.run("migrate").requireSuccess()
+            #expect(try await workplace.run("stats", "--json").object.isNull("lastSync"))
+            _ = try await workplace.start(Self.sync).end()
+            _ = try await workplace.start(Self.sync).end()
+
+            let stats = try await workplace.run("stats", "--json")
+            let text = try await workplace.run("stats")
+            let samples = try await workplace.run("stats", "--format", "prometheus")
+
+            let object = try stats.object
+            let last = try #require(try Self.field("lastSync", of: stats))
+            #expect(Set(last.keys) == ["time", "seconds", "exit", "wanted", "failed", "skipped"])
+            #expect(last["exit"] as? Int == 69)
+            #expect(last["wanted"] as? Int == 7)
+            #expect(last["failed"] as? Int == 0)
+            #expect(last["skipped"] as? Int == 7)
+            #expect(object.numbers("failures") == ["unreachable": 5])
+            #expect(object.number("neverHad") == 5)
+            #expect(text.lines.contains { $0.contains("exit code 69: 7 wanted, 0 failed, 7 skipped") })
+            #expect(text.lines.contains { $0.contains("5 unreachable") })
+            for sample in [
+                "avatars_last_sync_exit_code 69\n", "avatars_last_sync_images{count=\"skipped\"} 7\n",
+                "avatars_failures{kind=\"unreachable\"} 5\n", "avatars_never_had 5\n",
+                "# TYPE avatars_last_sync_timestamp_seconds gauge\n",
+            ] { #expect(samples.text.contains(sample), "\(sample)") }
+        }
+    }
+
+    private static func field(_ name: String, of run: Run) throws -> [String: Any]? {
+        let object = try JSONSerialization.jsonObject(with: Data(run.bytes)) as? [String: Any]
+        return object?[name] as? [String: Any]
+    }
+
+    @Test func timesOfOtherDaysHaveTheirDate() throws {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
+        let now = Date(timeIntervalSince1970: 1_767_225_600)
+
+        #expect(Wording.clock(now.addingTimeInterval(3_780), now: now, in: calendar) == "01:03")
+        #expect(Wording.clock(now.addingTimeInterval(86_400), now: now, in: calendar) == "2026-01-02 00:00")
+    }
+}

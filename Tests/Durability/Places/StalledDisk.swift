@@ -1,0 +1,79 @@
+import Foundation
+import ProgramRunning
+
+/// An ext4 file system whose data can be held back while its journal goes on: the moment before a power cut in which the size
+/// of a file is on the disk and its bytes are on their way.
+///
+/// The journal is a device of its own. The image of the rest lies in another file system, which is frozen.
+final class StalledDisk: Sendable {
+    let path: String
+    private let workplace: Workplace
+    private let journal: String
+    private let host: Mount
+    private let disk: Mount
+
+    init(in workplace: Workplace) throws {
+        self.workplace = workplace
+        path = workplace.path("disk")
+        try Mount.makeImage(workplace.path("host.image"), megabytes: 256)
+        host = try Mount(image: workplace.path("host.image"), at: workplace.path("host"))
+        try Mount.run("/usr/bin/truncate", ["-s", "128M", workplace.path("host/image")])
+        try Mount.run("/usr/bin/truncate", ["-s", "32M", workplace.path("journal")])
+        journal = try Self.attach(workplace.path("journal"))
+        try Mount.run("/usr/sbin/mke2fs", ["-q", "-F", "-O", "journal_dev", "-b", "4096", journal])
+        let layout = ["-q", "-F", "-b", "4096", "-J", "device=\(journal)"]
+        try Mount.run("/usr/sbin/mkfs.ext4", layout + [workplace.path("host/image")])
+        disk = try Mount(image: workplace.path("host/image"), at: path, options: "commit=1")
+    }
+
+    deinit {
+        // A test that failed halfway leaves it frozen, and nothing could be unmounted.
+        let directory = open(workplace.path("host"), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        _ = ioctl(directory, Self.thaw, 0)
+        close(directory)
+    }
+
+    private static let freeze: UInt = 0xC004_5877
+    private static let thaw: UInt = 0xC004_5878
+
+    /// Starts to write all data that is in memory, and lets none of it arrive; the journal is written each second.
+    func stall() throws {
+        try control(Self.freeze)
+        let writer = Process()
+        writer.executableURL = URL(filePath: "/usr/bin/sync")
+        writer.arguments = ["-f", path]
+        try writer.run()
+    }
+
+    /// What the disk has now, as another disk.
+    func cut() throws -> (image: String, journal: String) {
+        try Mount.run("/usr/bin/cp", ["--sparse=always", workplace.path("host/image"), workplace.path("cut")])
+        try Mount.run("/usr/bin/cp", ["--sparse=always", workplace.path("journal"), workplace.path("cut.journal")])
+        return (workplace.path("cut"), try Self.attach(workplace.path("cut.journal")))
+    }
+
+    /// Lets the data arrive.
+    func goOn() throws {
+        try control(Self.thaw)
+    }
+
+    /// Takes it away; `cut` stays.
+    func remove() throws {
+        try disk.unmount()
+        try Mount.run("/usr/sbin/losetup", ["-d", journal])
+    }
+
+    /// FIFREEZE and FITHAW of the file system that has the image.
+    private func control(_ request: UInt) throws {
+        let directory = open(workplace.path("host"), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { throw MountError(description: "open host: \(errno)") }
+        defer { close(directory) }
+        guard ioctl(directory, request, 0) == 0 else { throw MountError(description: "freeze: \(errno)") }
+    }
+
+    /// The device that the file `image` is now.
+    private static func attach(_ image: String) throws -> String {
+        try Mount.run("/usr/sbin/losetup", ["--show", "-f", image])
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}

@@ -1,0 +1,114 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+/// A server that knows Last-Modified only, and whose 304 names no validator: Python's.
+@Suite(.enabled(if: PlainFileServer.isAvailable, "python3 is not installed"))
+struct PlainFileServerTests {
+    @Test(arguments: [["--strict"], []])
+    func unchangedImageIsNotSentAgain(mode: [String]) async throws {
+        try await PlainFileServer.withServer { server in
+            let url = try server.serve(pictureBytes("ada"), at: "ada.png")
+            let workplace = try Workplace()
+            try workplace.write("list.txt", url + "\n")
+            let network = mode + ["--allow-private-network", "--json"]
+            _ = try await workplace.run("config", "maximum-freshness", "0")
+
+            let first = try await workplace.start(["sync", "list.txt"] + network).end()
+            let second = try await workplace.start(["sync", "list.txt"] + network).end()
+            let third = try await workplace.start(["fetch", url, "--policy", "revalidate"] + network).end()
+
+            #expect(try first.object.number("fetched") == 1)
+            #expect(try second.object.number("notModified") == 1)
+            #expect(try second.object.number("requests") == 1)
+            #expect(try second.object.number("bytesReceived") == 0)
+            #expect(try third.object.text("outcome") == "notModified")
+            #expect(try server.statuses == [200, 304, 304])
+        }
+    }
+
+    @Test func changedImageReplacesTheOldOne() async throws {
+        try await PlainFileServer.withServer { server in
+            let url = try server.serve(pictureBytes("ada"), at: "ada.png")
+            let workplace = try Workplace()
+            let fetch = ["fetch", url, "--policy", "revalidate", "--strict", "--allow-private-network", "--json"]
+            _ = try await workplace.run("config", "maximum-freshness", "0")
+            _ = try await workplace.start(fetch).end()
+            try server.serve(pictureBytes("ada", version: 2), at: "ada.png", age: 60)
+
+            let run = try await workplace.start(fetch).end()
+
+            #expect(try run.object.text("outcome") == "fetched")
+            #expect(try server.statuses == [200, 200])
+            let bytes = try await workplace.run("get", url, "--policy", "offline").bytes
+            #expect(bytes == pictureBytes("ada", version: 2))
+        }
+    }
+}
+
+/// `python3 -m http.server` on a free port of loopback.
+private struct PlainFileServer {
+    static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")
+
+    private let workplace: Workplace
+    private let program: RunningProgram
+    private let reins: Pipe
+    private let address: String
+
+    /// Runs `body` with a server.
+    static func withServer(_ body: (PlainFileServer) async throws -> Void) async throws {
+        let server = try await start()
+        do {
+            try await body(server)
+        } catch {
+            try await server.stop()
+            throw error
+        }
+        try await server.stop()
+    }
+
+    /// Puts a file there that was modified `age` seconds ago, and gives its URL.
+    @discardableResult
+    func serve(_ bytes: [UInt8], at name: String, age: TimeInterval = 86_400) throws -> String {
+        try workplace.write(name, bytes)
+        let date = Date(timeIntervalSinceNow: -age)
+        try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: workplace.path(name))
+        return address + name
+    }
+
+    /// The status of each response so far. A line is written before its response is sent.
+    var statuses: [Int] {
+        get throws {
+            try program.messages.split(separator: "\n").compactMap { line in
+                line.split(separator: "\" ").last.flatMap { Int($0.prefix(3)) }
+            }
+        }
+    }
+
+    /// Ends with the shell's standard input, so also with the tests.
+    private static let script = """
+        /usr/bin/python3 -u -m http.server 0 --bind 127.0.0.1 1>&2 &
+        read -r line
+        kill $!
+        wait $!
+        """
+
+    private static func start() async throws -> PlainFileServer {
+        let workplace = try Workplace()
+        let reins = Pipe()
+        let program = try workplace.start(tool: "/bin/sh", ["-c", script], reading: reins)
+        // "Serving HTTP on 127.0.0.1 port 33333 (http://127.0.0.1:33333/) ..."
+        try await program.says("/) ...")
+        let message = try program.messages
+        let start = try #require(message.range(of: "(http"))
+        let end = try #require(message.range(of: ") ..."))
+        let address = String(message[message.index(after: start.lowerBound)..<end.lowerBound])
+        return PlainFileServer(workplace: workplace, program: program, reins: reins, address: address)
+    }
+
+    private func stop() async throws {
+        try reins.fileHandleForWriting.write(contentsOf: Data("stop\n".utf8))
+        try reins.fileHandleForWriting.close()
+        _ = try await program.end()
+    }
+}

@@ -29,10 +29,11 @@ install_packages() {
     fi
 }
 
-# The library links the system's SQLite; its header is in a package of its own.
+# The library links the system's SQLite and zlib; their headers are in packages of their own.
 need_sqlite() {
     [ "$(uname -s)" = Linux ] || return 0
     [ -e /usr/include/sqlite3.h ] || install_packages libsqlite3-dev
+    [ -e /usr/include/zlib.h ] || install_packages zlib1g-dev
 }
 
 # Draws letters of all scripts, for placeholders as PNG.
@@ -122,5 +123,15 @@ unpack_packages() {
         [ -e "$package" ] || continue
         dpkg -x "$package" "$folder"
         rm "$package"
+    done
+}
+
+# Copies the man pages in folder $1 to folder $2 under the names that `man avatars sync` looks for: avatars-sync.1, where
+# ArgumentParser's plugin writes avatars.sync.1.
+take_manual_pages() {
+    local page name
+    for page in "$1"/*.1; do
+        name="$(basename "$page" .1)"
+        sed -e '/^\.Xr /s/avatars\./avatars-/' -e '/^\.Dt /s/AVATARS\./AVATARS-/' "$page" >"$2/${name//./-}.1"
     done
 }

@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -18,6 +20,27 @@
 // The lock then belongs to the process: two openings of the file in one process do not exclude each other, and closing
 // either of them gives up the locks of both. Other processes are kept out as they should be.
 #define AVATAR_SET_LOCK F_SETLK
+#endif
+
+#if defined(__GLIBC__) || defined(__APPLE__)
+static int argument_count;
+static const char *const *argument_values;
+
+// These systems hand the arguments to initializers too. Swift's runtime on Linux reads them from its stack, which it finds
+// in /proc/self/maps: it has none where that file cannot be opened.
+__attribute__((constructor)) static void keep_arguments(int count, char **values) {
+    argument_count = count;
+    argument_values = (const char *const *)values;
+}
+
+const char *avatar_argument(int index) {
+    return index >= 0 && index < argument_count ? argument_values[index] : NULL;
+}
+#else
+const char *avatar_argument(int index) {
+    (void)index;
+    return NULL;
+}
 #endif
 
 static int set_lock(int fd, short type, int64_t offset) {
@@ -35,6 +58,70 @@ int avatar_lock_byte(int fd, int64_t offset) {
 }
 
 int avatar_unlock_byte(int fd, int64_t offset) { return set_lock(fd, F_UNLCK, offset); }
+
+int avatar_open_beneath_by_parts(int directory, const char *path, int flags) {
+    int parent = directory;
+    int result = -1;
+    for (;;) {
+        const char *slash = strchr(path, '/');
+        size_t length = slash ? (size_t)(slash - path) : strlen(path);
+        char part[NAME_MAX + 1];
+        if (length == 0 || (length == 1 && path[0] == '.') || (length == 2 && path[0] == '.' && path[1] == '.')) {
+            errno = EXDEV;
+            break;
+        }
+        if (length > NAME_MAX) {
+            errno = ENAMETOOLONG;
+            break;
+        }
+        memcpy(part, path, length);
+        part[length] = 0;
+        if (!slash) {
+            result = openat(parent, part, flags | O_NOFOLLOW | O_CLOEXEC);
+            break;
+        }
+        int next = openat(parent, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (next < 0) break;
+        if (parent != directory) close(parent);
+        parent = next;
+        path = slash + 1;
+    }
+    int error = errno;
+    if (parent != directory) close(parent);
+    errno = error;
+    return result;
+}
+
+#if defined(__linux__) && defined(__has_include)
+#if __has_include(<linux/openat2.h>)
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#endif
+#endif
+
+#ifdef SYS_openat2
+#include <stdatomic.h>
+
+int avatar_open_beneath(int directory, const char *path, int flags) {
+    // Old kernels do not have the call, and some sandboxes refuse it.
+    static atomic_bool is_missing;
+    if (atomic_load_explicit(&is_missing, memory_order_relaxed)) {
+        return avatar_open_beneath_by_parts(directory, path, flags);
+    }
+    struct open_how how = {
+        .flags = (unsigned)(flags | O_NOFOLLOW | O_CLOEXEC), .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+    long result = syscall(SYS_openat2, directory, path, &how, sizeof how);
+    if (result >= 0 || (errno != ENOSYS && errno != EPERM)) return (int)result;
+    int error = errno;
+    int file = avatar_open_beneath_by_parts(directory, path, flags);
+    if (file >= 0 || error == ENOSYS) atomic_store_explicit(&is_missing, 1, memory_order_relaxed);
+    return file;
+}
+#else
+int avatar_open_beneath(int directory, const char *path, int flags) {
+    return avatar_open_beneath_by_parts(directory, path, flags);
+}
+#endif
 
 #ifdef __linux__
 #include <sys/vfs.h>

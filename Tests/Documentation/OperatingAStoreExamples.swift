@@ -28,7 +28,7 @@ struct OperatingAStoreExamples {
             #expect(run.status == 0, "\(run.messages)")
             #expect(origin.requestCount == 1)
             #expect(workplace.exists("backups/monday/index.sqlite") && workplace.exists("restored/index.sqlite"))
-            #expect(try await workplace.run("config", "budget").text.contains("536"))
+            #expect(try await workplace.run("config", "budget").text.contains("512"))
         }
     }
 }

@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/// The program's argument `index`, from 0 for its name; NULL behind the last one, and for each where the system does not
+/// hand them to initializers.
+const char *avatar_argument(int index);
+
 /// 1: the open file `fd` lies on a network file system; 0: on a local one; -1: `errno` says why it is not known.
 int avatar_is_on_network_file_system(int fd);
 
@@ -21,6 +25,14 @@ long avatar_get_attribute(int fd, const char *name, void *value, size_t size);
 /// Takes the byte at `offset` of the open file `fd`, whether the file is that long or not, for this opening of the file
 /// alone. 1: taken; 0: another opening has it; -1: `errno` says why it cannot be taken.
 int avatar_lock_byte(int fd, int64_t offset);
+
+/// Opens what lies at the relative `path` below the open directory `directory`, as `openat` with `flags`, which must not
+/// make a file. No part of the path may be a symbolic link or lead upwards. The descriptor, or -1 with `errno`: ELOOP or
+/// ENOTDIR for a symbolic link, EXDEV for a path that leads out of the directory.
+int avatar_open_beneath(int directory, const char *path, int flags);
+
+/// The same with a call for each part of the path, as for kernels that cannot do it in one.
+int avatar_open_beneath_by_parts(int directory, const char *path, int flags);
 
 /// Gives the byte at `offset` back. 0, or -1 with `errno`.
 int avatar_unlock_byte(int fd, int64_t offset);

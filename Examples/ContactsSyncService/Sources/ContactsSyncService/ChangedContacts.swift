@@ -2,28 +2,32 @@ import AvatarContacts
 import AvatarStore
 import Foundation
 
-/// The contacts in cards of an address book, some cards at a time: memory does not depend on how many there are.
+/// The contacts in cards of an address book, some cards at a time: memory holds few photos, however many there are.
 ///
-/// A sync may read them twice, so each iteration asks the server anew.
+/// A sync may read them twice, so each iteration asks the server again.
 struct ChangedContacts: AsyncSequence, Sendable {
     typealias Element = ContactRecord
 
     let book: AddressBook
     let paths: [String]
+    /// Is told of each card that is read.
+    let pictures: NamedPictures
     private static let cardsAtOnce = 50
 
     func makeAsyncIterator() -> Iterator {
-        Iterator(book: book, rest: paths[...])
+        Iterator(book: book, rest: paths[...], pictures: pictures)
     }
 
     struct Iterator: AsyncIteratorProtocol {
         let book: AddressBook
         var rest: ArraySlice<String>
+        let pictures: NamedPictures
         private var ready: ArraySlice<ContactRecord> = []
 
-        init(book: AddressBook, rest: ArraySlice<String>) {
+        init(book: AddressBook, rest: ArraySlice<String>, pictures: NamedPictures) {
             self.book = book
             self.rest = rest
+            self.pictures = pictures
         }
 
         mutating func next() async throws -> ContactRecord? {
@@ -32,7 +36,9 @@ struct ChangedContacts: AsyncSequence, Sendable {
                 rest = rest.dropFirst(paths.count)
                 var records: [ContactRecord] = []
                 for (path, card) in try await book.cards(at: paths) {
-                    records += try await ChangedContacts.records(in: card, at: path)
+                    let found = try await ChangedContacts.records(in: card, at: path)
+                    await pictures.note(found, at: path)
+                    records += found
                 }
                 ready = records[...]
             }
@@ -56,10 +62,36 @@ struct ChangedContacts: AsyncSequence, Sendable {
     }
 }
 
+/// Which picture each card of a round names, noted while the sync reads the cards.
+actor NamedPictures {
+    /// The paths of cards without a picture.
+    private(set) var cardsWithout: Set<String> = []
+    /// The images of cards that name nothing but URLs, by the paths of the cards.
+    private(set) var urls: [String: [AvatarKey]] = [:]
+
+    func note(_ records: [ContactRecord], at path: String) {
+        for case .contact(let contact) in records {
+            cardsWithout.remove(path)
+            urls[path] = nil
+            if contact.images.isEmpty { cardsWithout.insert(path) }
+            let keys = contact.images.compactMap { image -> AvatarKey? in
+                guard case .url(let url) = image else { return nil }
+                // The sync reports a URL that cannot be one.
+                return try? AvatarKey(url: url)
+            }
+            if !keys.isEmpty, keys.count == contact.images.count { urls[path] = keys }
+        }
+    }
+}
+
 enum ContactID {
     /// The name of the card at `path`, such as `ada.vcf`.
     static func of(_ path: String) -> String {
-        let name = String(path.split(separator: "/").last ?? "")
-        return name.removingPercentEncoding ?? name
+        of(name: String(path.split(separator: "/").last ?? ""))
+    }
+
+    /// The last part of a path or URL, without percent-encoding: paths differ in what they encode.
+    static func of(name: String) -> String {
+        name.removingPercentEncoding ?? name
     }
 }

@@ -24,7 +24,7 @@ struct ContactsSyncService {
         let sync = AddressBookSync(
             book: AddressBook(client: client, url: settings.book, user: settings.user, password: settings.password),
             store: store,
-            tokenFile: URL(filePath: settings.directory).appending(path: "sync-token"),
+            stateFile: URL(filePath: settings.directory).appending(path: "address-book.json"),
             logger: logger
         )
         let rounds = AvatarSyncService(

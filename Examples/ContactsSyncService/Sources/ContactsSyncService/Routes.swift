@@ -10,7 +10,8 @@ enum Routes {
     static func router(_ store: AvatarStore) -> Router<BasicRequestContext> {
         let router = Router()
         router.get("contacts/:id/picture") { request, context in
-            try picture(of: context.parameters.require("id"), request, store)
+            // The router gives the part of the path as it was sent, such as `a%20b.vcf`.
+            try picture(of: ContactID.of(name: context.parameters.require("id")), request, store)
         }
         router.get("changes") { request, _ in
             try changes(since: request.uri.queryParameters.get("since", as: Int64.self) ?? 0, store)

@@ -30,16 +30,45 @@ struct Servers {
 
     var store: String { folder.appending(path: "store").path }
 
-    var hasToken: Bool { FileManager.default.fileExists(atPath: store + "/sync-token") }
+    /// Where the service keeps how far it has followed the address book.
+    private var stateFile: URL { URL(filePath: store).appending(path: "address-book.json") }
+
+    var hasState: Bool { FileManager.default.fileExists(atPath: stateFile.path) }
+
+    /// Makes the kept state older, as if `seconds` had passed.
+    func ageState(by seconds: Double) throws {
+        var state = try JSONSerialization.jsonObject(with: Data(contentsOf: stateFile)) as? [String: Any] ?? [:]
+        let compared = try #require(state["compared"] as? Double)
+        state["compared"] = compared - seconds
+        try JSONSerialization.data(withJSONObject: state).write(to: stateFile)
+    }
+
+    /// Starts the service for its first round.
+    func runOneRound() async throws {
+        let service = try await startService(every: 3600)
+        #expect(try await eventually { hasState })
+        #expect(try await service.program.terminate() == 0, "\(service.program.text)")
+    }
+
+    /// Runs `body` with the service's store, while the service is not running.
+    func withStore(_ body: (AvatarStore) async throws -> Void) async throws {
+        var configuration = AvatarStore.Configuration(directory: store)
+        configuration.http.allowsPrivateNetworks = true
+        let open = try await AvatarStore.open(configuration)
+        try await body(open)
+        try await open.close()
+    }
 
     /// Starts the built program, and waits until it listens.
-    func startService() async throws -> Service {
+    ///
+    /// - Parameter pause: seconds between two rounds.
+    func startService(every pause: Double = 0.1) async throws -> Service {
         let path = Bundle.main.executableURL?.deletingLastPathComponent().appending(path: "ContactsSyncService").path
         let program = try StartedProgram(
             path ?? "",
             environment: [
                 "CARDDAV_URL": radicale.addressBook, "CARDDAV_USER": Radicale.user,
-                "CARDDAV_PASSWORD": Radicale.password, "STORE": store, "PORT": "0", "EVERY": "0.1",
+                "CARDDAV_PASSWORD": Radicale.password, "STORE": store, "PORT": "0", "EVERY": "\(pause)",
                 "ALLOW_PRIVATE_NETWORK": "1",
             ]
         )
@@ -95,6 +124,12 @@ struct Service {
         var contacts: [String]
         var digest: String
     }
+
+    /// Rounds so far.
+    var rounds: Int { program.text.matches(of: /\] synced/).count }
+
+    /// Rounds so far that read cards.
+    var broughtIn: Int { program.text.matches(of: /brought in changes/).count }
 
     func picture(_ contact: String) async throws -> Picture {
         let parts = contact.split(separator: "?", maxSplits: 1)

@@ -1,0 +1,13 @@
+import Foundation
+import Testing
+
+/// Sizes are written as the program prints them, in powers of ten.
+struct SizeTests {
+    @Test func textsForUsersHaveOneSystemOfUnits() throws {
+        let articles = try Page.all(in: "Sources/AvatarStore/AvatarStore.docc")
+        #expect(articles.count > 5)
+        for page in try [Page("README.md")] + articles {
+            #expect(!page.text.contains(/\d ?[KMGT]iB\b/), "\(page.path)")
+        }
+    }
+}

@@ -1,6 +1,36 @@
 internal import AvatarCore
 internal import Foundation
 
+/// Where the bytes of a list come from, as often as they are asked for.
+struct ListSource: Sendable {
+    /// What messages call the list.
+    let name: String
+    private let contents: Contents
+
+    private enum Contents {
+        case memory([UInt8])
+        case file(ListFile)
+    }
+
+    init(name: String, bytes: [UInt8]) {
+        self.name = name
+        contents = .memory(bytes)
+    }
+
+    init(name: String, file: ListFile) {
+        self.name = name
+        contents = .file(file)
+    }
+
+    /// Up to `count` bytes at `offset`: fewer only at the end, none after it.
+    func bytes(at offset: Int, count: Int) throws(AvatarStoreError) -> ArraySlice<UInt8> {
+        switch contents {
+        case .memory(let bytes): bytes[offset...].prefix(count)
+        case .file(let file): try file.bytes(at: offset, count: count, name: name)[...]
+        }
+    }
+}
+
 /// An open file that holds a list: read at any offset by any number of readers, closed with its last user.
 final class ListFile: Sendable {
     private let descriptor: Int32
@@ -74,5 +104,74 @@ final class ListFile: Sendable {
             let number = errno
             guard number == EINTR else { throw .unreadableList(name, problem, errno: number) }
         }
+    }
+}
+
+extension ListFile {
+    /// Copies `input` from where it stands to its end into a temporary file that has no name any more: it goes with
+    /// the process, however that ends. `input` stays open.
+    static func spooled(from input: Int32, name: String) throws(AvatarStoreError) -> ListFile {
+        let output = try unnamedFile(for: name)
+        do {
+            try copy(from: input, to: output, name: name)
+        } catch {
+            _ = close(output)
+            throw error
+        }
+        return try ListFile(descriptor: output, name: name)
+    }
+
+    /// A new, empty file that only this process can reach.
+    private static func unnamedFile(for name: String) throws(AvatarStoreError) -> Int32 {
+        let problem = "no temporary file can be made for the list"
+        let path = FileManager.default.temporaryDirectory.appending(path: "avatars-list-\(UUID().uuidString)").path
+        let descriptor = try retrying(name, problem) {
+            Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR)
+        }
+        guard unlink(path) == 0 else {
+            let number = errno
+            _ = close(descriptor)
+            throw .unreadableList(name, problem, errno: number)
+        }
+        return descriptor
+    }
+
+    private static func copy(from input: Int32, to output: Int32, name: String) throws(AvatarStoreError) {
+        var buffer = [UInt8](repeating: 0, count: ListCursor.chunkBytes)
+        while true {
+            let count = try retrying(name, "the list cannot be read") { read(input, &buffer, buffer.count) }
+            guard count > 0 else { return }
+            try write(buffer[..<count], to: output, name: name)
+        }
+    }
+
+    private static func write(
+        _ bytes: ArraySlice<UInt8>,
+        to output: Int32,
+        name: String
+    ) throws(AvatarStoreError) {
+        var rest = bytes
+        while !rest.isEmpty {
+            rest = rest.dropFirst(
+                try retrying(name, "the list cannot be copied to a temporary file") {
+                    rest.withUnsafeBytes { Foundation.write(output, $0.baseAddress, $0.count) }
+                }
+            )
+        }
+    }
+}
+
+extension AvatarStoreError {
+    /// The list `name` as a whole cannot be read: `problem`, found in `line` if it is about one.
+    static func unreadableList(_ name: String, line: Int? = nil, _ problem: String) -> AvatarStoreError {
+        let place = line.map { "\(name), line \($0)" } ?? name
+        return AvatarStoreError(.unreadableList, "\(place): \(problem).")
+    }
+
+    /// The system refused what was `attempted` on the list `name`, with the value of `errno`.
+    static func unreadableList(_ name: String, _ attempted: String, errno number: Int32) -> AvatarStoreError {
+        var error = unreadableList(name, "\(attempted): \(String(cString: strerror(number)))")
+        error.underlying = POSIXErrorCode(rawValue: number).map { POSIXError($0) }
+        return error
     }
 }

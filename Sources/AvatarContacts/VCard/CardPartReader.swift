@@ -107,3 +107,128 @@ struct CardPartReader {
         return try lines.next()
     }
 }
+
+/// Reads a list of vCards line by line. A line ends with CR LF, LF or CR; some programs write CR CR LF.
+struct CardLineReader {
+    private var cursor: ListCursor
+    private let limit: Int
+    /// How many lines were read.
+    private var count = 0
+    /// How many empty lines come next: carriage returns that were read already.
+    private var emptyLines = 0
+    /// Lines that were read already, the next one first.
+    private var waiting: [CardLine] = []
+
+    /// Reads what lies behind `cursor` and keeps up to `limit` bytes of each line.
+    init(cursor: ListCursor, limit: Int) {
+        self.cursor = cursor
+        self.limit = limit
+    }
+
+    /// The next line, or the one `distance` lines after it; all of them stay. `nil` if the list ends before.
+    mutating func peek(_ distance: Int = 0) throws(AvatarStoreError) -> CardLine? {
+        while waiting.count <= distance {
+            guard let line = try read() else { return nil }
+            waiting.append(line)
+        }
+        return waiting[distance]
+    }
+
+    /// The next line; `nil` after the last one.
+    mutating func next() throws(AvatarStoreError) -> CardLine? {
+        waiting.isEmpty ? try read() : waiting.removeFirst()
+    }
+
+    /// Makes `line`, the latest one, the next one again.
+    mutating func putBack(_ line: CardLine) {
+        waiting.insert(line, at: 0)
+    }
+
+    /// The error that the list cannot be read because of `problem` in `line`, or in the line that was read last.
+    func fault(_ problem: String, line: Int? = nil) -> AvatarStoreError {
+        cursor.fault(problem, line: line ?? max(count, 1))
+    }
+
+    private mutating func read() throws(AvatarStoreError) -> CardLine? {
+        if emptyLines > 0 {
+            emptyLines -= 1
+            count += 1
+            return CardLine(number: count, bytes: [], isTooLong: false, isEnded: true)
+        }
+        guard try cursor.peek() != nil else { return nil }
+        count += 1
+        var held = HeldBytes(limit: limit)
+        let isEnded = try cursor.pass(keeping: &held) { byte, _ in byte == .lineFeed || byte == .carriageReturn }
+        if isEnded { try passLineEnd() }
+        // Files that were joined have the mark of UTF-8 in their midst.
+        let isMarked = held.bytes.starts(with: UTF8Check.mark)
+        let bytes = isMarked ? Array(held.bytes.dropFirst(UTF8Check.mark.count)) : held.bytes
+        return CardLine(number: count, bytes: bytes, isTooLong: held.isTooLong, isEnded: isEnded)
+    }
+
+    private mutating func passLineEnd() throws(AvatarStoreError) {
+        var returns = 0
+        while try cursor.peek() == .carriageReturn {
+            cursor.advance()
+            returns += 1
+        }
+        if try cursor.peek() == .lineFeed {
+            cursor.advance()
+        } else {
+            emptyLines = returns - 1
+        }
+    }
+}
+
+/// One line of a list of vCards as it stands there, without its end.
+struct CardLine {
+    /// Counted from 1.
+    let number: Int
+    /// The line's bytes, or the first of them if the line is too long.
+    let bytes: [UInt8]
+    /// Whether the line is longer than what is kept of a line.
+    let isTooLong: Bool
+    /// Whether a line end ends the line, and not the end of the list.
+    let isEnded: Bool
+
+    /// The beginning or the end of a card.
+    enum Boundary {
+        case begin, end
+    }
+
+    /// Which end of a card the line is; `nil` for any other line.
+    var boundary: Boundary? {
+        // Most lines are told apart by their first byte.
+        switch bytes.first?.uppercased {
+        case UInt8(ascii: "B") where isBoundary("BEGIN") || isCutBeginning: .begin
+        case UInt8(ascii: "E") where isBoundary("END"): .end
+        default: nil
+        }
+    }
+
+    /// Whether the line goes on with the one before it, by the rule of all versions: it begins with a blank.
+    var isFolded: Bool {
+        bytes.first == .space || bytes.first == .tab
+    }
+
+    /// Whether the line is base64 and nothing else, as no property is: a property has a colon.
+    var isBase64: Bool {
+        !bytes.isEmpty && bytes.allSatisfy { Base64.uses($0) || $0.isBlank }
+    }
+
+    /// Whether nothing is in the line that anybody could miss. Programs of old end a file with control-Z.
+    var isBlank: Bool {
+        bytes.allSatisfy { $0.isBlank || $0 == 0x1A || $0 == 0 }
+    }
+
+    /// Whether the line is `word:VCARD`, in letters of any case and with blanks behind each word.
+    private func isBoundary(_ word: StaticString) -> Bool {
+        guard bytes.count < 64, let colon = bytes.firstIndex(of: .colon) else { return false }
+        return bytes[..<colon].trimmed.spells(word) && bytes[(colon + 1)...].trimmed.spells("VCARD")
+    }
+
+    /// Whether the list ends within the first line of a card.
+    private var isCutBeginning: Bool {
+        !isEnded && bytes.count < 11 && "BEGIN:VCARD".utf8.starts(with: bytes.map(\.uppercased))
+    }
+}

@@ -69,3 +69,99 @@ enum Charset: Equatable {
         .other(String.Encoding(rawValue: 0x8000_0000 | number))
     }
 }
+
+/// The charset of Windows in western Europe, as the WHATWG encoding standard has it: every byte is a character.
+enum Windows1252 {
+    /// The character that `byte` stands for.
+    static func scalar(_ byte: UInt8) -> Unicode.Scalar {
+        guard (0x80..<0xA0).contains(byte) else { return Unicode.Scalar(byte) }
+        return special[Int(byte) - 0x80]
+    }
+
+    /// What the bytes from 0x80 to 0x9F stand for; five of them are control characters.
+    private static let special = Array(
+        "€\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8D}Ž\u{8F}\u{90}‘’“”•–—˜™š›œ\u{9D}žŸ".unicodeScalars
+    )
+}
+
+/// Takes a list of vCards. Each value of a card may say what charset it is in, so that the bytes stay as they are, with
+/// one exception: a list that is UTF-16 as a whole, as the address book of old Macs wrote it, becomes UTF-8.
+struct VCardIntake: ListIntake {
+    private var form = Form.unknown
+    /// The beginning of a UTF-16 character that the end of a chunk cut in two.
+    private var kept: [UInt8] = []
+
+    private enum Form {
+        case unknown, bytes
+        case utf16(isBigEndian: Bool)
+    }
+
+    var holdsPartOfCharacter: Bool {
+        if case .utf16 = form { !kept.isEmpty } else { false }
+    }
+
+    mutating func text(of bytes: ArraySlice<UInt8>) throws(ListIntakeFault) -> [UInt8] {
+        if case .bytes = form { return Array(bytes) }
+        var bytes = kept + bytes
+        kept = []
+        if case .unknown = form { form = try Self.form(of: &bytes) }
+        guard case .utf16(let isBigEndian) = form else { return bytes }
+        let (text, rest) = try UTF16Text.utf8(of: bytes, isBigEndian: isBigEndian)
+        kept = rest
+        return text
+    }
+
+    /// How a list that begins with `bytes` is written. Drops the mark that says so.
+    private static func form(of bytes: inout [UInt8]) throws(ListIntakeFault) -> Form {
+        let mark = bytes.prefix(4)
+        guard !mark.elementsEqual([0xFF, 0xFE, 0, 0]), !mark.elementsEqual([0, 0, 0xFE, 0xFF]) else {
+            throw ListIntakeFault(problem: "the list is UTF-32; UTF-8 or UTF-16 was expected")
+        }
+        if let isBigEndian = UTF16Text.dropMark(of: &bytes) { return .utf16(isBigEndian: isBigEndian) }
+        switch (bytes.first, bytes.dropFirst().first) {
+        case (0, let second?) where second != 0: return .utf16(isBigEndian: true)
+        case (let first?, 0) where first != 0: return .utf16(isBigEndian: false)
+        default: return .bytes
+        }
+    }
+}
+
+/// Reads UTF-16 as bytes.
+enum UTF16Text {
+    /// Drops the byte order mark that `bytes` begin with, and says which one it was; `nil` if there is none.
+    static func dropMark(of bytes: inout [UInt8]) -> Bool? {
+        let isBigEndian = bytes.starts(with: [0xFE, 0xFF])
+        guard isBigEndian || bytes.starts(with: [0xFF, 0xFE]) else { return nil }
+        bytes.removeFirst(2)
+        return isBigEndian
+    }
+
+    /// The same text as UTF-8, and the bytes at the end that begin a character of which more must come.
+    static func utf8(
+        of bytes: [UInt8],
+        isBigEndian: Bool
+    ) throws(ListIntakeFault) -> (text: [UInt8], rest: [UInt8]) {
+        var units: [UInt16] = []
+        units.reserveCapacity(bytes.count / 2)
+        for index in stride(from: 0, to: bytes.count - 1, by: 2) {
+            let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
+            units.append(isBigEndian ? first << 8 | second : second << 8 | first)
+        }
+        if let last = units.last, UTF16.isLeadSurrogate(last) { units.removeLast() }
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count)
+        let isBroken = transcode(
+            units.makeIterator(),
+            from: UTF16.self,
+            to: UTF8.self,
+            stoppingOnError: true
+        ) { text.append($0) }
+        guard !isBroken else {
+            throw ListIntakeFault(
+                problem: "there are bytes that are not UTF-16",
+                lineFeedsBefore: text.count { $0 == .lineFeed }
+            )
+        }
+        return (text, Array(bytes[(units.count * 2)...]))
+    }
+}

@@ -1,4 +1,4 @@
-import AvatarCore
+internal import AvatarCore
 
 extension UInt8 {
     static let lineFeed = UInt8(ascii: "\n")

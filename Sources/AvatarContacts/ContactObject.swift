@@ -81,7 +81,7 @@ struct ContactObject: Decodable {
 /// The e-mail addresses of a contact in a JSON list: a string, or an array of strings and of objects that hold one.
 ///
 /// What is neither is no fault: lists had such a field before anyone read it.
-struct EmailAddresses: Decodable {
+private struct EmailAddresses: Decodable {
     let addresses: [String]
 
     init(from decoder: any Decoder) throws {

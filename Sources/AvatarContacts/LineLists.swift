@@ -50,7 +50,7 @@ struct NDJSONSplitter: RecordSplitter {
 /// Cuts a list of URLs into its lines. Whether a line is a URL is for the store to say.
 struct TextSplitter: RecordSplitter {
     /// The longest line, without its line end.
-    static let maximumLineBytes = 65_536
+    private static let maximumLineBytes = 65_536
 
     private var lines: LineReader
     private var hasBegun = false
@@ -94,7 +94,7 @@ struct TextSplitter: RecordSplitter {
 }
 
 /// One line of a list, without its end.
-struct Line {
+private struct Line {
     /// Counted from 1.
     let number: Int
     /// The line's bytes without blanks around them, or the first of them if the line is too long.
@@ -108,7 +108,7 @@ struct Line {
 }
 
 /// Reads a list line by line; a line ends with LF or CR LF, the last one also with the list.
-struct LineReader {
+private struct LineReader {
     private var cursor: ListCursor
     private let limit: Int
 

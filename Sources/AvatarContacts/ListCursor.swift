@@ -165,7 +165,7 @@ enum UTF8Check {
     static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     /// How many bytes at the end of `bytes` begin a character that needs more bytes than there are.
-    static func cutCharacterCount(atEndOf bytes: [UInt8]) -> Int {
+    fileprivate static func cutCharacterCount(atEndOf bytes: [UInt8]) -> Int {
         for (index, byte) in bytes.suffix(3).reversed().enumerated() where byte & 0b1100_0000 != 0b1000_0000 {
             let needed =
                 switch byte {
@@ -180,7 +180,7 @@ enum UTF8Check {
     }
 
     /// The number of line feeds before the first byte that is not UTF-8; `nil` if all are.
-    static func lineFeedsBeforeFault(in bytes: [UInt8]) -> Int? {
+    fileprivate static func lineFeedsBeforeFault(in bytes: [UInt8]) -> Int? {
         guard String(validating: bytes, as: UTF8.self) == nil else { return nil }
         var parser = Unicode.UTF8.ForwardParser()
         var rest = bytes.makeIterator()

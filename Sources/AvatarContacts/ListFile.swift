@@ -39,7 +39,7 @@ final class ListFile: Sendable {
     private let isRegular: Bool
 
     /// Takes over `descriptor`, and closes it if this throws.
-    init(descriptor: Int32, name: String) throws(AvatarStoreError) {
+    private init(descriptor: Int32, name: String) throws(AvatarStoreError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             let number = errno
@@ -62,7 +62,7 @@ final class ListFile: Sendable {
 
     /// Opens what `path` names: a file, or a pipe or device that can be read only once.
     static func open(_ path: String) throws(AvatarStoreError) -> ListFile {
-        let descriptor = try retrying(path, "the list cannot be opened") {
+        let descriptor = try retrying("the list cannot be opened", list: path) {
             Foundation.open(path, O_RDONLY | O_CLOEXEC)
         }
         return try ListFile(descriptor: descriptor, name: path)
@@ -74,13 +74,13 @@ final class ListFile: Sendable {
     }
 
     /// Up to `count` bytes at `offset`: fewer only at the end, none after it.
-    func bytes(at offset: Int, count: Int, name: String) throws(AvatarStoreError) -> [UInt8] {
+    fileprivate func bytes(at offset: Int, count: Int, name: String) throws(AvatarStoreError) -> [UInt8] {
         let wanted = min(count, length - offset)
         guard wanted > 0 else { return [] }
         var bytes = [UInt8](repeating: 0, count: wanted)
         var filled = 0
         while filled < wanted {
-            let read = try ListFile.retrying(name, "the list cannot be read") {
+            let read = try ListFile.retrying("the list cannot be read", list: name) {
                 bytes.withUnsafeMutableBytes { buffer in
                     let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
                     return pread(descriptor, rest.baseAddress, rest.count, off_t(offset + filled))
@@ -93,10 +93,10 @@ final class ListFile: Sendable {
     }
 
     /// The result of a system call that is made again if a signal interrupts it.
-    static func retrying<Result: SignedInteger>(
-        _ name: String,
+    private static func retrying<Result: SignedInteger>(
         _ problem: String,
-        _ call: () -> Result
+        list name: String,
+        call: () -> Result
     ) throws(AvatarStoreError) -> Result {
         while true {
             let result = call()
@@ -125,7 +125,7 @@ extension ListFile {
     private static func unnamedFile(for name: String) throws(AvatarStoreError) -> Int32 {
         let problem = "no temporary file can be made for the list"
         let path = FileManager.default.temporaryDirectory.appending(path: "avatars-list-\(UUID().uuidString)").path
-        let descriptor = try retrying(name, problem) {
+        let descriptor = try retrying(problem, list: name) {
             Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR)
         }
         guard unlink(path) == 0 else {
@@ -139,7 +139,7 @@ extension ListFile {
     private static func copy(from input: Int32, to output: Int32, name: String) throws(AvatarStoreError) {
         var buffer = [UInt8](repeating: 0, count: ListCursor.chunkBytes)
         while true {
-            let count = try retrying(name, "the list cannot be read") { read(input, &buffer, buffer.count) }
+            let count = try retrying("the list cannot be read", list: name) { read(input, &buffer, buffer.count) }
             guard count > 0 else { return }
             try write(buffer[..<count], to: output, name: name)
         }
@@ -153,7 +153,7 @@ extension ListFile {
         var rest = bytes
         while !rest.isEmpty {
             rest = rest.dropFirst(
-                try retrying(name, "the list cannot be copied to a temporary file") {
+                try retrying("the list cannot be copied to a temporary file", list: name) {
                     rest.withUnsafeBytes { Foundation.write(output, $0.baseAddress, $0.count) }
                 }
             )
@@ -169,7 +169,8 @@ extension AvatarStoreError {
     }
 
     /// The system refused what was `attempted` on the list `name`, with the value of `errno`.
-    static func unreadableList(_ name: String, _ attempted: String, errno number: Int32) -> AvatarStoreError {
+    fileprivate static func unreadableList(_ name: String, _ attempted: String, errno number: Int32) -> AvatarStoreError
+    {
         var error = unreadableList(name, "\(attempted): \(String(cString: strerror(number)))")
         error.underlying = POSIXErrorCode(rawValue: number).map { POSIXError($0) }
         return error

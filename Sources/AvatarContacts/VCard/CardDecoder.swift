@@ -105,7 +105,7 @@ struct CardDecoder {
 /// Neither the photo nor the time of the last change nor a note counts, nor how the card is folded, encoded or ordered:
 /// the same person with a new picture keeps the id. A person whose name, address or number changes becomes another one.
 /// Cards that agree in all of these are told apart by their order (`CardNamesakes`).
-struct CardIdentity {
+private struct CardIdentity {
     /// 128 bits of a SHA-256.
     struct Digest: Hashable {
         let high: UInt64
@@ -168,7 +168,7 @@ struct CardNamesakes {
 
     /// The id of the next card whose identity is `digest`: `card-` and 32 hexadecimal digits, and from the second card with that
     /// identity on `-2`, `-3` and so on. The same list gives the same ids.
-    mutating func add(_ digest: CardIdentity.Digest) -> String {
+    fileprivate mutating func add(_ digest: CardIdentity.Digest) -> String {
         let number = counts[digest, default: 0] + 1
         counts[digest] = number
         let bytes = [digest.high, digest.low].flatMap { word in withUnsafeBytes(of: word.bigEndian, Array.init) }

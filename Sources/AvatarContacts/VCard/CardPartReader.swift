@@ -109,7 +109,7 @@ struct CardPartReader {
 }
 
 /// Reads a list of vCards line by line. A line ends with CR LF, LF or CR; some programs write CR CR LF.
-struct CardLineReader {
+private struct CardLineReader {
     private var cursor: ListCursor
     private let limit: Int
     /// How many lines were read.
@@ -185,19 +185,19 @@ struct CardLine {
     /// Counted from 1.
     let number: Int
     /// The line's bytes, or the first of them if the line is too long.
-    let bytes: [UInt8]
+    fileprivate let bytes: [UInt8]
     /// Whether the line is longer than what is kept of a line.
-    let isTooLong: Bool
+    fileprivate let isTooLong: Bool
     /// Whether a line end ends the line, and not the end of the list.
-    let isEnded: Bool
+    fileprivate let isEnded: Bool
 
     /// The beginning or the end of a card.
-    enum Boundary {
+    fileprivate enum Boundary {
         case begin, end
     }
 
     /// Which end of a card the line is; `nil` for any other line.
-    var boundary: Boundary? {
+    fileprivate var boundary: Boundary? {
         // Most lines are told apart by their first byte.
         switch bytes.first?.uppercased {
         case UInt8(ascii: "B") where isBoundary("BEGIN") || isCutBeginning: .begin
@@ -207,17 +207,17 @@ struct CardLine {
     }
 
     /// Whether the line goes on with the one before it, by the rule of all versions: it begins with a blank.
-    var isFolded: Bool {
+    fileprivate var isFolded: Bool {
         bytes.first == .space || bytes.first == .tab
     }
 
     /// Whether the line is base64 and nothing else, as no property is: a property has a colon.
-    var isBase64: Bool {
+    fileprivate var isBase64: Bool {
         !bytes.isEmpty && bytes.allSatisfy { Base64.uses($0) || $0.isBlank }
     }
 
     /// Whether nothing is in the line that anybody could miss. Programs of old end a file with control-Z.
-    var isBlank: Bool {
+    fileprivate var isBlank: Bool {
         bytes.allSatisfy { $0.isBlank || $0 == 0x1A || $0 == 0 }
     }
 

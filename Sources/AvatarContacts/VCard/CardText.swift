@@ -147,7 +147,7 @@ enum CardVersion {
 enum QuotedPrintable {
     /// The bytes that `text` stands for, a text without soft breaks. An `=` that begins no byte stands for itself: some
     /// programs encode only what is not ASCII.
-    static func bytes(of text: some Collection<UInt8>) -> [UInt8] {
+    fileprivate static func bytes(of text: some Collection<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var rest = text[...]
@@ -165,7 +165,7 @@ enum QuotedPrintable {
     }
 
     /// `text` with the lines joined that end in `=`. Blanks behind the `=` were added on the way here.
-    static func joiningSoftBreaks(of text: [UInt8]) -> [UInt8] {
+    fileprivate static func joiningSoftBreaks(of text: [UInt8]) -> [UInt8] {
         let lines = text.split(separator: .lineFeed, omittingEmptySubsequences: false)
         var joined: [UInt8] = []
         joined.reserveCapacity(text.count)

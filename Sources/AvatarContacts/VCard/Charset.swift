@@ -71,7 +71,7 @@ enum Charset: Equatable {
 }
 
 /// The charset of Windows in western Europe, as the WHATWG encoding standard has it: every byte is a character.
-enum Windows1252 {
+private enum Windows1252 {
     /// The character that `byte` stands for.
     static func scalar(_ byte: UInt8) -> Unicode.Scalar {
         guard (0x80..<0xA0).contains(byte) else { return Unicode.Scalar(byte) }
@@ -127,7 +127,7 @@ struct VCardIntake: ListIntake {
 }
 
 /// Reads UTF-16 as bytes.
-enum UTF16Text {
+private enum UTF16Text {
     /// Drops the byte order mark that `bytes` begin with, and says which one it was; `nil` if there is none.
     static func dropMark(of bytes: inout [UInt8]) -> Bool? {
         let isBigEndian = bytes.starts(with: [0xFE, 0xFF])

@@ -106,18 +106,18 @@ struct RawCard {
     private var propertyCount = 0
     private var photoCount = 0
     /// Why the card is not kept.
-    private(set) var fault: String?
+    fileprivate private(set) var fault: String?
 
     private let limits: CardLimits
 
     /// A card that begins in `line`.
-    init(line: Int, limits: CardLimits) {
+    fileprivate init(line: Int, limits: CardLimits) {
         self.line = line
         self.limits = limits
     }
 
     /// Adds a property, unless the card is beyond its limits; `isOwn` if it is not one of a card inside this one.
-    mutating func add(_ property: CardProperty, isOwn: Bool) {
+    fileprivate mutating func add(_ property: CardProperty, isOwn: Bool) {
         propertyCount += 1
         if propertyCount > limits.properties {
             refuse("the card has more than \(limits.properties) properties (line \(property.line))")
@@ -132,7 +132,7 @@ struct RawCard {
     }
 
     /// Gives the card up because of `reason`, unless that was done before.
-    mutating func refuse(_ reason: String) {
+    fileprivate mutating func refuse(_ reason: String) {
         guard fault == nil else { return }
         fault = reason
         properties = []

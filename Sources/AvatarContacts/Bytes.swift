@@ -1,5 +1,6 @@
 internal import AvatarCore
 
+/// The ASCII characters that contact lists are made of, by name.
 extension UInt8 {
     static let lineFeed = UInt8(ascii: "\n")
     static let carriageReturn = UInt8(ascii: "\r")
@@ -16,32 +17,35 @@ extension UInt8 {
     static let openingBrace = UInt8(ascii: "{")
     static let closingBrace = UInt8(ascii: "}")
 
-    /// What JSON allows between its tokens (RFC 8259 section 2).
+    /// Whether the byte is white space between JSON tokens (RFC 8259 section 2): space, line feed, carriage return or tab.
     var isBlank: Bool {
         self == .space || self == .lineFeed || self == .carriageReturn || self == .tab
     }
 
-    /// A letter of ASCII in upper case; any other byte as it is.
+    /// The byte in upper case if it is an ASCII letter; otherwise the byte itself.
     var uppercased: UInt8 {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) ? self - 0x20 : self
     }
 
-    /// What the byte is worth as a hexadecimal digit; `nil` if it is none.
+    /// The value of the byte as a hexadecimal digit, 0 to 15; `nil` if it is not one.
     var hexadecimalValue: UInt8? { Hexadecimal.value(of: self) }
 
-    /// A control character that no line of text holds: all of them but the tab.
+    /// Whether the byte is an ASCII control character other than the tab. None belongs in a line of text.
     var isControl: Bool {
         (self < 0x20 && self != .tab) || self == 0x7F
     }
 
-    /// How a message names the byte.
+    /// The byte as messages quote it: `` `{` `` if it is visible ASCII, otherwise its value as in `byte 0x1B`.
     var spelling: String {
-        (0x21..<0x7F).contains(self) ? "`\(Character(Unicode.Scalar(self)))`" : "something else"
+        (0x21..<0x7F).contains(self)
+            ? "`\(Character(Unicode.Scalar(self)))`" : "byte 0x\(Hexadecimal.text([self]).uppercased())"
     }
 }
 
 extension Collection<UInt8> {
-    /// Whether the bytes are `word`, which is in upper case, in letters of any case.
+    /// Whether the bytes equal `word`, ignoring the case of ASCII letters.
+    ///
+    /// - Parameter word: The word in upper case.
     func spells(_ word: StaticString) -> Bool {
         word.withUTF8Buffer { word in
             count == word.count && zip(self, word).allSatisfy { $0.uppercased == $1 }
@@ -50,7 +54,7 @@ extension Collection<UInt8> {
 }
 
 extension BidirectionalCollection<UInt8> {
-    /// What is left without the blanks at both ends.
+    /// The bytes without white space (`isBlank`) at either end.
     var trimmed: SubSequence {
         guard let last = lastIndex(where: { !$0.isBlank }) else { return self[endIndex..<endIndex] }
         return self[...last].drop(while: \.isBlank)

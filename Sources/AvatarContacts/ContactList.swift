@@ -1,54 +1,64 @@
 public import AvatarCore
 
-/// A contact list, read as a stream of people.
+/// A contact list, read as a stream of contacts.
 ///
-/// The list is read in pieces: memory use depends on its largest record, which has a limit (1.0 MB of JSON, 65.5 kB of a line
-/// of text, 33.6 MB of a vCard), and not on its length. Each iteration starts from the beginning, so a
-/// caller can first `validate()` the whole list and then act on its records. A record that cannot be read is a value of
-/// the stream and the records after it follow; what makes the list as a whole unreadable is thrown.
+/// The list is read in chunks. Memory use depends on the largest record, not on the length of the list. A record has a
+/// limit: 1.0 MB for JSON, 65.5 kB for a line of text, 33.6 MB for a vCard.
+///
+/// Each iteration starts at the beginning, so a caller can `validate()` the whole list first and then act on its records.
+/// An unreadable record is an element of the stream, and the records after it follow. A fault that makes the whole list
+/// unreadable is thrown.
 ///
 /// Reading blocks the calling thread for as long as the file system takes.
 public struct ContactList: AsyncSequence, Sendable {
-    /// A person, or the reason why a record cannot be read.
+    /// A contact, or the reason why its record cannot be read.
     public typealias Element = ContactRecord
 
-    /// How the list is written.
+    /// The file format of the list.
     public let format: Format
-    /// Whether the logos of vCards count as images too, behind the photos. Off by default: a logo is nobody's face.
+    /// Whether the logos of vCards count as images too, after the photos. Default: `false`, as a logo rarely shows the contact.
     public var includesLogos = false
+    /// The bytes of the list, readable from the start by each iterator.
     private let source: ListSource
 
-    /// A list that is held in memory; messages call it `name`.
+    /// Creates a list from bytes in memory.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole list.
+    ///   - format: The format of the bytes.
+    ///   - name: The name of the list in messages.
     public init(bytes: [UInt8], format: Format, name: String = "the contact list") {
         self.init(source: ListSource(name: name, bytes: bytes), format: format)
     }
 
-    /// Opens the list at `path`; the file stays open until the list and its iterators are gone.
+    /// Opens the list at `path`. The file stays open until the list and its iterators are gone.
     ///
-    /// What is appended to the file later is not read. A pipe or device is copied to a temporary file first.
+    /// Bytes appended to the file later are not read. A pipe or device is copied to a temporary file first, which blocks
+    /// until it ends.
     ///
     /// - Parameters:
-    ///   - path: The file, as messages name it.
-    ///   - format: How the list is written; `nil` to tell from the name's extension.
-    /// - Throws: `unreadableList` if there is no such file, it is a directory or may not be read, or its extension is
-    ///   unknown and `format` is `nil`.
+    ///   - path: The path of the file, which is also its name in messages.
+    ///   - format: The format of the list, or `nil` to choose by the extension of the file name.
+    /// - Throws: `unreadableList` if the file does not exist, is a directory or may not be read, if copying a pipe or
+    ///   device fails, or if `format` is `nil` and the extension is unknown.
     public static func open(file path: String, format: Format? = nil) throws(AvatarStoreError) -> ContactList {
         let file = try ListFile.open(path)
         guard let format = format ?? Format(path: path) else {
-            throw .unreadableList(path, "the file name does not tell the format; \(Format.choices)")
+            throw .unreadableList(path, "the file name extension names no list format; \(Format.choices)")
         }
         return ContactList(source: ListSource(name: path, file: try file.rereadable(name: path)), format: format)
     }
 
-    /// Copies what `descriptor` gives, up to its end, to a temporary file without a name, and opens that as a list.
+    /// Copies the input at `descriptor` to an unlinked temporary file, and opens the copy as a list.
     ///
-    /// The descriptor stays the caller's and is not closed. Blocks until the other side has closed a pipe.
+    /// Copying starts at the descriptor's current offset and ends at its end; for a pipe it blocks until the writer
+    /// closes its end. The caller keeps the descriptor, which is not closed.
     ///
     /// - Parameters:
-    ///   - descriptor: An open file descriptor: 0 for standard input.
-    ///   - name: What messages call the list.
-    ///   - format: How the list is written.
-    /// - Throws: `unreadableList` if reading or the copy fails.
+    ///   - descriptor: An open file descriptor; 0 for standard input.
+    ///   - name: The name of the list in messages.
+    ///   - format: The format of the list.
+    /// - Throws: `unreadableList` if the input cannot be read or the copy cannot be written.
     public static func open(
         descriptor: Int32,
         name: String = "standard input",
@@ -63,13 +73,13 @@ public struct ContactList: AsyncSequence, Sendable {
         self.format = format
     }
 
-    /// Reads the list once from beginning to end, without looking into its records.
+    /// Reads the list once from beginning to end, without decoding its records.
     ///
-    /// - Returns: The number of records, those that cannot be read included; 0 for an empty array or an empty list of
-    ///   another format than JSON.
-    /// - Throws: `unreadableList` if the list as a whole cannot be read: it is not UTF-8 (vCards may be in other
-    ///   charsets), not what its format says, of the wrong shape, cut short, or goes on after its end. The message
-    ///   names the list, the line and what was expected.
+    /// - Returns: The number of records, including unreadable ones. It is 0 for an empty JSON array and for an empty list
+    ///   in any other format.
+    /// - Throws: `unreadableList` if the list as a whole is unreadable: it is not UTF-8 (vCards may use other charsets),
+    ///   not in its format, of the wrong shape, cut short, continues after its end, or the file cannot be read. The
+    ///   message names the list, the line and the expected text.
     public func validate() throws(AvatarStoreError) -> Int {
         var splitter = makeSplitter()
         var count = 0
@@ -79,12 +89,16 @@ public struct ContactList: AsyncSequence, Sendable {
         return count
     }
 
-    /// An iterator that starts at the first record.
+    /// Returns an iterator that starts at the first record.
     public func makeAsyncIterator() -> AsyncIterator {
         makeAsyncIterator(after: nil)
     }
 
-    /// An iterator that starts at the first record and tells cards without `UID` apart from those that `previous` gave.
+    /// Returns an iterator that starts at the first record, for one of several lists that are read as one.
+    ///
+    /// A vCard without `UID` gets an id that no card of the earlier lists has.
+    ///
+    /// - Parameter previous: The iterator of the list before this one; `nil` for the first list.
     package func makeAsyncIterator(after previous: AsyncIterator?) -> AsyncIterator {
         AsyncIterator(splitter: makeSplitter(), decoder: previous?.decoder ?? RecordDecoder())
     }
@@ -93,9 +107,11 @@ public struct ContactList: AsyncSequence, Sendable {
         format.splitter(of: source, includesLogos: includesLogos)
     }
 
-    /// The records of a list in their order.
+    /// Iterates over the records of a list in their order.
     public struct AsyncIterator: AsyncIteratorProtocol {
+        /// Cuts out the next record; `nil` once the list has ended or failed.
         private var splitter: (any RecordSplitter)?
+        /// Turns records into contacts, and remembers the vCards without `UID`.
         fileprivate var decoder: RecordDecoder
 
         fileprivate init(splitter: any RecordSplitter, decoder: RecordDecoder) {
@@ -103,16 +119,19 @@ public struct ContactList: AsyncSequence, Sendable {
             self.decoder = decoder
         }
 
-        /// The next record, or `nil` after the last one.
+        /// Returns the next record, or `nil` after the last one.
         ///
-        /// - Throws: What `validate()` throws, once; `CancellationError` if the task was cancelled.
+        /// - Throws: `unreadableList` as `validate()` does, once: the following call returns `nil`. `CancellationError` if
+        ///   the task was cancelled.
         public mutating func next() async throws -> ContactRecord? {
             try nextRecord()
         }
 
-        /// The next record, or `nil` after the last one, without leaving the caller's actor.
+        /// Returns the next record, or `nil` after the last one, without leaving the caller's actor.
         ///
-        /// - Throws: What `validate()` throws, once; `CancellationError` if the task was cancelled.
+        /// - Parameter actor: The actor of the caller.
+        /// - Throws: `unreadableList` as `validate()` does, once: the following call returns `nil`. `CancellationError` if
+        ///   the task was cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> ContactRecord? {
             try nextRecord()
         }
@@ -132,18 +151,20 @@ public struct ContactList: AsyncSequence, Sendable {
 }
 
 extension ContactList {
-    /// How a contact list is written. The raw value is the spelling for options and messages.
+    /// The file format of a contact list. The raw value is its spelling in options and messages.
     public enum Format: String, CaseIterable, Sendable {
-        /// RFC 8259: an array of objects, or an object with such an array under `contacts`. Files `.json`.
+        /// JSON (RFC 8259): an array of objects, or an object with such an array under `contacts`. Extension `.json`.
         case json
-        /// One JSON object a line. Files `.ndjson` and `.jsonl`.
+        /// Newline-delimited JSON, one object per line. Extensions `.ndjson` and `.jsonl`.
         case ndjson
-        /// vCard 2.1, 3.0 (RFC 2426) and 4.0 (RFC 6350), many cards in one file. Files `.vcf`.
+        /// vCard 2.1, 3.0 (RFC 2426) and 4.0 (RFC 6350), any number of cards per file. Extensions `.vcf` and `.vcard`.
         case vcard
-        /// One URL a line; blank lines and lines that begin with `#` are skipped. Files `.txt`.
+        /// One URL per line. Blank lines and lines that begin with `#` are skipped. Extension `.txt`.
         case text
 
-        /// The format that the extension of the file name in `path` stands for, in upper or lower case; else `nil`.
+        /// Chooses the format by the extension of the file name, ignoring case.
+        ///
+        /// - Parameter path: A path or file name. The result is `nil` if it has no extension or an unknown one.
         public init?(path: String) {
             let fileName = path.split(separator: "/").last ?? ""
             guard let dot = fileName.lastIndex(of: ".") else { return nil }
@@ -159,12 +180,16 @@ extension ContactList {
 }
 
 extension ContactList.Format {
-    /// What a person can do about a file name that tells nothing.
+    /// The advice in the error message about an unknown file name extension.
     static var choices: String {
-        "give --format with one of \(allCases.map(\.rawValue).joined(separator: ", "))"
+        "pass --format with one of \(allCases.map(\.rawValue).joined(separator: ", "))"
     }
 
-    /// What cuts the list in `source` into its records. `includesLogos` if the logos of cards count as images.
+    /// Makes the splitter that cuts a list of this format into its records.
+    ///
+    /// - Parameters:
+    ///   - source: The bytes of the list.
+    ///   - includesLogos: Whether the logos of vCards count as images; ignored by other formats.
     func splitter(of source: ListSource, includesLogos: Bool) -> any RecordSplitter {
         switch self {
         case .json: JSONSplitter(cursor: ListCursor(source: source))

@@ -1,26 +1,40 @@
 internal import AvatarCore
 internal import Foundation
 
-/// A contact as JSON lists write it. Fields that are not known are ignored.
+/// A contact as an object in a JSON or NDJSON list. Unknown fields are ignored.
+///
+/// | field | value |
+/// |---|---|
+/// | `id` | required: a string, or a number with fewer than 38 digits |
+/// | `name` | a string |
+/// | `emails`, `email` | see `EmailAddresses` |
+/// | `avatarURL`, `avatar_url`, `avatar`, `photo`, `picture`, `image` | the URL of the image |
+/// | `lowDataURL` | the URL of a smaller image for constrained networks |
 struct ContactObject: Decodable {
+    /// The decoded contact, without its place in the list.
     let contact: Contact
 
+    /// The fields that are read.
     private enum Field: String, CodingKey {
         case id, name, emails, email, avatarURL, avatar, photo, picture, image
         case avatarURLInSnakeCase = "avatar_url"
         case lowDataURL
     }
 
-    /// Where lists keep the image's URL; the first that is there and not null counts.
+    /// The fields that may hold the URL of the image. The first one that is present and not null counts.
     private static let imageFields: [Field] = [.avatarURL, .avatarURLInSnakeCase, .avatar, .photo, .picture, .image]
+    /// The number of digits from which `Decimal` may round, which could give two contacts the same id.
     private static let maximumIDDigits = 38
 
+    /// Decodes a contact.
+    ///
+    /// - Throws: `RecordFault` if the value is not an object or a field has the wrong type; `DecodingError` if it is not JSON.
     init(from decoder: any Decoder) throws {
         let fields: KeyedDecodingContainer<Field>
         do {
             fields = try decoder.container(keyedBy: Field.self)
         } catch {
-            throw RecordFault(reason: "an object was expected, found \(try JSONValue(from: decoder).kind)")
+            throw RecordFault(reason: "expected an object, found \(try JSONValue(from: decoder).kind)")
         }
         var contact = Contact(
             id: try Self.id(in: fields),
@@ -32,18 +46,19 @@ struct ContactObject: Decodable {
         self.contact = contact
     }
 
+    /// The id as text: a number becomes its decimal digits.
     private static func id(in fields: KeyedDecodingContainer<Field>) throws -> String {
         let id: String
         switch try fields.decodeIfPresent(JSONValue.self, forKey: .id) {
         case .string(let text)?: id = text
         case .number(let number)?: id = try text(of: number)
         case nil: throw RecordFault(reason: "`id` is missing")
-        case let other?: throw RecordFault(reason: "`id`: a string or a number was expected, found \(other.kind)")
+        case let other?: throw RecordFault(reason: "`id` must be a string or a number, not \(other.kind)")
         }
         return try ContactID.checked(id, called: "`id`")
     }
 
-    /// The number in decimal digits. `Decimal` rounds what has more than 38 of them, and two people must not become one.
+    /// The decimal digits of a number, if it has few enough that `Decimal` cannot have rounded it.
     private static func text(of number: Decimal) throws -> String {
         let text = number.description
         guard text.count(where: \.isNumber) < maximumIDDigits else {
@@ -52,6 +67,7 @@ struct ContactObject: Decodable {
         return text
     }
 
+    /// The URL of the image, unchecked; `nil` if no field has one or the first one is blank.
     private static func avatarURL(in fields: KeyedDecodingContainer<Field>) throws -> String? {
         for field in imageFields {
             guard let url = try text(field, in: fields) else { continue }
@@ -60,6 +76,7 @@ struct ContactObject: Decodable {
         return nil
     }
 
+    /// The e-mail addresses of both fields, trimmed and without duplicates.
     private static func emails(in fields: KeyedDecodingContainer<Field>) throws -> [String] {
         try [Field.emails, .email]
             .flatMap { try fields.decodeIfPresent(EmailAddresses.self, forKey: $0)?.addresses ?? [] }
@@ -73,15 +90,16 @@ struct ContactObject: Decodable {
         case .string(let text)?: return text
         case nil: return nil
         case let other?:
-            throw RecordFault(reason: "`\(field.rawValue)`: a string was expected, found \(other.kind)")
+            throw RecordFault(reason: "`\(field.rawValue)` must be a string, not \(other.kind)")
         }
     }
 }
 
-/// The e-mail addresses of a contact in a JSON list: a string, or an array of strings and of objects that hold one.
+/// The e-mail addresses of a contact in a JSON list: a string, or an array of strings and of objects with an address.
 ///
-/// What is neither is no fault: lists had such a field before anyone read it.
+/// A value of any other type is ignored rather than a fault, because lists may use the field for something else.
 private struct EmailAddresses: Decodable {
+    /// The addresses as the list spells them.
     let addresses: [String]
 
     init(from decoder: any Decoder) throws {
@@ -100,9 +118,12 @@ private struct EmailAddresses: Decodable {
         }
     }
 
+    /// An element of the array: a string, or an object.
     private struct Element: Decodable {
+        /// The address; `nil` if the element has none.
         let address: String?
 
+        /// The fields of an object that may hold the address. The first one with a string counts.
         private enum Field: String, CodingKey, CaseIterable {
             case address, email, value
         }
@@ -123,13 +144,14 @@ private struct EmailAddresses: Decodable {
 }
 
 extension JSONValue {
+    /// The text of a string; `nil` for any other value.
     fileprivate var text: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 }
 
-/// A JSON value, as far as one must look to use it or to say what it is.
+/// A JSON value of any type. Elements and members are not decoded: the type is enough for messages and checks.
 enum JSONValue: Decodable, Equatable {
     case null
     case string(String)
@@ -153,7 +175,7 @@ enum JSONValue: Decodable, Equatable {
         }
     }
 
-    /// How messages name the value.
+    /// The type of the value as messages name it, with its article.
     var kind: String {
         switch self {
         case .null: "null"
@@ -167,7 +189,9 @@ enum JSONValue: Decodable, Equatable {
 }
 
 extension SingleValueDecodingContainer {
-    /// The value if it is of this type; `nil` if it is of another.
+    /// Decodes the value if it is of this type, or returns `nil` if it is of another.
+    ///
+    /// - Throws: `DecodingError` if the text is not valid JSON.
     fileprivate func decodeIfItIs<Value: Decodable>(_ type: Value.Type) throws -> Value? {
         do {
             return try decode(type)
@@ -180,6 +204,7 @@ extension SingleValueDecodingContainer {
 }
 
 extension Decoder {
+    /// Whether the value is an array.
     fileprivate func holdsArray() throws -> Bool {
         do {
             _ = try unkeyedContainer()

@@ -1,21 +1,27 @@
 internal import AvatarCore
 
-/// Cuts a JSON list into the elements of its array: the top-level one, or the one under `contacts` in an object.
+/// Cuts a JSON list into the elements of its array: the array at the top level, or under `contacts` in an object.
 ///
-/// Elements are passed over, not parsed: one that is no JSON is a record that cannot be read, and as long as its
-/// brackets and strings balance, the next one is found.
+/// Elements are skipped by brackets and strings, not parsed. An element that is not JSON is therefore only an unreadable
+/// record: as long as its brackets and strings balance, the next element is found.
+///
+/// ```
+/// [ record , record ]
+/// { "other" : value , "contacts" : [ record , record ] , "other" : value }
+/// ```
 struct JSONSplitter: RecordSplitter {
     private var cursor: ListCursor
     private var scanner = JSONScanner()
     private var place = Place.beforeList
-    /// Whether the array stands under `contacts` in an object.
+    /// Whether the array is under `contacts` in an object, which also has to be closed.
     private var isInObject = false
 
+    /// The position of the cursor in the structure of the list.
     private enum Place {
         case beforeList, afterOpeningBracket, afterComma, afterArray, afterList
     }
 
-    /// Cuts what lies behind `cursor`.
+    /// Creates a splitter for the list at `cursor`, which must be at its beginning.
     init(cursor: ListCursor) {
         self.cursor = cursor
     }
@@ -32,6 +38,7 @@ struct JSONSplitter: RecordSplitter {
 
     // MARK: The array
 
+    /// Moves into the array, at the top level or under `contacts`.
     private mutating func enterList() throws(AvatarStoreError) {
         switch try cursor.visible() {
         case .openingBracket?:
@@ -43,12 +50,14 @@ struct JSONSplitter: RecordSplitter {
         case let other?:
             throw cursor.unexpected(other, insteadOf: "a JSON array or object")
         case nil:
-            throw cursor.fault("the list is empty; a JSON array or object was expected")
+            throw cursor.fault("the list is empty; expected a JSON array or object")
         }
         place = .afterOpeningBracket
     }
 
     /// Reads an element and the comma or bracket behind it.
+    ///
+    /// - Throws: `unreadableList` if the brackets of the element do not match, or the list ends within it.
     private mutating func element() throws(AvatarStoreError) -> RawRecord {
         let first = try cursor.visible(or: "a record")
         let line = cursor.line
@@ -60,12 +69,12 @@ struct JSONSplitter: RecordSplitter {
         cursor.advance()
         place = delimiter == .comma ? .afterComma : .afterArray
         guard !held.bytes.isEmpty else {
-            return .unreadable(line: line, reason: "a record was expected, found \(first.spelling)")
+            return .unreadable(line: line, reason: "expected a record, found \(first.spelling)")
         }
         return held.isTooLong ? .tooLarge(line: line) : .json(held.bytes[...], line: line)
     }
 
-    /// Reads what follows the array, up to the end of the list.
+    /// Reads the rest of the list behind the array: the other members of the object, and white space.
     private mutating func leaveList() throws(AvatarStoreError) {
         if isInObject { try leaveObject() }
         if let byte = try cursor.visible() {
@@ -76,7 +85,7 @@ struct JSONSplitter: RecordSplitter {
 
     // MARK: The object around the array
 
-    /// Skips members up to `contacts`, and enters its array.
+    /// Skips the members before `contacts`, and moves into its array.
     private mutating func enterContacts() throws(AvatarStoreError) {
         var isFirst = true
         while try cursor.visible(or: "`}`") != .closingBrace {
@@ -84,26 +93,28 @@ struct JSONSplitter: RecordSplitter {
             isFirst = false
             if try memberIsContacts() {
                 guard try cursor.visible(or: "`[`") == .openingBracket else {
-                    throw cursor.fault("`contacts` is not an array")
+                    throw cursor.fault("`contacts` must be an array")
                 }
                 return cursor.advance()
             }
             try skipValue()
         }
-        throw cursor.fault("the object has no `contacts` (one object a line is the format ndjson)")
+        throw cursor.fault(
+            "the object has no `contacts` with the array (for one object per line, use the format ndjson)"
+        )
     }
 
-    /// Skips the members behind `contacts`.
+    /// Skips the members behind `contacts`, and closes the object.
     private mutating func leaveObject() throws(AvatarStoreError) {
         while try cursor.visible(or: "`}`") != .closingBrace {
             try cursor.expect(.comma)
-            guard try !memberIsContacts() else { throw cursor.fault("the object has `contacts` twice") }
+            guard try !memberIsContacts() else { throw cursor.fault("`contacts` must not occur twice in the object") }
             try skipValue()
         }
         cursor.advance()
     }
 
-    /// Reads a member's name and the colon behind it.
+    /// Reads the name of a member and the colon behind it. Returns whether the name is `contacts`.
     private mutating func memberIsContacts() throws(AvatarStoreError) -> Bool {
         let wanted = "contacts".utf8
         try cursor.expect(.quote)
@@ -121,6 +132,7 @@ struct JSONSplitter: RecordSplitter {
         return !name.isTooLong && name.bytes.elementsEqual(wanted)
     }
 
+    /// Skips the value of a member other than `contacts`.
     private mutating func skipValue() throws(AvatarStoreError) {
         let first = try cursor.visible(or: "a value")
         let held = try scanner.passValue(cursor: &cursor, keeping: 1)
@@ -129,23 +141,31 @@ struct JSONSplitter: RecordSplitter {
 }
 
 /// Finds the end of a JSON value by its brackets and strings alone.
+///
+/// The scanner needs memory for the open brackets only, up to the nesting limit, however long the value is.
 struct JSONScanner {
-    /// How deep a record may nest, its own braces counted: as deep as Foundation reads.
+    /// The limit for the nesting of a record, its own braces included. Foundation decodes no deeper.
     static let maximumNesting = 512
 
-    /// The brackets that would close those open now, up to the limit; deeper ones are counted, not told apart.
+    /// The closing brackets still expected, innermost last. Levels over the limit are only counted in `depth`.
     private var expected: [UInt8] = []
+    /// The number of open brackets.
     private var depth = 0
-    /// The deepest nesting that was met.
+    /// The greatest `depth` so far.
     private var deepest = 0
     private var isInString = false
+    /// Whether a backslash in a string escapes the next byte.
     private var isEscaped = false
     /// The line in which the latest string began.
     private var stringLine = 0
 
-    /// Moves `cursor` past a value, to the comma or bracket behind it, and keeps up to `limit` bytes of it.
+    /// Moves `cursor` past a value, to the comma or bracket behind it.
     ///
-    /// - Throws: If a bracket does not fit the one it closes, or the list ends within the value.
+    /// - Parameters:
+    ///   - cursor: The position of the value.
+    ///   - limit: The number of bytes of the value to keep.
+    /// - Returns: The value, or its first bytes; empty if there is no value.
+    /// - Throws: `unreadableList` if a closing bracket does not match, or the list ends within the value.
     fileprivate mutating func passValue(
         cursor: inout ListCursor,
         keeping limit: Int
@@ -161,19 +181,19 @@ struct JSONScanner {
         return held
     }
 
-    /// Whether `json` nests deeper than a record may.
+    /// Whether `json` nests deeper than `maximumNesting`.
     static func nestsTooDeep(_ json: ArraySlice<UInt8>) -> Bool {
         var scanner = JSONScanner()
         for byte in json where scanner.ends(before: byte, line: 0) { break }
         return scanner.deepest > maximumNesting
     }
 
-    /// The bracket that must come first, as messages spell it; `nil` where the value is whole.
+    /// The closing bracket that is expected next, as messages quote it; `nil` if no bracket is open.
     private var missing: String? {
         depth == 0 ? nil : expected.last?.spelling
     }
 
-    /// Takes the next byte of the value; true if the value ends before it, or cannot go on with it.
+    /// Scans the next byte. Returns `true` if the value ends before it, or the byte cannot continue the value.
     private mutating func ends(before byte: UInt8, line: Int) -> Bool {
         if isInString {
             let closes = byte == .quote && !isEscaped
@@ -194,13 +214,14 @@ struct JSONScanner {
         return false
     }
 
+    /// Notes an opening bracket, which `closing` has to close.
     private mutating func opens(_ closing: UInt8) {
         depth += 1
         deepest = max(deepest, depth)
         if depth <= Self.maximumNesting { expected.append(closing) }
     }
 
-    /// Whether `byte` closes the innermost open bracket.
+    /// Closes the innermost open bracket. Returns `false` if `byte` does not match it, or if no bracket is open.
     private mutating func closes(_ byte: UInt8) -> Bool {
         guard depth > 0 else { return false }
         if depth <= Self.maximumNesting {
@@ -212,8 +233,9 @@ struct JSONScanner {
     }
 }
 
+/// The tokens and the syntax errors of JSON lists.
 extension ListCursor {
-    /// The next byte that is not blank, which stays the next one; `nil` at the end.
+    /// Skips white space and returns the byte behind it without moving past it; `nil` at the end of the list.
     fileprivate mutating func visible() throws(AvatarStoreError) -> UInt8? {
         while let byte = try peek() {
             guard byte.isBlank else { return byte }
@@ -222,31 +244,35 @@ extension ListCursor {
         return nil
     }
 
-    /// The next byte that is not blank, which stays the next one; at the end, an error that `expected` is missing.
+    /// Skips white space and returns the byte behind it without moving past it.
+    ///
+    /// - Throws: `unreadableList` at the end of the list, with a message that `expected` is missing.
     fileprivate mutating func visible(or expected: String) throws(AvatarStoreError) -> UInt8 {
         guard let byte = try visible() else { throw cutShort(before: expected) }
         return byte
     }
 
-    /// Moves past `byte`, which must come next.
+    /// Moves past `byte`, which must be next apart from white space.
+    ///
+    /// - Throws: `unreadableList` if another byte is next, or the list ends.
     fileprivate mutating func expect(_ byte: UInt8) throws(AvatarStoreError) {
         let found = try visible(or: byte.spelling)
         guard found == byte else { throw unexpected(found, insteadOf: byte.spelling) }
         advance()
     }
 
-    /// The error that the next byte, `found`, breaks the list.
+    /// Makes the error that the next byte, `found`, is not valid here.
     fileprivate func unexpected(_ found: UInt8, insteadOf expected: String) -> AvatarStoreError {
-        fault("\(expected) was expected, found \(found.spelling)")
+        fault("expected \(expected), found \(found.spelling)")
     }
 
-    /// The error that the list ends where `expected` should have come.
+    /// Makes the error that the list ends where `expected` is missing.
     fileprivate func cutShort(before expected: String) -> AvatarStoreError {
-        fault("the list is cut short: \(expected) was expected, found the end")
+        fault("the list is cut short: expected \(expected), found the end")
     }
 
-    /// The error that the list ends within a string.
+    /// Makes the error that the list ends inside the string that begins in `line`.
     fileprivate func cutShort(inStringOf line: Int) -> AvatarStoreError {
-        fault("the list is cut short: it ends in a string that begins in line \(line)")
+        fault("the list is cut short: it ends inside the string that begins in line \(line)")
     }
 }

@@ -1,47 +1,62 @@
 internal import AvatarCore
 
-/// A place in the text of a list, which is read a chunk at a time and looked at by `intake` before anyone sees it.
+/// A position in the text of a list.
+///
+/// The cursor reads the list in chunks, has its intake check or convert each chunk, and hands out the text byte by byte.
 struct ListCursor {
+    /// The size of a chunk in bytes: 64 KiB.
     static let chunkBytes = 65_536
 
-    /// The line of the next byte, counted from 1; a line ends after its line feed.
+    /// The line of the next byte, counted from 1. Each line feed ends a line.
     private(set) var line = 1
     private let source: ListSource
     private var intake: any ListIntake
-    /// Where in the source the next chunk begins.
+    /// The offset of the next chunk in the source, in bytes.
     private var offset = 0
+    /// The text of the current chunk, as the intake returned it.
     private var chunk: [UInt8] = []
-    /// The next byte's place in the chunk.
+    /// The index of the next byte in the chunk.
     private var index = 0
 
-    /// The beginning of the list in `source`.
+    /// Creates a cursor at the beginning of a list.
+    ///
+    /// - Parameters:
+    ///   - source: The bytes of the list.
+    ///   - intake: Checks or converts the bytes. By default they must be UTF-8.
     init(source: ListSource, intake: any ListIntake = UTF8Intake()) {
         self.source = source
         self.intake = intake
     }
 
-    /// What messages call the list.
+    /// The name of the list in messages.
     var name: String { source.name }
 
-    /// The error that the list cannot be read because of `problem` in `line`, or in the line of the next byte.
+    /// Makes the error that the list is unreadable.
+    ///
+    /// - Parameters:
+    ///   - problem: The problem as a sentence without its full stop.
+    ///   - line: The line with the problem; `nil` for the line of the next byte.
     func fault(_ problem: String, line: Int? = nil) -> AvatarStoreError {
         .unreadableList(name, line: line ?? self.line, problem)
     }
 
-    /// The next byte, which stays the next one; `nil` at the end.
+    /// Returns the next byte without moving past it; `nil` at the end of the list.
     mutating func peek() throws(AvatarStoreError) -> UInt8? {
         try fill() ? chunk[index] : nil
     }
 
-    /// Moves past the byte that `peek()` gave.
+    /// Moves past the next byte. Call it only after `peek()` returned one.
     mutating func advance() {
         if chunk[index] == .lineFeed { line += 1 }
         index += 1
     }
 
-    /// Moves to the first byte that `stops`, given with its line, says yes to, and keeps the bytes passed.
+    /// Moves to the first byte for which `stops` returns `true`.
     ///
-    /// - Returns: Whether there was such a byte before the list's end.
+    /// - Parameters:
+    ///   - kept: Receives the bytes passed.
+    ///   - stops: Decides by a byte and its line.
+    /// - Returns: `false` if the list ended first.
     mutating func pass(
         keeping kept: inout HeldBytes,
         until stops: (_ byte: UInt8, _ line: Int) -> Bool
@@ -64,13 +79,13 @@ struct ListCursor {
 
     // MARK: Chunks
 
-    /// Reads the next chunk if this one is used up; false at the end of the list.
+    /// Reads the next chunk if the current one is used up. Returns `false` at the end of the list.
     private mutating func fill() throws(AvatarStoreError) -> Bool {
         while index == chunk.count {
             let bytes = try source.bytes(at: offset, count: Self.chunkBytes)
             guard !bytes.isEmpty else {
                 guard !intake.holdsPartOfCharacter else {
-                    throw fault("the list is cut short: it ends in the middle of a character")
+                    throw fault("the list is cut short: it ends inside a character")
                 }
                 return false
             }
@@ -86,20 +101,24 @@ struct ListCursor {
     }
 }
 
-/// The bytes of one record, up to a limit: what goes beyond is counted as too much and not kept.
+/// The first bytes of a record, up to a limit. Bytes over the limit are noted and dropped, which bounds memory use.
 struct HeldBytes {
+    /// The bytes kept.
     private(set) var bytes: [UInt8] = []
-    /// Whether there were more bytes than the limit; `bytes` then holds the first of them.
+    /// Whether bytes were dropped because of the limit.
     private(set) var isTooLong = false
-    /// The last byte that is not blank, kept or not.
+    /// The last byte that is not white space, even if it was dropped; `nil` if all are.
     private(set) var lastVisible: UInt8?
     private let limit: Int
 
-    /// No bytes, with room for `limit`.
+    /// Creates an empty buffer.
+    ///
+    /// - Parameter limit: The number of bytes to keep.
     init(limit: Int) {
         self.limit = limit
     }
 
+    /// Appends bytes as far as the limit allows.
     mutating func append(_ more: ArraySlice<UInt8>) {
         lastVisible = more.last { !$0.isBlank } ?? lastVisible
         let fitting = more.prefix(limit - bytes.count)
@@ -108,27 +127,32 @@ struct HeldBytes {
     }
 }
 
-/// Turns the bytes of a list, a chunk at a time, into the text that its reader sees.
+/// Checks or converts the bytes of a list, chunk by chunk, before a splitter sees them.
 protocol ListIntake {
-    /// The text that the next bytes of the list hold. The beginning of a character that needs more bytes is kept for
-    /// the next call.
+    /// Returns the text in the next bytes of the list.
+    ///
+    /// An incomplete character at the end is held back until the next call.
+    ///
+    /// - Throws: `ListIntakeFault` if the bytes are not in the expected encoding.
     mutating func text(of bytes: ArraySlice<UInt8>) throws(ListIntakeFault) -> [UInt8]
 
-    /// Whether the beginning of a character is kept: at the end of the list, it was cut short.
+    /// Whether an incomplete character is held back. At the end of the list it means that the list is cut short.
     var holdsPartOfCharacter: Bool { get }
 }
 
-/// Why bytes are not the text that was expected.
+/// The reason why bytes are not in the expected encoding.
 struct ListIntakeFault: Error {
+    /// The problem as a sentence without its full stop.
     let problem: String
-    /// How many line feeds come before the fault in the bytes that were to be turned into text.
+    /// The number of line feeds before the fault in the bytes passed in, for the line in the message.
     var lineFeedsBefore = 0
 }
 
-/// Takes a list that must be UTF-8, and proves it before anyone sees the text.
+/// Passes a list through that must be UTF-8, and rejects any other encoding.
 struct UTF8Intake: ListIntake {
+    /// Whether the first chunk has been checked for a byte order mark.
     private var hasBegun = false
-    /// The beginning of a character that the end of a chunk cut in two.
+    /// The first bytes of a character that continues in the next chunk.
     private var cutCharacter: [UInt8] = []
 
     var holdsPartOfCharacter: Bool { !cutCharacter.isEmpty }
@@ -142,29 +166,29 @@ struct UTF8Intake: ListIntake {
         text.removeSubrange(whole...)
         if let lineFeeds = UTF8Check.lineFeedsBeforeFault(in: text) {
             throw ListIntakeFault(
-                problem: "there are bytes that are not UTF-8; UTF-8 text was expected",
+                problem: "the text is not valid UTF-8; save the list as UTF-8",
                 lineFeedsBefore: lineFeeds
             )
         }
         return text
     }
 
-    /// Drops the mark of UTF-8, and refuses what begins as UTF-16 or UTF-32 does.
+    /// Drops the byte order mark of UTF-8, and rejects text that begins like UTF-16 or UTF-32.
     private func passEncodingMark(of text: inout [UInt8]) throws(ListIntakeFault) {
         let isWide = text.starts(with: [0xFF, 0xFE]) || text.starts(with: [0xFE, 0xFF]) || text.prefix(2).contains(0)
         guard !isWide else {
-            throw ListIntakeFault(problem: "the list is UTF-16 or UTF-32, or no text at all; UTF-8 was expected")
+            throw ListIntakeFault(problem: "the list is UTF-16, UTF-32 or binary data; save it as UTF-8")
         }
         if text.starts(with: UTF8Check.mark) { text.removeFirst(UTF8Check.mark.count) }
     }
 }
 
-/// Proves that chunks of bytes are UTF-8 (RFC 3629).
+/// Checks chunks of bytes against UTF-8 (RFC 3629).
 enum UTF8Check {
-    /// What some programs put in front of UTF-8 text.
+    /// The byte order mark, which some programs write in front of UTF-8 text.
     static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// How many bytes at the end of `bytes` begin a character that needs more bytes than there are.
+    /// The number of bytes at the end that begin a character without completing it, 0 to 3.
     fileprivate static func cutCharacterCount(atEndOf bytes: [UInt8]) -> Int {
         for (index, byte) in bytes.suffix(3).reversed().enumerated() where byte & 0b1100_0000 != 0b1000_0000 {
             let needed =

@@ -1,9 +1,9 @@
 internal import AvatarCore
 internal import Foundation
 
-/// Where the bytes of a list come from, as often as they are asked for.
+/// The bytes of a list, in memory or in a file. Any range can be read any number of times.
 struct ListSource: Sendable {
-    /// What messages call the list.
+    /// The name of the list in messages.
     let name: String
     private let contents: Contents
 
@@ -12,17 +12,21 @@ struct ListSource: Sendable {
         case file(ListFile)
     }
 
+    /// A list in memory.
     init(name: String, bytes: [UInt8]) {
         self.name = name
         contents = .memory(bytes)
     }
 
+    /// A list in an open file.
     init(name: String, file: ListFile) {
         self.name = name
         contents = .file(file)
     }
 
-    /// Up to `count` bytes at `offset`: fewer only at the end, none after it.
+    /// Reads up to `count` bytes at `offset`: fewer only at the end of the list, and none behind it.
+    ///
+    /// - Throws: `unreadableList` if the file cannot be read or has become shorter.
     func bytes(at offset: Int, count: Int) throws(AvatarStoreError) -> ArraySlice<UInt8> {
         switch contents {
         case .memory(let bytes): bytes[offset...].prefix(count)
@@ -31,24 +35,25 @@ struct ListSource: Sendable {
     }
 }
 
-/// An open file that holds a list: read at any offset by any number of readers, closed with its last user.
+/// An open file with a list. Any number of readers read it at any offset; it is closed when the last one is gone.
 final class ListFile: Sendable {
     private let descriptor: Int32
-    /// The file's size when it was opened. Readers stop there, so that each of them sees the same list.
+    /// The size of the file in bytes when it was opened. Readers stop there, so all of them see the same list.
     private let length: Int
+    /// Whether this is a regular file, which can be read more than once; a pipe or device cannot.
     private let isRegular: Bool
 
-    /// Takes over `descriptor`, and closes it if this throws.
+    /// Takes ownership of `descriptor`, and closes it if the initializer throws.
     private init(descriptor: Int32, name: String) throws(AvatarStoreError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             let number = errno
             _ = close(descriptor)
-            throw .unreadableList(name, "the list cannot be opened", errno: number)
+            throw .unreadableList(name, "cannot open the list", errno: number)
         }
         guard status.st_mode & S_IFMT != S_IFDIR else {
             _ = close(descriptor)
-            throw .unreadableList(name, "this is a directory; a file was expected")
+            throw .unreadableList(name, "the path is a directory; give the path of a file")
         }
         self.descriptor = descriptor
         length = Int(status.st_size)
@@ -56,43 +61,55 @@ final class ListFile: Sendable {
     }
 
     deinit {
-        // Nothing was written through this descriptor that a failing close could lose.
+        // Nothing in a list has to be durable, so a failing close loses nothing.
         _ = close(descriptor)
     }
 
-    /// Opens what `path` names: a file, or a pipe or device that can be read only once.
+    /// Opens a file, pipe or device for reading.
+    ///
+    /// - Throws: `unreadableList` if it cannot be opened or is a directory.
     static func open(_ path: String) throws(AvatarStoreError) -> ListFile {
-        let descriptor = try retrying("the list cannot be opened", list: path) {
+        let descriptor = try retrying("cannot open the list", list: path) {
             Foundation.open(path, O_RDONLY | O_CLOEXEC)
         }
         return try ListFile(descriptor: descriptor, name: path)
     }
 
-    /// A file that can be read more than once: this one, or a copy if it is a pipe or device.
+    /// Returns a file that can be read more than once: this file, or a temporary copy if it is a pipe or device.
     func rereadable(name: String) throws(AvatarStoreError) -> ListFile {
         isRegular ? self : try ListFile.spooled(from: descriptor, name: name)
     }
 
-    /// Up to `count` bytes at `offset`: fewer only at the end, none after it.
+    /// Reads up to `count` bytes at `offset`: fewer only at the end of the file, and none behind it.
     fileprivate func bytes(at offset: Int, count: Int, name: String) throws(AvatarStoreError) -> [UInt8] {
         let wanted = min(count, length - offset)
         guard wanted > 0 else { return [] }
         var bytes = [UInt8](repeating: 0, count: wanted)
         var filled = 0
         while filled < wanted {
-            let read = try ListFile.retrying("the list cannot be read", list: name) {
+            let read = try ListFile.retrying("cannot read the list", list: name) {
                 bytes.withUnsafeMutableBytes { buffer in
                     let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
                     return pread(descriptor, rest.baseAddress, rest.count, off_t(offset + filled))
                 }
             }
-            guard read > 0 else { throw .unreadableList(name, "the file became shorter while it was read") }
+            guard read > 0 else {
+                throw .unreadableList(
+                    name,
+                    "the file shrank while it was being read; read it again once it is complete"
+                )
+            }
             filled += read
         }
         return bytes
     }
 
-    /// The result of a system call that is made again if a signal interrupts it.
+    /// Makes a system call, and repeats it while signals interrupt it.
+    ///
+    /// - Parameters:
+    ///   - problem: The description of the failure in the message.
+    ///   - name: The name of the list in the message.
+    ///   - call: The system call; a negative result is a failure, with its cause in `errno`.
     private static func retrying<Result: SignedInteger>(
         _ problem: String,
         list name: String,
@@ -108,8 +125,11 @@ final class ListFile: Sendable {
 }
 
 extension ListFile {
-    /// Copies `input` from where it stands to its end into a temporary file that has no name any more: it goes with
-    /// the process, however that ends. `input` stays open.
+    /// Copies `input` from its current offset to its end into a temporary file. `input` stays open.
+    ///
+    /// The file is unlinked at once, so the system reclaims it however the process ends.
+    ///
+    /// - Throws: `unreadableList` if the input cannot be read or the copy cannot be written.
     static func spooled(from input: Int32, name: String) throws(AvatarStoreError) -> ListFile {
         let output = try unnamedFile(for: name)
         do {
@@ -121,10 +141,11 @@ extension ListFile {
         return try ListFile(descriptor: output, name: name)
     }
 
-    /// A new, empty file that only this process can reach.
+    /// Creates an empty file and unlinks it, so that only this process can reach it.
     private static func unnamedFile(for name: String) throws(AvatarStoreError) -> Int32 {
-        let problem = "no temporary file can be made for the list"
-        let path = FileManager.default.temporaryDirectory.appending(path: "avatars-list-\(UUID().uuidString)").path
+        let directory = FileManager.default.temporaryDirectory
+        let problem = "cannot create a temporary copy of the list in \(directory.path)"
+        let path = directory.appending(path: "avatars-list-\(UUID().uuidString)").path
         let descriptor = try retrying(problem, list: name) {
             Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR)
         }
@@ -139,7 +160,7 @@ extension ListFile {
     private static func copy(from input: Int32, to output: Int32, name: String) throws(AvatarStoreError) {
         var buffer = [UInt8](repeating: 0, count: ListCursor.chunkBytes)
         while true {
-            let count = try retrying("the list cannot be read", list: name) { read(input, &buffer, buffer.count) }
+            let count = try retrying("cannot read the list", list: name) { read(input, &buffer, buffer.count) }
             guard count > 0 else { return }
             try write(buffer[..<count], to: output, name: name)
         }
@@ -153,7 +174,7 @@ extension ListFile {
         var rest = bytes
         while !rest.isEmpty {
             rest = rest.dropFirst(
-                try retrying("the list cannot be copied to a temporary file", list: name) {
+                try retrying("cannot write the temporary copy of the list", list: name) {
                     rest.withUnsafeBytes { Foundation.write(output, $0.baseAddress, $0.count) }
                 }
             )
@@ -162,13 +183,23 @@ extension ListFile {
 }
 
 extension AvatarStoreError {
-    /// The list `name` as a whole cannot be read: `problem`, found in `line` if it is about one.
+    /// Makes the error that a list as a whole is unreadable.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the list.
+    ///   - line: The line with the problem, counted from 1; `nil` if the problem is not about a line.
+    ///   - problem: The problem as a sentence without its full stop.
     static func unreadableList(_ name: String, line: Int? = nil, _ problem: String) -> AvatarStoreError {
         let place = line.map { "\(name), line \($0)" } ?? name
         return AvatarStoreError(.unreadableList, "\(place): \(problem).")
     }
 
-    /// The system refused what was `attempted` on the list `name`, with the value of `errno`.
+    /// Makes the error that a system call on a list failed.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the list.
+    ///   - attempted: The failed step, such as `cannot open the list`.
+    ///   - number: The value of `errno`. It becomes the underlying error.
     fileprivate static func unreadableList(_ name: String, _ attempted: String, errno number: Int32) -> AvatarStoreError
     {
         var error = unreadableList(name, "\(attempted): \(String(cString: strerror(number)))")

@@ -1,85 +1,96 @@
 internal import AvatarCore
 internal import Foundation
 
-/// Cuts a list into its records.
+/// Cuts the text of a list into its records, one implementation per format.
+///
+/// A splitter finds the ends of records without decoding them, so `ContactList.validate()` can check a whole list cheaply
+/// before the first contact is used. `RecordDecoder` turns a record into a contact.
 protocol RecordSplitter {
-    /// The next record; `nil` after the last one, if the list ends as it should.
+    /// Returns the next record, or `nil` after the last one.
+    ///
+    /// - Throws: `unreadableList` if the list is not in its format, is cut short or cannot be read.
     mutating func next() throws(AvatarStoreError) -> RawRecord?
 }
 
-/// One record as it was cut out of a list, not yet looked into.
+/// A record cut out of a list, not yet decoded.
 enum RawRecord {
-    /// JSON text that should be an object, starting in `line`.
+    /// JSON text that should be an object and begins in `line`, counted from 1.
     case json(ArraySlice<UInt8>, line: Int)
-    /// A URL, which is all of `line`.
+    /// A URL that fills `line`, unchecked.
     case url(String, line: Int)
-    /// A vCard.
+    /// A vCard, split into properties.
     case card(RawCard)
-    /// A record that could not even be cut out whole.
+    /// A record that is not kept, because it is malformed or over a limit. `reason` is a sentence without its full stop.
     case unreadable(line: Int, reason: String)
 
-    /// The longest JSON text of one record.
+    /// The limit for the JSON text of one record, in bytes: 1 MiB.
     static let maximumBytes = 1_048_576
 
-    /// A JSON record that is longer than the limit.
+    /// Makes the record for JSON text over the limit.
     static func tooLarge(line: Int) -> RawRecord {
-        .unreadable(line: line, reason: "the record is larger than \(ByteSize.text(maximumBytes))")
+        .unreadable(line: line, reason: "the record is larger than the limit of \(ByteSize.text(maximumBytes))")
     }
 }
 
-/// Makes contacts of the records that were cut out of a list.
+/// Decodes the records of a list into contacts.
+///
+/// It has state: ids for cards without `UID` depend on the cards before them.
 struct RecordDecoder {
     private let decoder = JSONDecoder()
-    /// The cards without `UID` so far.
+    /// Counts the cards without `UID` so far, so that each gets an id of its own.
     private var namesakes = CardNamesakes()
 
-    /// The person that `record` describes, or why it describes none.
+    /// Decodes a record into a contact, or into the reason why it is unreadable.
+    ///
+    /// The contact of a list of URLs has its URL as its id, because such a list has no ids.
     mutating func record(from record: RawRecord) -> ContactRecord {
         switch record {
         case .json(let json, let line): self.record(from: json, line: line)
-        // Such a list names no people: each URL stands for one.
         case .url(let url, let line): Contact(id: url, avatarURL: url).record(in: line)
         case .card(let card): CardDecoder(card).record(among: &namesakes)
         case .unreadable(let line, let reason): .unreadable(line: line, reason: reason)
         }
     }
 
-    /// Whether `bytes` are one JSON value and nothing else.
+    /// Whether `bytes` are exactly one JSON value.
     func isJSON(_ bytes: ArraySlice<UInt8>) -> Bool {
         kind(of: bytes) != nil
     }
 
-    /// Whether `bytes` are one JSON object and nothing else.
+    /// Whether `bytes` are exactly one JSON object.
     func isObject(_ bytes: ArraySlice<UInt8>) -> Bool {
         kind(of: bytes) == .object
     }
 
+    /// The value in `bytes`; `nil` if they are not valid JSON.
     private func kind(of bytes: ArraySlice<UInt8>) -> JSONValue? {
         do {
             return try decoder.decode(JSONValue.self, from: Data(bytes))
         } catch {
-            // That it does not parse is the answer.
+            // A parse error is an answer here, not a failure.
             return nil
         }
     }
 
+    /// Decodes the JSON object of one contact.
     private func record(from json: ArraySlice<UInt8>, line: Int) -> ContactRecord {
         guard !JSONScanner.nestsTooDeep(json) else {
-            return .unreadable(line: line, reason: "the record nests deeper than \(JSONScanner.maximumNesting) levels")
+            let limit = JSONScanner.maximumNesting
+            return .unreadable(line: line, reason: "the record nests deeper than the limit of \(limit) levels")
         }
         do {
             return try decoder.decode(ContactObject.self, from: Data(json)).contact.record(in: line)
         } catch let fault as RecordFault {
             return .unreadable(line: line, reason: fault.reason)
         } catch {
-            // Foundation's message counts bytes within the record, which helps nobody.
-            return .unreadable(line: line, reason: "the record is not JSON")
+            // Foundation's message gives an offset within the record, which means nothing in the file.
+            return .unreadable(line: line, reason: "the record is not valid JSON")
         }
     }
 }
 
 extension Contact {
-    /// The contact as the record that begins in `line`.
+    /// Wraps the contact in a record that begins in `line`, counted from 1.
     func record(in line: Int) -> ContactRecord {
         var contact = self
         contact.place = ListPlace(line: line)
@@ -87,29 +98,35 @@ extension Contact {
     }
 }
 
-/// What the id of a contact may be, in every format.
+/// The rules for the id of a contact, which hold in every format.
 enum ContactID {
-    /// The most bytes of UTF-8.
+    /// The limit for an id, in bytes of UTF-8.
     static let maximumBytes = AvatarKey.maximumNameBytes
 
-    /// `id`, if it can be one. Messages call it `name`.
+    /// Returns `id` if it is valid.
+    ///
+    /// - Parameters:
+    ///   - id: The id as the list spells it.
+    ///   - name: The name of the field in messages, in backquotes.
+    /// - Throws: `RecordFault` if the id is empty, over the limit or contains a NUL character.
     static func checked(_ id: String, called name: String) throws(RecordFault) -> String {
-        guard !id.isEmpty else { throw RecordFault(reason: "\(name) is empty") }
+        guard !id.isEmpty else { throw RecordFault(reason: "\(name) must not be empty") }
         guard id.utf8.count <= maximumBytes else {
-            throw RecordFault(reason: "\(name) is longer than \(maximumBytes) bytes")
+            throw RecordFault(reason: "\(name) has \(id.utf8.count) bytes; the limit is \(maximumBytes) bytes")
         }
-        guard !id.utf8.contains(0) else { throw RecordFault(reason: "\(name) contains a NUL character") }
+        guard !id.utf8.contains(0) else { throw RecordFault(reason: "\(name) must not contain a NUL character") }
         return id
     }
 }
 
-/// Why a record describes no contact.
+/// The reason why a record is unreadable.
 struct RecordFault: Error {
+    /// The reason as a sentence without its full stop.
     let reason: String
 }
 
 extension String {
-    /// The text without white space around it.
+    /// The text without white space at either end.
     var trimmed: String {
         guard let last = lastIndex(where: { !$0.isWhitespace }) else { return "" }
         return String(self[...last].drop(while: \.isWhitespace))
@@ -117,7 +134,7 @@ extension String {
 }
 
 extension Sequence<String> {
-    /// Each text once, where it comes first, without empty ones.
+    /// The texts without duplicates and empty ones, in the order of their first occurrences.
     var uniqueTexts: [String] {
         var seen: Set<String> = [""]
         return filter { seen.insert($0).inserted }

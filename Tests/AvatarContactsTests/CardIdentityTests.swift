@@ -9,10 +9,10 @@ struct CardIdentityTests {
 
     private static func id(_ lines: [String], version: String = "3.0") async throws -> String {
         let card = ["BEGIN:VCARD", "VERSION:\(version)"] + lines + ["END:VCARD"]
-        return try await ContactList.of(card.joined(separator: "\r\n"), as: .vcard).person().id
+        return try await ContactList.of(card.joined(separator: "\r\n"), as: .vcard).contact().id
     }
 
-    // The id must be the same in every later version of the program: contacts are told by it.
+    // Stores identify contacts by this id, so no later version may compute another one.
     @Test func idOfACardWithoutUIDNeverChanges() async throws {
         #expect(try await Self.id(Self.ada) == "card-879bb35159f3390704a219b6e76f3bbf")
     }
@@ -28,7 +28,7 @@ struct CardIdentityTests {
         #expect(try await Self.id(lines) == Self.id(Self.ada))
     }
 
-    @Test("cards without UID that agree are different contacts, with the same ids each time")
+    @Test("cards without UID and with the same identity get different ids, the same ones on each read")
     func namesakes() async throws {
         let card = ["BEGIN:VCARD", "VERSION:3.0"] + Self.ada + ["END:VCARD", ""]
         let other = ["BEGIN:VCARD", "VERSION:3.0", "FN:Ben", "END:VCARD", ""]
@@ -48,16 +48,16 @@ struct CardIdentityTests {
         #expect(try await Self.id(Self.ada, version: "4.0") == id)
     }
 
-    @Test(arguments: whatTellsApart)
-    func whatTellsPeopleApartIsInTheID(lines: [String]) async throws {
-        let others = Self.whatTellsApart.filter { $0 != lines }
+    @Test(arguments: differentCards)
+    func cardsWithDifferentIdentitiesHaveDifferentIDs(lines: [String]) async throws {
+        let others = Self.differentCards.filter { $0 != lines }
 
         let id = try await Self.id(lines)
 
         for other in others { #expect(try await Self.id(other) != id, "\(other)") }
     }
 
-    private static let whatTellsApart = [
+    private static let differentCards = [
         ["FN:Ada Lovelace", "N:Lovelace;Ada;;;"], ["FN:Ada Lovelace", "TEL:1"], ["FN:Ada Lovelace", "TEL:2"],
         ["FN:Ada Lovelace"], ["N:Ada Lovelace"], ["NICKNAME:Ada Lovelace"], ["ORG:Ada Lovelace"], ["FN:ada lovelace"],
         ["FN:Ada Lovelace", "EMAIL:a@example.com"], ["FN:Ada Lovelace", "EMAIL:b@example.com"],
@@ -65,15 +65,16 @@ struct CardIdentityTests {
         ["PHOTO:https://example.com/a"], ["PHOTO:https://example.com/b"], ["PHOTO;ENCODING=b:QQ=="],
     ]
 
-    @Test(arguments: [[], ["NOTE:nobody"], ["FN:", "PHOTO:"], ["PHOTO;ENCODING=b:!"]])
-    func cardThatNamesNobodyIsUnreadable(lines: [String]) async throws {
+    @Test(arguments: [[], ["NOTE:none"], ["FN:", "PHOTO:"], ["PHOTO;ENCODING=b:!"]])
+    func cardWithoutAnyIdentityIsUnreadable(lines: [String]) async throws {
         let card = ["BEGIN:VCARD"] + lines + ["END:VCARD"]
 
         #expect(
             try await ContactList.of(card.joined(separator: "\n"), as: .vcard).record()
                 == .unreadable(
                     line: 1,
-                    reason: "the card has no `UID`, and no name, address, number or photo to tell it by"
+                    reason:
+                        "the card has no `UID`, and no name, address, phone number or photo to derive an id from; add a `UID`"
                 )
         )
     }

@@ -1,7 +1,7 @@
 import AvatarCore
 import Foundation
 
-/// Writes people as vCards in every way that the versions allow, chosen at random.
+/// Writes contacts as vCards, with random choices among the spellings that the versions allow.
 struct CardWriter {
     private(set) var random: SeededRandom
     private(set) var bytes: [UInt8] = []
@@ -14,15 +14,15 @@ struct CardWriter {
         lineEnd = Array(random.pick(["\r\n", "\n", "\r"]).utf8)
     }
 
-    /// Writes a person of whom everything is invented, and says who it is.
-    mutating func writePerson(number: Int) -> Contact {
+    /// Writes a card of an invented contact, and returns the contact as it should be read.
+    mutating func writeContact(number: Int) -> Contact {
         version = random.pick(["2.1", "3.0", "4.0"])
         put("BEGIN:VCARD")
         if random.oneIn(2) { put("VERSION:\(version)") } else { put("version:\(version)") }
         var contact = Contact(id: "id-\(number)-\(random.pick(["", "é", "urn:uuid:1", "a b"]))")
         contact.name = random.pick(Self.names)
         putText("UID", contact.id)
-        putSomethingElse()
+        putUnusedLines()
         putText("FN", contact.name ?? "")
         for number in 0..<Int.random(in: 0...3, using: &random) {
             let address = "a\(number)@example.com"
@@ -31,10 +31,10 @@ struct CardWriter {
         }
         var photoCount = 0
         for number in 0..<Int.random(in: 0...3, using: &random) {
-            putSomethingElse()
+            putUnusedLines()
             contact.images.append(putImage(number, photoCount: &photoCount))
         }
-        putSomethingElse()
+        putUnusedLines()
         put("END:VCARD")
         if random.oneIn(3) { put("") }
         return contact
@@ -75,7 +75,7 @@ struct CardWriter {
             putFolded(self.head(head), Array(spelled.utf8), mayFoldAnywhere: true)
             return .url(url)
         }
-        // Something that is an image, so that a photo without a word about its encoding is found to be one.
+        // A photo without a declared encoding is detected by the beginning of an image.
         let bytes = Array("GIF89a".utf8) + random.bytes(upTo: 600)
         let base64 = Data(bytes).base64EncodedString()
         switch Int.random(in: 0...3, using: &random) {
@@ -100,8 +100,8 @@ struct CardWriter {
         return .photo(ContactPhoto(number: photoCount, bytes: bytes, line: line))
     }
 
-    /// Writes what nobody asked for.
-    private mutating func putSomethingElse() {
+    /// Writes nothing, or lines that a reader must skip.
+    private mutating func putUnusedLines() {
         switch Int.random(in: 0...7, using: &random) {
         case 0: put("")
         case 1:
@@ -139,13 +139,13 @@ struct CardWriter {
         self.line += 1
     }
 
-    /// Writes a property, folded at random: anywhere, or where the value has blanks.
+    /// Writes a property, folded at random places: anywhere, or at spaces of the value.
     private mutating func putFolded(_ head: String, _ value: [UInt8], mayFoldAnywhere: Bool) {
         let text = Array("\(head):".utf8) + value
         let headCount = text.count - value.count
         for (index, byte) in text.enumerated() {
             let isBlank = byte == UInt8(ascii: " ")
-            // A blank that begins a line goes with the fold; in 2.1 it is the fold.
+            // Unfolding drops one space or tab. In 2.1 it stays, so the fold must be at a space of the value.
             let mayFold = mayFoldAnywhere || isBlank && index >= headCount
             if index > 0, mayFold, random.oneIn(20) {
                 bytes += lineEnd
@@ -157,7 +157,7 @@ struct CardWriter {
         put("")
     }
 
-    /// Writes a property in quoted-printable with soft breaks at random.
+    /// Writes a property in quoted-printable with soft line breaks at random places.
     private mutating func putQuotedPrintable(_ head: String, _ value: [UInt8]) {
         bytes += Array("\(head);ENCODING=QUOTED-PRINTABLE:".utf8)
         for byte in value {

@@ -4,25 +4,25 @@ import Foundation
 import Testing
 
 struct ContactListTests {
-    private static let people = ContactList.of("[{\"id\":\"a\"},{\"id\":\"b\"}]", as: .json)
+    private static let contacts = ContactList.of("[{\"id\":\"a\"},{\"id\":\"b\"}]", as: .json)
 
     @Test func eachIteratorStartsFromTheBeginning() async throws {
-        var first = Self.people.makeAsyncIterator()
-        #expect(try await first.next() == .person("a"))
+        var first = Self.contacts.makeAsyncIterator()
+        #expect(try await first.next() == .contact(id: "a"))
 
-        var second = Self.people.makeAsyncIterator()
+        var second = Self.contacts.makeAsyncIterator()
 
-        #expect(try await second.next() == .person("a"))
-        #expect(try await first.next() == .person("b"))
+        #expect(try await second.next() == .contact(id: "a"))
+        #expect(try await first.next() == .contact(id: "b"))
         #expect(try await first.next() == nil)
         #expect(try await first.next() == nil)
-        #expect(try await second.next() == .person("b"))
+        #expect(try await second.next() == .contact(id: "b"))
     }
 
-    @Test func recordsBeforeTheFaultAreReadAndTheFaultIsThrownOnce() async throws {
+    @Test func recordsBeforeAFaultAreRead_andTheFaultIsThrownOnce() async throws {
         var iterator = ContactList.of("[{\"id\":\"a\"},{", as: .json).makeAsyncIterator()
 
-        #expect(try await iterator.next() == .person("a"))
+        #expect(try await iterator.next() == .contact(id: "a"))
         await #expect(throws: AvatarStoreError.self) { try await iterator.next() }
         #expect(try await iterator.next() == nil)
     }
@@ -30,7 +30,7 @@ struct ContactListTests {
     @Test func stopsWhenTheTaskIsCancelled() async {
         let reading = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return try await Self.people.records()
+            return try await Self.contacts.records()
         }
 
         await #expect(throws: CancellationError.self) { try await reading.value }

@@ -26,37 +26,43 @@ struct JSONListTests {
     }
 
     @Test(arguments: [
-        ("", "people, line 1: the list is empty; a JSON array or object was expected."),
-        ("\n \t\n", "people, line 3: the list is empty; a JSON array or object was expected."),
-        ("hello", "people, line 1: a JSON array or object was expected, found `h`."),
-        ("\"[]\"", "people, line 1: a JSON array or object was expected, found `\"`."),
-        ("\n12", "people, line 2: a JSON array or object was expected, found `1`."),
-        ("null", "people, line 1: a JSON array or object was expected, found `n`."),
-        ("{}", "people, line 1: the object has no `contacts` (one object a line is the format ndjson)."),
+        ("", "people, line 1: the list is empty; expected a JSON array or object."),
+        ("\n \t\n", "people, line 3: the list is empty; expected a JSON array or object."),
+        ("hello", "people, line 1: expected a JSON array or object, found `h`."),
+        ("\"[]\"", "people, line 1: expected a JSON array or object, found `\"`."),
+        ("\n12", "people, line 2: expected a JSON array or object, found `1`."),
+        ("null", "people, line 1: expected a JSON array or object, found `n`."),
+        (
+            "{}",
+            "people, line 1: the object has no `contacts` with the array (for one object per line, use the format ndjson)."
+        ),
         (
             "{\"id\":\"a\"}\n{}",
-            "people, line 1: the object has no `contacts` (one object a line is the format ndjson)."
+            "people, line 1: the object has no `contacts` with the array (for one object per line, use the format ndjson)."
         ),
-        ("{\"contacts\":\n{}}", "people, line 2: `contacts` is not an array."),
-        ("{\"contacts\":null}", "people, line 1: `contacts` is not an array."),
-        ("{\"contacts\":[],\n\"contacts\":[]}", "people, line 2: the object has `contacts` twice."),
-        ("{\"contacts\":[],}", "people, line 1: `\"` was expected, found `}`."),
-        ("{\"contacts\" []}", "people, line 1: `:` was expected, found `[`."),
-        ("{\"a\":,\"contacts\":[]}", "people, line 1: a value was expected, found `,`."),
+        ("{\"contacts\":\n{}}", "people, line 2: `contacts` must be an array."),
+        ("{\"contacts\":null}", "people, line 1: `contacts` must be an array."),
+        ("{\"contacts\":[],\n\"contacts\":[]}", "people, line 2: `contacts` must not occur twice in the object."),
+        ("{\"contacts\":[],}", "people, line 1: expected `\"`, found `}`."),
+        ("{\"contacts\" []}", "people, line 1: expected `:`, found `[`."),
+        ("{\"a\":,\"contacts\":[]}", "people, line 1: expected a value, found `,`."),
         (
             "{\"a\":1 \"contacts\":[]}",
-            "people, line 1: the object has no `contacts` (one object a line is the format ndjson)."
+            "people, line 1: the object has no `contacts` with the array (for one object per line, use the format ndjson)."
         ),
-        ("[]\n\n[]", "people, line 3: the end of the list was expected, found `[`."),
-        ("{\"contacts\":[]}\n}", "people, line 2: the end of the list was expected, found `}`."),
-        ("[{\"id\":\"a\"}\n}", "people, line 2: `,` or `]` was expected, found `}`."),
-        ("[{\"id\":\"a\"\n]]", "people, line 2: `}` was expected, found `]`."),
-        ("[{\"id\":[\n}]", "people, line 2: `]` was expected, found `}`."),
-        ("[\n", "people, line 2: the list is cut short: `]` was expected, found the end."),
-        ("[{\"id\":\"a\"},", "people, line 1: the list is cut short: a record was expected, found the end."),
-        ("[{\"id\":1\n", "people, line 2: the list is cut short: `}` was expected, found the end."),
-        ("[\n{\"id\":\"a\n\n", "people, line 4: the list is cut short: it ends in a string that begins in line 2."),
-        ("{\"conta\n", "people, line 2: the list is cut short: it ends in a string that begins in line 1."),
+        ("[]\n\n[]", "people, line 3: expected the end of the list, found `[`."),
+        ("{\"contacts\":[]}\n}", "people, line 2: expected the end of the list, found `}`."),
+        ("[{\"id\":\"a\"}\n}", "people, line 2: expected `,` or `]`, found `}`."),
+        ("[{\"id\":\"a\"\n]]", "people, line 2: expected `}`, found `]`."),
+        ("[{\"id\":[\n}]", "people, line 2: expected `]`, found `}`."),
+        ("[\n", "people, line 2: the list is cut short: expected `]`, found the end."),
+        ("[{\"id\":\"a\"},", "people, line 1: the list is cut short: expected a record, found the end."),
+        ("[{\"id\":1\n", "people, line 2: the list is cut short: expected `}`, found the end."),
+        (
+            "[\n{\"id\":\"a\n\n",
+            "people, line 4: the list is cut short: it ends inside the string that begins in line 2."
+        ),
+        ("{\"conta\n", "people, line 2: the list is cut short: it ends inside the string that begins in line 1."),
     ])
     func refusesList(text: String, message: String) throws {
         #expect(try ContactList.of(text, as: .json).fault() == message)
@@ -77,14 +83,14 @@ struct JSONListTests {
     }
 
     @Test(arguments: [
-        (#"{"id":}"#, "the record is not JSON"),
-        (#"{"id":"a"} {"id":"b"}"#, "the record is not JSON"),
-        (#"{"id":"\q"}"#, "the record is not JSON"),
-        (#"{"id":"\ud83d"}"#, "the record is not JSON"),
-        ("{\"id\":\"a\nb\"}", "the record is not JSON"),
-        ("nonsense", "the record is not JSON"),
-        ("", "a record was expected, found `,`"),
-        ("7", "an object was expected, found a number"),
+        (#"{"id":}"#, "the record is not valid JSON"),
+        (#"{"id":"a"} {"id":"b"}"#, "the record is not valid JSON"),
+        (#"{"id":"\q"}"#, "the record is not valid JSON"),
+        (#"{"id":"\ud83d"}"#, "the record is not valid JSON"),
+        ("{\"id\":\"a\nb\"}", "the record is not valid JSON"),
+        ("nonsense", "the record is not valid JSON"),
+        ("", "expected a record, found `,`"),
+        ("7", "expected an object, found a number"),
     ])
     func oneBrokenRecordOfHundredLeavesTheRest(record: String, reason: String) async throws {
         var rows = (1...100).map { "{\"id\":\"\($0)\"}" }
@@ -102,7 +108,7 @@ struct JSONListTests {
         let list = ContactList.of("[{\"id\":\"a\"},\n]", as: .json)
 
         let expected = [
-            ContactRecord.person("a"), .unreadable(line: 2, reason: "a record was expected, found `]`"),
+            ContactRecord.contact(id: "a"), .unreadable(line: 2, reason: "expected a record, found `]`"),
         ]
         #expect(try await list.records() == expected)
     }

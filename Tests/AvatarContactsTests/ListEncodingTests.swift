@@ -10,7 +10,7 @@ struct ListEncodingTests {
 
         #expect(
             try ContactList(bytes: latin1, format: format, name: "people").fault()
-                == "people, line 2: there are bytes that are not UTF-8; UTF-8 text was expected."
+                == "people, line 2: the text is not valid UTF-8; save the list as UTF-8."
         )
     }
 
@@ -22,7 +22,7 @@ struct ListEncodingTests {
 
         #expect(
             try ContactList(bytes: Array(bytes), format: .json, name: "people").fault()
-                == "people, line 1: the list is UTF-16 or UTF-32, or no text at all; UTF-8 was expected."
+                == "people, line 1: the list is UTF-16, UTF-32 or binary data; save it as UTF-8."
         )
     }
 
@@ -38,7 +38,7 @@ struct ListEncodingTests {
 
         #expect(
             try ContactList(bytes: Array(bytes), format: .text, name: "people").fault()
-                == "people, line 1: the list is cut short: it ends in the middle of a character."
+                == "people, line 1: the list is cut short: it ends inside a character."
         )
     }
 
@@ -48,8 +48,8 @@ struct ListEncodingTests {
         let list = ContactList.of("\u{FEFF}[\(blanks){\"id\":\"é😀\\\"]\"},\n0]", as: .json)
 
         let expected: [ContactRecord] = [
-            .person("é😀\"]"),
-            .unreadable(line: padding + 2, reason: "an object was expected, found a number"),
+            .contact(id: "é😀\"]"),
+            .unreadable(line: padding + 2, reason: "expected an object, found a number"),
         ]
         #expect(try await list.records() == expected)
     }

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 extension ContactList {
-    /// The list `text` is, held in memory.
+    /// A list in memory with the name `people`.
     static func of(_ text: String, as format: Format) -> ContactList {
         ContactList(bytes: Array(text.utf8), format: format, name: "people")
     }
@@ -16,7 +16,7 @@ extension ContactList {
         return records
     }
 
-    /// What `validate()` says against the list; `nil` if it is sound.
+    /// The message of the error that `validate()` throws; `nil` if it throws none.
     func fault() throws -> String? {
         do {
             _ = try validate()
@@ -29,31 +29,31 @@ extension ContactList {
 }
 
 extension ContactRecord {
-    /// A person with nothing but an id and perhaps a picture.
-    static func person(_ id: String, _ avatarURL: String? = nil) -> ContactRecord {
+    /// The record of a contact with an id, and with the URL of an image if there is one.
+    static func contact(id: String, _ avatarURL: String? = nil) -> ContactRecord {
         .contact(Contact(id: id, avatarURL: avatarURL))
     }
 
-    /// The person's id; `nil` if the record cannot be read.
+    /// The id of the contact; `nil` if the record is unreadable.
     var id: String? {
         guard case .contact(let contact) = self else { return nil }
         return contact.id
     }
 
-    /// The line of a record that cannot be read.
+    /// The line of an unreadable record; `nil` for a contact.
     var unreadableLine: Int? {
         guard case .unreadable(let line, _, _) = self else { return nil }
         return line
     }
 
-    /// Why the record cannot be read.
+    /// The reason of an unreadable record; `nil` for a contact.
     var unreadableReason: String? {
         guard case .unreadable(_, let reason, _) = self else { return nil }
         return reason
     }
 }
 
-/// Runs `body` with an empty directory that is gone afterwards.
+/// Runs `body` with an empty directory, and removes the directory afterwards.
 func withTemporaryDirectory(_ body: (URL) async throws -> Void) async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "avatars-test-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -11,7 +11,7 @@ struct ListLimitTests {
         return "{\"id\":\"\(id)\",\"x\":\"" + String(repeating: "y", count: count - frame.utf8.count) + "\"}"
     }
 
-    /// An object that nests `levels` deep, its own braces counted.
+    /// An object that nests `levels` deep, its own braces included.
     private static func object(_ id: String, nesting levels: Int) -> String {
         "{\"id\":\"\(id)\",\"x\":" + String(repeating: "[", count: levels - 1)
             + String(repeating: "]", count: levels - 1) + "}"
@@ -35,11 +35,13 @@ struct ListLimitTests {
             as: format
         )
         func tooLarge(_ line: Int) -> ContactRecord {
-            .unreadable(line: line, reason: "the record is larger than 1.0 MB")
+            .unreadable(line: line, reason: "the record is larger than the limit of 1.0 MB")
         }
 
         #expect(try list.validate() == 5)
-        #expect(try await list.records() == [.person("a"), tooLarge(2), tooLarge(3), .person("d"), tooLarge(5)])
+        #expect(
+            try await list.records() == [.contact(id: "a"), tooLarge(2), tooLarge(3), .contact(id: "d"), tooLarge(5)]
+        )
     }
 
     @Test(arguments: [ContactList.Format.json, .ndjson])
@@ -52,14 +54,14 @@ struct ListLimitTests {
             as: format
         )
         func tooDeep(_ line: Int) -> ContactRecord {
-            .unreadable(line: line, reason: "the record nests deeper than 512 levels")
+            .unreadable(line: line, reason: "the record nests deeper than the limit of 512 levels")
         }
 
         #expect(try list.validate() == 5)
-        #expect(try await list.records() == [.person("a"), tooDeep(2), tooDeep(3), .person("d"), tooDeep(5)])
+        #expect(try await list.records() == [.contact(id: "a"), tooDeep(2), tooDeep(3), .contact(id: "d"), tooDeep(5)])
     }
 
-    @Test func bracketsInStringsAreNoNesting() async throws {
+    @Test func bracketsInStringsAreNotNesting() async throws {
         let name = String(repeating: "[", count: 600)
         let list = ContactList.of("[{\"id\":\"a\",\"name\":\"\(name)\"}]", as: .json)
 
@@ -78,7 +80,8 @@ struct ListLimitTests {
         let list = ContactList.of("\(fits)\n\(fits)a\r\nb\n#\(fits)\n", as: .text)
 
         let expected: [ContactRecord] = [
-            .person(fits, fits), .unreadable(line: 2, reason: "the line is longer than 65.5 kB"), .person("b", "b"),
+            .contact(id: fits, fits), .unreadable(line: 2, reason: "the line is longer than the limit of 65.5 kB"),
+            .contact(id: "b", "b"),
         ]
         #expect(try list.validate() == 3)
         #expect(try await list.records() == expected)

@@ -31,7 +31,7 @@ struct ListOpeningTests {
         ("a.json/people", nil),
         ("people.csv", nil), ("people.", nil), ("", nil),
     ])
-    func extensionTellsTheFormat(path: String, format: ContactList.Format?) {
+    func extensionChoosesTheFormat(path: String, format: ContactList.Format?) {
         #expect(ContactList.Format(path: path) == format)
     }
 
@@ -41,40 +41,42 @@ struct ListOpeningTests {
             let other = directory.appending(path: "people.list").path
             for path in [text, other] { try Data(Self.url.utf8).write(to: URL(filePath: path)) }
 
-            #expect(try await ContactList.open(file: text).records() == [.person(Self.url, Self.url)])
-            #expect(try await ContactList.open(file: other, format: .text).records() == [.person(Self.url, Self.url)])
+            #expect(try await ContactList.open(file: text).records() == [.contact(id: Self.url, Self.url)])
             #expect(
-                Self.message(opening: other) == "\(other): the file name does not tell the format; "
-                    + "give --format with one of json, ndjson, vcard, text."
+                try await ContactList.open(file: other, format: .text).records() == [.contact(id: Self.url, Self.url)]
+            )
+            #expect(
+                Self.message(opening: other) == "\(other): the file name extension names no list format; "
+                    + "pass --format with one of json, ndjson, vcard, text."
             )
         }
     }
 
-    @Test func refusesWhatIsNoReadableFile() async throws {
+    @Test func refusesMissingFileAndDirectory() async throws {
         try await withTemporaryDirectory { directory in
             let missing = directory.appending(path: "missing.json").path
             let folder = directory.appending(path: "folder.json").path
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
 
             #expect(
-                Self.message(opening: missing) == "\(missing): the list cannot be opened: No such file or directory."
+                Self.message(opening: missing) == "\(missing): cannot open the list: No such file or directory."
             )
-            #expect(Self.message(opening: folder) == "\(folder): this is a directory; a file was expected.")
+            #expect(Self.message(opening: folder) == "\(folder): the path is a directory; give the path of a file.")
         }
     }
 
     // The superuser may read everything.
     @Test(.enabled(if: geteuid() != 0))
-    func refusesFileThatMayNotBeRead() async throws {
+    func refusesFileWithoutReadPermission() async throws {
         try await withTemporaryDirectory { directory in
             let path = directory.appending(path: "people.txt").path
             #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0]))
 
-            #expect(Self.message(opening: path) == "\(path): the list cannot be opened: Permission denied.")
+            #expect(Self.message(opening: path) == "\(path): cannot open the list: Permission denied.")
         }
     }
 
-    @Test func whatIsAppendedLaterIsNotRead() async throws {
+    @Test func bytesAppendedLaterAreNotRead() async throws {
         try await withTemporaryDirectory { directory in
             let file = directory.appending(path: "people.txt")
             try Data("a\n".utf8).write(to: file)
@@ -86,11 +88,11 @@ struct ListOpeningTests {
             try handle.close()
 
             #expect(try list.validate() == 1)
-            #expect(try await list.records() == [.person("a", "a")])
+            #expect(try await list.records() == [.contact(id: "a", "a")])
         }
     }
 
-    @Test func fileThatShrinksWhileItIsReadIsAnError() async throws {
+    @Test func fileThatShrinksWhileBeingReadIsAnError() async throws {
         try await withTemporaryDirectory { directory in
             let file = directory.appending(path: "people.txt")
             try Data("a\nb\n".utf8).write(to: file)
@@ -100,22 +102,25 @@ struct ListOpeningTests {
             try handle.truncate(atOffset: 2)
             try handle.close()
 
-            #expect(try list.fault() == "\(file.path): the file became shorter while it was read.")
+            #expect(
+                try list.fault()
+                    == "\(file.path): the file shrank while it was being read; read it again once it is complete."
+            )
         }
     }
 
-    @Test func pipeIsReadTwiceAndStaysTheCallers() async throws {
+    @Test func pipeIsReadTwiceAndStaysOpen() async throws {
         let pipe = try Self.pipe(holding: String(repeating: "{\"id\":\"a\"}\n", count: 1000))
         let descriptor = pipe.fileHandleForReading.fileDescriptor
 
         let list = try ContactList.open(descriptor: descriptor, format: .ndjson)
 
         #expect(try list.validate() == 1000)
-        #expect(try await list.records() == Array(repeating: .person("a"), count: 1000))
+        #expect(try await list.records() == Array(repeating: .contact(id: "a"), count: 1000))
         #expect(fcntl(descriptor, F_GETFD) >= 0)
     }
 
-    @Test func longInputIsCopiedFromWhereItStands() async throws {
+    @Test func longInputIsCopiedFromItsCurrentOffset() async throws {
         try await withTemporaryDirectory { directory in
             let file = directory.appending(path: "people.txt")
             let lines = String(repeating: "\(Self.url)\n", count: 20_000)
@@ -126,7 +131,7 @@ struct ListOpeningTests {
             let list = try ContactList.open(descriptor: handle.fileDescriptor, format: .text)
             try handle.close()
 
-            #expect(try await list.records() == Array(repeating: .person(Self.url, Self.url), count: 20_000))
+            #expect(try await list.records() == Array(repeating: .contact(id: Self.url, Self.url), count: 20_000))
         }
     }
 
@@ -139,12 +144,12 @@ struct ListOpeningTests {
         )
 
         #expect(try list.validate() == 1)
-        #expect(try await list.records() == [.person(Self.url, Self.url)])
+        #expect(try await list.records() == [.contact(id: Self.url, Self.url)])
     }
 
     @Test func descriptorThatCannotBeReadIsNamed() {
         let error = #expect(throws: AvatarStoreError.self) { try ContactList.open(descriptor: -1, format: .text) }
 
-        #expect(error?.message == "standard input: the list cannot be read: Bad file descriptor.")
+        #expect(error?.message == "standard input: cannot read the list: Bad file descriptor.")
     }
 }

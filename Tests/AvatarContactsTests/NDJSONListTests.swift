@@ -31,7 +31,7 @@ struct NDJSONListTests {
         #expect(fault.contains("this is not NDJSON"))
     }
 
-    @Test func objectThatIsNoContactIsStillNDJSON() async throws {
+    @Test func objectThatIsNotAContactIsStillNDJSON() async throws {
         let list = ContactList.of("{\"name\":\"Ada\"}\n", as: .ndjson)
 
         #expect(try list.validate() == 1)

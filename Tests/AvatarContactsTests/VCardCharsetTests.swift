@@ -39,13 +39,13 @@ struct VCardCharsetTests {
     }
 
     @Test(arguments: [
-        ("CHARSET=X-KLINGON", "is in the charset `X-KLINGON`, which is not known"),
-        ("CHARSET=UTF-8", "is not in its charset"),
-        ("CHARSET=UTF-16;ENCODING=QUOTED-PRINTABLE", "is not in its charset"),
-        ("CHARSET=SHIFT_JIS", "is not in its charset"),
-        ("ENCODING=BASE64", "is not base64: there is something else in it"),
+        ("CHARSET=X-KLINGON", "is in the unknown charset `X-KLINGON`; use UTF-8"),
+        ("CHARSET=UTF-8", "is not valid text in its charset, `UTF-8`"),
+        ("CHARSET=UTF-16;ENCODING=QUOTED-PRINTABLE", "is not valid text in its charset, `UTF-16`"),
+        ("CHARSET=SHIFT_JIS", "is not valid text in its charset, `SHIFT_JIS`"),
+        ("ENCODING=BASE64", "is not base64: it contains byte 0xE9"),
     ])
-    func charsetThatDoesNotFitIsAFaultOfTheUID_andAnythingElseIsLeftOut(head: String, problem: String) async throws {
+    func undecodableUIDMakesACardUnreadable_otherPropertiesAreLeftOut(head: String, problem: String) async throws {
         let uid = [Array("UID;\(head):".utf8) + [0xE9]]
         #expect(
             try await ContactList.card(uid).record() == .unreadable(line: 1, reason: "`UID` in line 3 \(problem)")
@@ -62,14 +62,14 @@ struct VCardCharsetTests {
         let name = Array("FN:Ada".utf8)
         for property in ["N", "NICKNAME", "ORG", "EMAIL", "TEL"] {
             let broken = Array("\(property);CHARSET=UTF-8:A".utf8) + [0xE9]
-            let contact = try await ContactList.card([name, broken, photo]).person()
-            #expect(try await contact == ContactList.card([name, photo]).person(), "\(property)")
+            let contact = try await ContactList.card([name, broken, photo]).contact()
+            #expect(try await contact == ContactList.card([name, photo]).contact(), "\(property)")
         }
-        let nameless = try await ContactList.card([Array("FN;CHARSET=UTF-8:A".utf8) + [0xE9], photo]).person()
+        let nameless = try await ContactList.card([Array("FN;CHARSET=UTF-8:A".utf8) + [0xE9], photo]).contact()
         #expect(nameless.avatarURL == "https://example.com/a.png" && nameless.name == nil)
     }
 
-    @Test func charsetOfWhatNobodyNeedsIsNoFault() async throws {
+    @Test func unknownCharsetOfAnUnusedPropertyIsIgnored() async throws {
         let list = ContactList.card(
             "UID:1",
             "FN:Ada",
@@ -82,7 +82,7 @@ struct VCardCharsetTests {
     }
 
     @Test(arguments: [("2.1", "Zoë"), ("3.0", "Zoë"), ("4.0", nil)])
-    func textWithoutCharsetIsUTF8AndBeforeFourMayBeTheSystems(version: String, name: String?) async throws {
+    func textWithoutCharsetIsUTF8_orWindows1252BeforeVersionFour(version: String, name: String?) async throws {
         #expect(try await Self.record("FN", Array("Zoë".utf8), version: version).contact?.name == "Zoë")
 
         let latin = try await Self.record("FN", [0x5A, 0x6F, 0xEB], version: version)
@@ -117,12 +117,15 @@ struct VCardCharsetTests {
 
         #expect(
             try fault(sixteen + [0x00])
-                == "people, line 4: the list is cut short: it ends in the middle of a character."
+                == "people, line 4: the list is cut short: it ends inside a character."
         )
-        #expect(try fault(sixteen + [0xDC, 0x00]) == "people, line 4: there are bytes that are not UTF-16.")
         #expect(
-            try fault(sixteen + [0xD8, 0x00, 0x00, 0x41]) == "people, line 4: there are bytes that are not UTF-16."
+            try fault(sixteen + [0xDC, 0x00]) == "people, line 4: the text is not valid UTF-16; save the list as UTF-8."
         )
-        #expect(try fault(thirtyTwo) == "people, line 1: the list is UTF-32; UTF-8 or UTF-16 was expected.")
+        #expect(
+            try fault(sixteen + [0xD8, 0x00, 0x00, 0x41])
+                == "people, line 4: the text is not valid UTF-16; save the list as UTF-8."
+        )
+        #expect(try fault(thirtyTwo) == "people, line 1: the list is UTF-32; save it as UTF-8.")
     }
 }

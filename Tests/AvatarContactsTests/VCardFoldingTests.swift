@@ -15,8 +15,8 @@ struct VCardFoldingTests {
         "PHOTO;VALUE=uri:https://example.com/\r\n \r\n ada.jpg",
     ])
     func foldsOfVersionsThreeAndFour(line: String) async throws {
-        #expect(try await ContactList.card(line, version: "3.0").person().avatarURL == Self.url)
-        #expect(try await ContactList.card(line, version: "4.0").person().avatarURL == Self.url)
+        #expect(try await ContactList.card(line, version: "3.0").contact().avatarURL == Self.url)
+        #expect(try await ContactList.card(line, version: "4.0").contact().avatarURL == Self.url)
     }
 
     @Test(arguments: [
@@ -26,26 +26,26 @@ struct VCardFoldingTests {
         ("FN:Ada Lov\u{E8}\r\n le", "3.0", "Ada Lov\u{E8}le"),
     ])
     func blankAtAFoldStaysInOldCardsOnly(line: String, version: String, name: String) async throws {
-        #expect(try await ContactList.card("UID:1", line, version: version).person().name == name)
+        #expect(try await ContactList.card("UID:1", line, version: version).contact().name == name)
     }
 
     @Test func versionMayComeLast() async throws {
         let list = ContactList.cards("BEGIN:VCARD", "UID:1", "FN:Ada", " Lovelace", "VERSION:2.1", "END:VCARD")
 
-        #expect(try await list.person().name == "Ada Lovelace")
+        #expect(try await list.contact().name == "Ada Lovelace")
     }
 
-    @Test func addressInAnOldCardHasNoBlanksWhereItIsFolded() async throws {
+    @Test func urlInAnOldCardHasNoBlanksWhereItIsFolded() async throws {
         let list = ContactList.card("PHOTO;VALUE=URL:", "   https://example.com/a", "   da.jpg", version: "2.1")
 
-        #expect(try await list.person().avatarURL == Self.url)
+        #expect(try await list.contact().avatarURL == Self.url)
     }
 
     @Test func foldMayCutACharacter() async throws {
         let letter = Array("é".utf8)
         let line = Array("FN:Andr".utf8) + letter.prefix(1) + Array("\r\n ".utf8) + letter.suffix(1)
 
-        #expect(try await ContactList.card([Array("UID:1".utf8), line], version: "3.0").person().name == "André")
+        #expect(try await ContactList.card([Array("UID:1".utf8), line], version: "3.0").contact().name == "André")
     }
 
     @Test(arguments: [
@@ -62,7 +62,7 @@ struct VCardFoldingTests {
     func quotedPrintableWithSoftBreaks(lines: [String], name: String) async throws {
         let card = ["BEGIN:VCARD", "VERSION:2.1", "UID:1"] + lines + ["END:VCARD"]
 
-        #expect(try await ContactList.of(card.joined(separator: "\r\n"), as: .vcard).person().name == name)
+        #expect(try await ContactList.of(card.joined(separator: "\r\n"), as: .vcard).contact().name == name)
     }
 
     @Test(arguments: [
@@ -79,8 +79,8 @@ struct VCardFoldingTests {
     func base64EndsWithAnEmptyLineOrTheNextProperty(lines: [String]) async throws {
         let card = ["BEGIN:VCARD", "VERSION:2.1"] + lines + ["END:VCARD"]
 
-        let person = try await ContactList.of(card.joined(separator: "\r\n"), as: .vcard).person()
+        let contact = try await ContactList.of(card.joined(separator: "\r\n"), as: .vcard).contact()
 
-        #expect(person == Contact(id: "1", images: [.photo(ContactPhoto(bytes: Array("GIF87a".utf8), line: 3))]))
+        #expect(contact == Contact(id: "1", images: [.photo(ContactPhoto(bytes: Array("GIF87a".utf8), line: 3))]))
     }
 }

@@ -15,11 +15,11 @@ struct VCardLimitTests {
 
     private static func expect(_ list: ContactList, skipsCardBecause reason: String) async throws {
         #expect(try list.validate() == 3)
-        let expected: [ContactRecord] = [.person("1"), .unreadable(line: 4, reason: reason), .person("3")]
+        let expected: [ContactRecord] = [.contact(id: "1"), .unreadable(line: 4, reason: reason), .contact(id: "3")]
         #expect(try await list.records() == expected)
     }
 
-    /// What is wrong with the second card, if at most 1 MiB and 100 properties are read of each.
+    /// The fault of the second of three cards, with limits of 1 MiB and 100 properties; `nil` if it is readable.
     private static func fault(of hostileLines: String) throws -> String? {
         let source = ListSource(name: "people", bytes: Array(text(hostileLines).utf8))
         var limits = CardLimits()
@@ -36,7 +36,7 @@ struct VCardLimitTests {
         return reason
     }
 
-    @Test func limitsAreThoseOfTheDocumentation() {
+    @Test func limitsMatchTheDocumentation() {
         #expect(CardLimits().bytes == 32 << 20)
         #expect(CardLimits().properties == 100_000)
     }
@@ -46,11 +46,19 @@ struct VCardLimitTests {
         let folds = String(repeating: "\n " + String(repeating: "A", count: 1000), count: 1100)
 
         #expect(try Self.fault(of: "NOTE:\(mebibyte.dropLast(100))") == nil)
-        #expect(try Self.fault(of: "NOTE:\(mebibyte)") == "the card is larger than 1.0 MB (line 6)")
-        #expect(try Self.fault(of: mebibyte) == "the card is larger than 1.0 MB (line 6)")
-        #expect(try Self.fault(of: "NOTE:\(mebibyte)\(mebibyte)") == "the card is larger than 1.0 MB (line 6)")
-        #expect(try Self.fault(of: "A:\nPHOTO;ENCODING=b:\(folds)") == "the card is larger than 1.0 MB (line 7)")
-        #expect(try Self.fault(of: "FN;QUOTED-PRINTABLE:\(mebibyte)=\n") == "the card is larger than 1.0 MB (line 6)")
+        #expect(try Self.fault(of: "NOTE:\(mebibyte)") == "the card is larger than the limit of 1.0 MB (line 6)")
+        #expect(try Self.fault(of: mebibyte) == "the card is larger than the limit of 1.0 MB (line 6)")
+        #expect(
+            try Self.fault(of: "NOTE:\(mebibyte)\(mebibyte)") == "the card is larger than the limit of 1.0 MB (line 6)"
+        )
+        #expect(
+            try Self.fault(of: "A:\nPHOTO;ENCODING=b:\(folds)")
+                == "the card is larger than the limit of 1.0 MB (line 7)"
+        )
+        #expect(
+            try Self.fault(of: "FN;QUOTED-PRINTABLE:\(mebibyte)=\n")
+                == "the card is larger than the limit of 1.0 MB (line 6)"
+        )
     }
 
     @Test func skipsCardWithTooManyProperties() throws {
@@ -60,9 +68,9 @@ struct VCardLimitTests {
         #expect(try Self.fault(of: String(repeating: "X:\n", count: 99)) == nil)
         #expect(
             try Self.fault(of: String(repeating: "X:\n", count: 101))
-                == "the card has more than 100 properties (line 105)"
+                == "the card has more properties than the limit of 100 (line 105)"
         )
-        #expect(try Self.fault(of: inner) == "the card has more than 100 properties (line 204)")
+        #expect(try Self.fault(of: inner) == "the card has more properties than the limit of 100 (line 204)")
     }
 
     @Test func skipsCardWithMoreThan100Photos() async throws {
@@ -71,7 +79,7 @@ struct VCardLimitTests {
         #expect(try await Self.list(String(repeating: photo, count: 100)).records()[1].contact?.images.count == 100)
         try await Self.expect(
             Self.list(String(repeating: photo, count: 101)),
-            skipsCardBecause: "the card has more than 100 photos (line 106)"
+            skipsCardBecause: "the card has more photos than the limit of 100 (line 106)"
         )
     }
 
@@ -84,7 +92,7 @@ struct VCardLimitTests {
     func skipsCardWithNameAndParametersOver64KiB(property: String) async throws {
         try await Self.expect(
             Self.list(property),
-            skipsCardBecause: "the name and parameters in line 6 are longer than 65.5 kB"
+            skipsCardBecause: "the name and parameters in line 6 are longer than the limit of 65.5 kB"
         )
     }
 
@@ -92,7 +100,7 @@ struct VCardLimitTests {
         let property = String(repeating: "group.", count: 10_000) + "PHOTO:https://example.com/a"
 
         #expect(
-            try await Self.list(property).records()[1] == .person("2", "https://example.com/a")
+            try await Self.list(property).records()[1] == .contact(id: "2", "https://example.com/a")
         )
     }
 
@@ -103,6 +111,6 @@ struct VCardLimitTests {
         let records = try await Self.list("PHOTO;ENCODING=b:\n" + base64 + "\n").records()
 
         #expect(records[1].contact?.images.first?.bytes == bytes)
-        #expect(records[2] == .person("3"))
+        #expect(records[2] == .contact(id: "3"))
     }
 }

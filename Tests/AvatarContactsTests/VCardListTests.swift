@@ -4,7 +4,7 @@ import Testing
 
 struct VCardListTests {
     @Test(arguments: ["", "\r\n \r\n", "\u{FEFF}", "\u{1A}"])
-    func emptyListIsNothingToDo(text: String) async throws {
+    func emptyListHasNoRecords(text: String) async throws {
         let list = ContactList.of(text, as: .vcard)
 
         #expect(try list.validate() == 0)
@@ -19,11 +19,11 @@ struct VCardListTests {
         "\u{FEFF}BEGIN:VCARD\nUID:1\nEND:VCARD\n\u{FEFF}BEGIN:VCARD\nUID:2\nEND:VCARD\n\u{1A}",
         "begin:vcard \nuid:1\nend:vcard\t\n\n\nBegin: VCard\nUid:2\nEnd:Vcard\n\n",
     ])
-    func linesEndAndWordsAreSpelledInManyWays(text: String) async throws {
+    func lineEndsAndKeywordsMayVary(text: String) async throws {
         let list = ContactList.of(text, as: .vcard)
 
         #expect(try list.validate() == 2)
-        #expect(try await list.records() == [.person("1"), .person("2")])
+        #expect(try await list.records() == [.contact(id: "1"), .contact(id: "2")])
     }
 
     @Test(arguments: [
@@ -36,8 +36,8 @@ struct VCardListTests {
     func refusesListThatEndsWithinACard(text: String, line: Int, beginning: Int) throws {
         #expect(
             try ContactList.of(text, as: .vcard).fault()
-                == "people, line \(line): the list is cut short: END:VCARD was expected for the card that begins in"
-                + " line \(beginning)."
+                == "people, line \(line): the list is cut short: the card that begins in line \(beginning) has no"
+                + " END:VCARD."
         )
     }
 
@@ -47,7 +47,7 @@ struct VCardListTests {
         let text = String(decoding: whole, as: UTF8.self)
         let ends = text.utf8Offsets(after: "END:VCARD")
         for count in 1..<whole.count {
-            // Between cards, there is nothing that one could miss.
+            // A list that ends between two cards is complete.
             let isBetweenCards = ends.contains { ($0...($0 + 4)).contains(count) }
             let list = ContactList(bytes: Array(whole[..<count]), format: .vcard)
             #expect(try isBetweenCards || list.fault() != nil, "cut after \(count) bytes")
@@ -58,7 +58,7 @@ struct VCardListTests {
     func refusesListWithoutACard(text: String) throws {
         #expect(
             try ContactList.of("\n" + text, as: .vcard).fault()
-                == "people, line 2: this is no list of vCards: BEGIN:VCARD was expected."
+                == "people, line 2: this is not a list of vCards: expected BEGIN:VCARD."
         )
     }
 
@@ -77,12 +77,13 @@ struct VCardListTests {
             "END:VCARD",
             "END:VCARD"
         )
-        let reason = "there is text outside of a card; BEGIN:VCARD was expected"
+        let reason = "found text outside a card; expected BEGIN:VCARD"
 
         #expect(try list.validate() == 5)
         #expect(
             try await list.records() == [
-                .unreadable(line: 1, reason: reason), .person("1"), .unreadable(line: 6, reason: reason), .person("2"),
+                .unreadable(line: 1, reason: reason), .contact(id: "1"), .unreadable(line: 6, reason: reason),
+                .contact(id: "2"),
                 .unreadable(line: 12, reason: reason),
             ]
         )
@@ -103,9 +104,9 @@ struct VCardListTests {
         #expect(try list.validate() == 3)
         #expect(
             try await list.records() == [
-                .unreadable(line: 1, reason: "the card does not end before the next one begins in line 3"),
-                .unreadable(line: 3, reason: "the card does not end before the next one begins in line 6"),
-                .person("3"),
+                .unreadable(line: 1, reason: "the card has no END:VCARD before the next card begins in line 3"),
+                .unreadable(line: 3, reason: "the card has no END:VCARD before the next card begins in line 6"),
+                .contact(id: "3"),
             ]
         )
     }
@@ -117,25 +118,25 @@ struct VCardListTests {
         ["AGENT;VALUE=uri:CID:JQPUBLIC.part3.960129T083020.xyzMail@host3.com"],
         ["AGENT:", "BEGIN:VCARD", "UID:inner", "AGENT:", "", "BEGIN:VCARD", "UID:innermost", "END:VCARD", "END:VCARD"],
     ])
-    func cardInsideACardIsPassedOver(agent: [String]) async throws {
+    func cardInsideACardIsSkipped(agent: [String]) async throws {
         let lines = ["BEGIN:VCARD", "VERSION:2.1"] + agent + ["UID:1", "FN:Ada", "END:VCARD"]
         let list = ContactList.of(lines.joined(separator: "\r\n"), as: .vcard)
 
         #expect(try await list.records() == [.contact(Contact(id: "1", name: "Ada"))])
     }
 
-    @Test func linesThatAreNoPropertyAreSkipped() async throws {
+    @Test func linesThatAreNotPropertiesAreSkipped() async throws {
         let list = ContactList.cards(
             "BEGIN:VCARD",
             "  indented",
             "VERSION:2.1",
             "NOTE:one line",
-            "and one that nobody folded",
+            "and one that is not folded",
             "UID:1",
             "END:VCARD"
         )
 
-        #expect(try await list.records() == [.person("1")])
+        #expect(try await list.records() == [.contact(id: "1")])
     }
 
     @Test func oneBrokenCardOfHundredLeavesTheRest() async throws {
@@ -150,7 +151,7 @@ struct VCardListTests {
         #expect(try list.validate() == 100)
         #expect(
             records[41]
-                == .unreadable(line: 206, reason: "`UID` in line 208 is in the charset `KLINGON`, which is not known")
+                == .unreadable(line: 206, reason: "`UID` in line 208 is in the unknown charset `KLINGON`; use UTF-8")
         )
         #expect(records.compactMap(\.id) == (1...100).filter { $0 != 42 }.map(String.init))
     }

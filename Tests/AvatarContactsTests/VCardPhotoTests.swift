@@ -8,7 +8,7 @@ struct VCardPhotoTests {
     private static let base64 = Data(gif.utf8).base64EncodedString()
 
     private static func image(_ line: String, version: String = "3.0") async throws -> ContactImage? {
-        let images = try await ContactList.card("UID:1", line, version: version).person().images
+        let images = try await ContactList.card("UID:1", line, version: version).contact().images
         #expect(images.count <= 1)
         return images.first
     }
@@ -23,7 +23,7 @@ struct VCardPhotoTests {
         "PHOTO;X-A=\"a:b;c=d\":https://example.com/a.jpg", "PHOTO;X-A=a^'b^nc;VALUE=uri:https://example.com/a.jpg",
         "PHOTO;X-A=\"open:https://example.com/a.jpg", "PHOTO ; VALUE = uri :https://example.com/a.jpg",
     ])
-    func address(line: String) async throws {
+    func photoAtAURL(line: String) async throws {
         #expect(try await Self.image(line) == .url("https://example.com/a.jpg"))
     }
 
@@ -34,7 +34,7 @@ struct VCardPhotoTests {
         ("PHOTO:/photos/ada.png", "/photos/ada.png"), ("PHOTO:C:\\photos\\ada.png", "C:\\photos\\ada.png"),
         ("PHOTO;VALUE=uri:file:///home/ada/a.png", "file:///home/ada/a.png"), ("PHOTO;VALUE=CID:cid:a@b", "cid:a@b"),
     ])
-    func addressIsGivenAsTheCardSpellsIt(line: String, url: String) async throws {
+    func urlIsKeptAsTheCardSpellsIt(line: String, url: String) async throws {
         #expect(try await Self.image(line) == .url(url))
     }
 
@@ -49,7 +49,7 @@ struct VCardPhotoTests {
         "PHOTO:data:image/gif;base64,R0lGODdh%0D%0A", "PHOTO:data:image/gif;base64 ,R0lG ODdh",
         "PHOTO;VALUE=uri:da\r\n ta:image/gif;bas\r\n e64,R0lG\r\n ODdh",
     ])
-    func photoInside(line: String) async throws {
+    func embeddedPhoto(line: String) async throws {
         #expect(try await Self.image(line) == .photo(ContactPhoto(bytes: Array(Self.gif.utf8), line: 4)))
     }
 
@@ -66,29 +66,33 @@ struct VCardPhotoTests {
         "PHOTO:data:image/gif;base64,", "PHOTO;ENCODING=b:====",
         "PHOTO;CHARSET=UTF-16;ENCODING=QUOTED-PRINTABLE:=FE=FF",
     ])
-    func emptyPhotoIsNone(line: String) async throws {
+    func emptyPhotoIsNoImage(line: String) async throws {
         #expect(try await Self.image(line) == nil)
     }
 
     @Test(arguments: [
-        ("PHOTO;ENCODING=b:AAAAA", "is base64 that is cut short"),
-        ("PHOTO;ENCODING=b:AA!A", "is not base64: there is `!` in it"),
-        ("PHOTO;ENCODING=b:AA==AAAA", "is not base64: it goes on after its end"),
-        ("PHOTO;ENCODING=BASE64:ada.png", "is not base64: there is `.` in it"),
-        ("PHOTO:data:image/png;base64", "is a data: URI without data"),
-        ("PHOTO:data:image/png;base64,A?AA", "is not base64: there is `?` in it"),
-        ("PHOTO:data:image/gif,%4", "is a data: URI with a `%` that begins no byte"),
-        ("PHOTO:data:image/gif,%zz", "is a data: URI with a `%` that begins no byte"),
+        ("PHOTO;ENCODING=b:AAAAA", "is base64 that is cut short: one digit is left over"),
+        ("PHOTO;ENCODING=b:AA!A", "is not base64: it contains `!`"),
+        ("PHOTO;ENCODING=b:AA==AAAA", "is not base64: it continues after its padding"),
+        ("PHOTO;ENCODING=BASE64:ada.png", "is not base64: it contains `.`"),
+        ("PHOTO:data:image/png;base64", "is a `data:` URI without a comma before its data"),
+        ("PHOTO:data:image/png;base64,A?AA", "is not base64: it contains `?`"),
+        ("PHOTO:data:image/gif,%4", "is a `data:` URI with a `%` without two hexadecimal digits"),
+        ("PHOTO:data:image/gif,%zz", "is a `data:` URI with a `%` without two hexadecimal digits"),
     ])
-    func brokenPhotoIsNotNoPhoto(line: String, problem: String) async throws {
+    func brokenPhotoIsKeptAsUnreadable(line: String, problem: String) async throws {
         let fault = UnreadableContactImage(number: 1, line: 4, reason: "`PHOTO` in line 4 \(problem)")
 
         #expect(try await Self.image(line) == .unreadable(fault))
     }
 
-    @Test func addressOver64KiBIsUnreadable() async throws {
+    @Test func urlOver64KiBIsUnreadable() async throws {
         let long = "https://example.com/" + String(repeating: "a", count: 65_536)
-        let fault = UnreadableContactImage(number: nil, line: 4, reason: "`PHOTO` in line 4 is longer than 65.5 kB")
+        let fault = UnreadableContactImage(
+            number: nil,
+            line: 4,
+            reason: "`PHOTO` in line 4 is longer than the limit of 65.5 kB"
+        )
 
         #expect(try await Self.image("PHOTO:\(long)") == .unreadable(fault))
     }
@@ -117,52 +121,52 @@ struct VCardPhotoTests {
         )
 
         #expect(
-            try await four.person().images.map(\.url)
+            try await four.contact().images.map(\.url)
                 == ["3", "20", "20b", "none", "wrong"].map { "https://example.com/\($0)" }
         )
         #expect(
-            try await three.person().images.map(\.url) == ["b", "c", "a"].map { "https://example.com/\($0)" }
+            try await three.contact().images.map(\.url) == ["b", "c", "a"].map { "https://example.com/\($0)" }
         )
-        #expect(try await two.person().images.map(\.url) == ["b", "a"].map { "https://example.com/\($0)" })
+        #expect(try await two.contact().images.map(\.url) == ["b", "a"].map { "https://example.com/\($0)" })
     }
 
-    @Test func ownPhotosAreNumberedAlsoIfOneIsBroken() async throws {
-        let person = try await ContactList.card(
+    @Test func embeddedPhotosAreNumbered_unreadableOnesToo() async throws {
+        let contact = try await ContactList.card(
             "UID:ada",
             "PHOTO;ENCODING=b:\(Self.base64)",
             "PHOTO:https://example.com/a",
             "PHOTO;TYPE=pref;ENCODING=b:!",
             "PHOTO;ENCODING=b:QQ=="
-        ).person()
+        ).contact()
 
-        #expect(person.avatarURL == "https://example.com/a")
-        let photos = person.images.compactMap { image -> ContactPhoto? in
+        #expect(contact.avatarURL == "https://example.com/a")
+        let photos = contact.images.compactMap { image -> ContactPhoto? in
             guard case .photo(let photo) = image else { return nil }
             return photo
         }
         #expect(photos.map(\.number) == [2, 3])
         #expect(photos.map(\.line) == [4, 7])
         #expect(
-            try photos.map { try AvatarKey(contact: person.id, number: $0.number).rawValue } == [
+            try photos.map { try AvatarKey(contact: contact.id, number: $0.number).rawValue } == [
                 "contact:ada#2", "contact:ada#3",
             ]
         )
     }
 
-    @Test func logoComesBehindThePhotoAndOnlyWhenAskedFor() async throws {
+    @Test func logosComeAfterPhotos_onlyIfIncluded() async throws {
         var list = ContactList.card(
             "UID:1",
             "LOGO;ENCODING=b:QQ==",
             "LOGO;TYPE=pref:https://example.com/logo",
             "PHOTO:https://example.com/a"
         )
-        #expect(try await list.person().images == [.url("https://example.com/a")])
+        #expect(try await list.contact().images == [.url("https://example.com/a")])
 
         list.includesLogos = true
 
         let logos: [ContactImage] = [
             .url("https://example.com/logo"), .photo(ContactPhoto(bytes: [65], line: 4)),
         ]
-        #expect(try await list.person().images == [.url("https://example.com/a")] + logos)
+        #expect(try await list.contact().images == [.url("https://example.com/a")] + logos)
     }
 }

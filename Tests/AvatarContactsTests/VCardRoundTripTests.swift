@@ -6,30 +6,30 @@ struct VCardRoundTripTests {
     @Test(arguments: 1...150)
     func cardsAreReadAsTheyWereWritten(seed: UInt64) async throws {
         var writer = CardWriter(seed: seed)
-        let people = (1...8).map { writer.writePerson(number: $0) }
+        let contacts = (1...8).map { writer.writeContact(number: $0) }
         let list = ContactList(bytes: writer.bytes, format: .vcard)
 
         let records = try await list.records()
 
-        #expect(try list.validate() == people.count)
-        #expect(records.count == people.count)
-        for (record, person) in zip(records, people) { #expect(record == .contact(person)) }
+        #expect(try list.validate() == contacts.count)
+        #expect(records.count == contacts.count)
+        for (record, contact) in zip(records, contacts) { #expect(record == .contact(contact)) }
     }
 
-    @Test func partsOfCardsMayStraddleChunks() async throws {
+    @Test func cardsMayStraddleChunks() async throws {
         var writer = CardWriter(seed: 0)
-        let people = (1...500).map { writer.writePerson(number: $0) }
+        let contacts = (1...500).map { writer.writeContact(number: $0) }
         #expect(writer.bytes.count > 4 * 65_536)
 
         for padding in [0, 1, 2, 3] {
             let bytes = [UInt8](repeating: 0x0A, count: padding) + writer.bytes
             let ids = try await ContactList(bytes: bytes, format: .vcard).records().map(\.id)
-            #expect(ids == people.map(\.id))
+            #expect(ids == contacts.map(\.id))
         }
     }
 
     @Test(arguments: 1...60)
-    func brokenListsAreReadOrRefusedAndTheSameTwice(seed: UInt64) async throws {
+    func brokenListIsReadOrRefused_theSameWayTwice(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)
         let names = ["android", "apple-macos", "evolution", "nextcloud", "nokia", "outlook", "apple-addressbook-utf16"]
         var bytes = try Sample.bytes(random.pick(names) + ".vcf")
@@ -45,7 +45,7 @@ struct VCardRoundTripTests {
             } catch let error as AvatarStoreError {
                 #expect(error.message == fault)
             }
-            Self.expectSense(of: records)
+            Self.expectInvariants(of: records)
         }
     }
 
@@ -68,8 +68,8 @@ struct VCardRoundTripTests {
         ";QUOTED-PRINTABLE:", ";CHARSET=UTF-16:", "\nPHOTO:data:,", "\nUID:", "\u{FEFF}", "%", "\0",
     ]
 
-    /// What holds for every list, whatever is in it.
-    private static func expectSense(of records: [ContactRecord]) {
+    /// Expects what must hold for the records of any list.
+    private static func expectInvariants(of records: [ContactRecord]) {
         let lines = records.compactMap(\.unreadableLine)
         #expect(lines == lines.sorted() && lines.allSatisfy { $0 > 0 })
         for contact in records.compactMap(\.contact) {

@@ -10,10 +10,10 @@ struct VCardTextTests {
         (["FN:", "N:", "ORG:Analytical Engines;Maths"], "Analytical Engines Maths"), (["EMAIL:a@b.example"], nil),
         (["FN:Old", "FN;PREF=1:New"], "New"),
     ])
-    func nameIsTheFormattedOneElseTheNextBest(lines: [String], name: String?) async throws {
+    func nameIsFN_elseTheNextBestProperty(lines: [String], name: String?) async throws {
         let card = ["BEGIN:VCARD", "VERSION:4.0", "UID:1"] + lines + ["END:VCARD"]
 
-        #expect(try await ContactList.of(card.joined(separator: "\n"), as: .vcard).person().name == name)
+        #expect(try await ContactList.of(card.joined(separator: "\n"), as: .vcard).contact().name == name)
     }
 
     @Test(arguments: [
@@ -24,7 +24,7 @@ struct VCardTextTests {
         (#"N:A\;B;C"#, "2.1", "C A;B"),
     ])
     func escapesOfEachVersion(line: String, version: String, name: String) async throws {
-        #expect(try await ContactList.card("UID:1", line, version: version).person().name == name)
+        #expect(try await ContactList.card("UID:1", line, version: version).contact().name == name)
     }
 
     @Test(arguments: [
@@ -39,7 +39,7 @@ struct VCardTextTests {
     func emailsInTheirOrderOfPreference(lines: [String], emails: [String]) async throws {
         let card = ["BEGIN:VCARD", "VERSION:3.0", "UID:1"] + lines + ["END:VCARD"]
 
-        #expect(try await ContactList.of(card.joined(separator: "\n"), as: .vcard).person().emails == emails)
+        #expect(try await ContactList.of(card.joined(separator: "\n"), as: .vcard).contact().emails == emails)
     }
 
     @Test(arguments: [
@@ -47,32 +47,32 @@ struct VCardTextTests {
         ("UID;VALUE=text:Ünï", "Ünï"), ("UID;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:=DCn", "Ün"),
     ])
     func uidIsTheID(line: String, id: String) async throws {
-        #expect(try await ContactList.card("FN:Ada", line).person().id == id)
+        #expect(try await ContactList.card("FN:Ada", line).contact().id == id)
     }
 
     @Test func uidHasUpTo1024Bytes() async throws {
         let longest = String(repeating: "é", count: 512)
 
-        #expect(try await ContactList.card("UID:\(longest)").record() == .person(longest))
+        #expect(try await ContactList.card("UID:\(longest)").record() == .contact(id: longest))
         #expect(
             try await ContactList.card("UID:\(longest)a").record()
-                == .unreadable(line: 1, reason: "`UID` is longer than 1024 bytes")
+                == .unreadable(line: 1, reason: "`UID` has 1025 bytes; the limit is 1024 bytes")
         )
         #expect(
             try await ContactList.card("UID:a\0b").record()
-                == .unreadable(line: 1, reason: "`UID` contains a NUL character")
+                == .unreadable(line: 1, reason: "`UID` must not contain a NUL character")
         )
     }
 
     @Test func textHasUpTo64KiB() async throws {
         let longest = String(repeating: "a", count: 65_536)
 
-        #expect(try await ContactList.card("UID:1", "FN:\(longest)").person().name == longest)
-        #expect(try await ContactList.card("UID:1", "FN:\(longest)a").record() == .person("1"))
+        #expect(try await ContactList.card("UID:1", "FN:\(longest)").contact().name == longest)
+        #expect(try await ContactList.card("UID:1", "FN:\(longest)a").record() == .contact(id: "1"))
         #expect(
             try await ContactList.card("UID:\(longest)a").record()
-                == .unreadable(line: 1, reason: "`UID` in line 3 is longer than 65.5 kB")
+                == .unreadable(line: 1, reason: "`UID` in line 3 is longer than the limit of 65.5 kB")
         )
-        #expect(try await ContactList.card("UID:1", "NOTE:\(longest)a").record() == .person("1"))
+        #expect(try await ContactList.card("UID:1", "NOTE:\(longest)a").record() == .contact(id: "1"))
     }
 }

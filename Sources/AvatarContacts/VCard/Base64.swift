@@ -1,12 +1,14 @@
-/// Reads base64 (RFC 4648 section 4) as lists hold it: broken into lines anywhere, with or without padding.
+/// Decodes base64 (RFC 4648 section 4) as found in vCards: broken into lines anywhere, with or without padding.
 enum Base64 {
-    /// Whether `byte` can stand in base64, padding included.
+    /// Whether `byte` is a base64 digit or padding.
     static func uses(_ byte: UInt8) -> Bool {
         let meaning = meanings[Int(byte)]
         return meaning < 64 || meaning == padding
     }
 
-    /// The bytes that `text` stands for. Blanks in it are skipped.
+    /// Decodes `text`, skipping white space.
+    ///
+    /// - Throws: `DecodingFault` if the text has a byte that is not base64, digits after padding, or one digit too many.
     static func bytes(of text: ArraySlice<UInt8>) throws(DecodingFault) -> [UInt8] {
         let meanings = meanings
         var bytes: [UInt8] = []
@@ -18,12 +20,12 @@ enum Base64 {
             let meaning = meanings[Int(byte)]
             guard meaning < 64 else {
                 guard meaning != foreign else {
-                    throw DecodingFault(problem: "is not base64: there is \(byte.spelling) in it")
+                    throw DecodingFault(problem: "is not base64: it contains \(byte.spelling)")
                 }
                 if meaning == padding { isPadded = true }
                 continue
             }
-            guard !isPadded else { throw DecodingFault(problem: "is not base64: it goes on after its end") }
+            guard !isPadded else { throw DecodingFault(problem: "is not base64: it continues after its padding") }
             group = group << 6 | UInt32(meaning)
             digits += 1
             guard digits == 4 else { continue }
@@ -38,12 +40,12 @@ enum Base64 {
         case 3:
             bytes.append(UInt8(truncatingIfNeeded: group >> 10))
             bytes.append(UInt8(truncatingIfNeeded: group >> 2))
-        default: throw DecodingFault(problem: "is base64 that is cut short")
+        default: throw DecodingFault(problem: "is base64 that is cut short: one digit is left over")
         }
         return bytes
     }
 
-    /// What each byte means: six bits, or one of the three below.
+    /// The meaning of each byte: the value of a digit from 0 to 63, or one of the three constants below.
     private static let meanings: [UInt8] = {
         var meanings = [UInt8](repeating: foreign, count: 256)
         let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
@@ -57,27 +59,31 @@ enum Base64 {
     private static let foreign: UInt8 = 66
 }
 
-/// Why bytes that stand in a list as text cannot be had.
+/// The reason why an encoded value cannot be decoded.
 struct DecodingFault: Error {
-    /// What is wrong, to follow the name of the thing.
+    /// The predicate of a sentence whose subject is the value, such as `is not base64`.
     let problem: String
 }
 
-/// Reads what a `data:` URI holds (RFC 2397).
+/// Decodes `data:` URIs (RFC 2397).
 enum DataURI {
-    /// The bytes in `uri`, which begins with `data:`; none if it holds none.
+    /// Decodes the data of a URI, which may be empty.
+    ///
+    /// - Parameter uri: A URI that begins with `data:`.
+    /// - Throws: `DecodingFault` if the comma before the data is missing, or the data is not valid percent-encoding or base64.
     static func bytes(of uri: ArraySlice<UInt8>) throws(DecodingFault) -> [UInt8] {
         guard let comma = uri.firstIndex(of: .comma) else {
-            throw DecodingFault(problem: "is a data: URI without data")
+            throw DecodingFault(problem: "is a `data:` URI without a comma before its data")
         }
         let data = try decodingPercent(uri[(comma + 1)...])
-        // The word comes last; a blank around it is a mistake that is often made.
+        // `base64` is the last parameter. White space around it is a common mistake.
         guard let mark = uri[..<comma].lastIndex(of: .semicolon),
             uri[(mark + 1)..<comma].trimmed.spells("BASE64")
         else { return Array(data) }
         return try Base64.bytes(of: data)
     }
 
+    /// Resolves percent-encoding (RFC 3986 section 2.1).
     private static func decodingPercent(_ text: ArraySlice<UInt8>) throws(DecodingFault) -> ArraySlice<UInt8> {
         guard text.contains(UInt8(ascii: "%")) else { return text }
         var bytes: [UInt8] = []
@@ -89,7 +95,7 @@ enum DataURI {
                 continue
             }
             guard let high = rest.popFirst()?.hexadecimalValue, let low = rest.popFirst()?.hexadecimalValue else {
-                throw DecodingFault(problem: "is a data: URI with a `%` that begins no byte")
+                throw DecodingFault(problem: "is a `data:` URI with a `%` without two hexadecimal digits")
             }
             bytes.append(high << 4 | low)
         }

@@ -2,20 +2,25 @@ internal import AvatarCore
 internal import Crypto
 internal import Foundation
 
-/// Makes a contact of a card.
+/// Decodes a card into a contact.
+///
+/// Only a fault that leaves the contact without a reliable id makes a card unreadable. Any other property that cannot be
+/// decoded is left out, except an image, which is kept as unreadable.
 struct CardDecoder {
     private let card: RawCard
+    /// Decodes values by the rules of the card's version.
     private let text: CardText
 
+    /// Creates a decoder for one card.
     init(_ card: RawCard) {
         self.card = card
         let version = card.properties.first { $0.head.kind == .version }?.value ?? []
         text = CardText(version: CardVersion(version[...]))
     }
 
-    /// The person that the card describes, or why it describes none.
+    /// Returns the contact of the card, or the reason why the card is unreadable.
     ///
-    /// - Parameter namesakes: The cards without `UID` before this one, to which this one is added if it has none.
+    /// - Parameter namesakes: The cards without `UID` before this one. This card is added if it has no `UID` either.
     func record(among namesakes: inout CardNamesakes) -> ContactRecord {
         do throws(RecordFault) {
             let images = CardImages(of: card, text: text).images
@@ -26,7 +31,9 @@ struct CardDecoder {
         }
     }
 
-    /// A `UID` that cannot be read is a fault of the card: by another id its person would be another one.
+    /// The first `UID` that is not empty; `nil` if the card has none.
+    ///
+    /// An unreadable `UID` makes the card unreadable, because a derived id would make it a different contact.
     private var uid: String? {
         get throws(RecordFault) {
             for property in card.properties(.uid) {
@@ -37,13 +44,13 @@ struct CardDecoder {
         }
     }
 
-    /// The name for display, else the parts of the name, the nickname, or the organization.
+    /// The display name: `FN`, else the parts of `N`, else `NICKNAME`, else `ORG`; `nil` if all are empty or unreadable.
     private var name: String? {
         for property in card.properties(.formattedName) {
             if let name = readable(property), !name.isEmpty { return name }
         }
         for property in card.properties(.name) {
-            // Family, given, additional, before, behind.
+            // The order in `N` is family name, given name, additional names, prefixes, suffixes.
             let parts = readableComponents(of: property) ?? []
             let name = Self.joined([3, 1, 2, 0, 4].compactMap { $0 < parts.count ? parts[$0] : nil })
             if !name.isEmpty { return name }
@@ -55,25 +62,35 @@ struct CardDecoder {
         return nil
     }
 
+    /// The e-mail addresses, the preferred one first, without duplicates.
     private var emails: [String] {
         let addresses = card.properties(.email).compactMap { readable($0).map(Self.address) }
-        // 2.1 knows addresses of other networks too.
+        // Version 2.1 also has addresses of other networks, such as X.400.
         return addresses.filter { $0.contains("@") }.uniqueTexts
     }
 
-    /// An id for a card that has none: a digest of what says whose card it is, as far as that can be read.
+    /// Computes the identity from which a card without `UID` gets its id.
+    ///
+    /// Unreadable properties are left out. If no other property is left, the first image decides.
+    ///
+    /// - Throws: `RecordFault` if the card has nothing to derive an id from.
     private func derivedID(_ images: [ContactImage]) throws(RecordFault) -> CardIdentity.Digest {
         var identity = CardIdentity()
         for kind in [PropertyHead.Kind.formattedName, .name, .nickname, .organization, .email, .telephone] {
             identity.add(card.properties(kind).compactMap { readableComponents(of: $0).map(Self.joined) }, of: kind)
         }
         guard let digest = identity.digest ?? CardIdentity(of: images).digest else {
-            throw RecordFault(reason: "the card has no `UID`, and no name, address, number or photo to tell it by")
+            throw RecordFault(
+                reason:
+                    "the card has no `UID`, and no name, address, phone number or photo to derive an id from; add a `UID`"
+            )
         }
         return digest
     }
 
-    /// The text of `property`; `nil` if it is not in its charset: one bad byte in a name must not cost the person the photo.
+    /// The text of `property`; `nil` if it cannot be decoded.
+    ///
+    /// One invalid byte in a name must not cost the contact its photo.
     private func readable(_ property: CardProperty) -> String? {
         do {
             return try text.text(of: property)
@@ -82,7 +99,7 @@ struct CardDecoder {
         }
     }
 
-    /// The parts of `property`; `nil` as for `readable`.
+    /// The parts of a structured value such as `N`; `nil` if it cannot be decoded.
     private func readableComponents(of property: CardProperty) -> [String]? {
         do {
             return try text.components(of: property)
@@ -91,40 +108,49 @@ struct CardDecoder {
         }
     }
 
+    /// Joins parts by spaces, without the empty ones.
     private static func joined(_ parts: [String]) -> String {
         parts.filter { !$0.isEmpty }.joined(separator: " ")
     }
 
+    /// Returns the address without the scheme `mailto:`.
     private static func address(_ text: String) -> String {
         text.lowercased().hasPrefix("mailto:") ? String(text.dropFirst("mailto:".count)) : text
     }
 }
 
-/// What a card without `UID` is told by: its names, organization, e-mail addresses and telephone numbers.
+/// The identity of a card without `UID`: a hash of its names, organization, e-mail addresses and telephone numbers.
 ///
-/// Neither the photo nor the time of the last change nor a note counts, nor how the card is folded, encoded or ordered:
-/// the same person with a new picture keeps the id. A person whose name, address or number changes becomes another one.
-/// Cards that agree in all of these are told apart by their order (`CardNamesakes`).
+/// Other properties do not count, nor does the folding, encoding or order of the card, so a contact with a new picture
+/// keeps its id. A contact whose name, address or number changes gets a new id. Cards with the same identity are told
+/// apart by their order (`CardNamesakes`).
+///
+/// Stored ids depend on this hash, so no later version may compute it differently.
 private struct CardIdentity {
-    /// 128 bits of a SHA-256.
+    /// The first 128 bits of a SHA-256 hash.
     struct Digest: Hashable {
         let high: UInt64
         let low: UInt64
     }
 
     private var hash = SHA256()
+    /// Whether nothing has been added yet.
     private var isEmpty = true
 
-    /// Nothing yet.
+    /// Creates an identity without any values.
     init() {}
 
-    /// The identity of a card of which nothing but `images` is known.
+    /// Creates the identity of a card that has no usable property but its images. Only the first image counts.
     init(of images: [ContactImage]) {
         for case .url(let url) in images.prefix(1) { add(Array(url.utf8)) }
         for case .photo(let photo) in images.prefix(1) { add(photo.bytes) }
     }
 
-    /// Adds the values of all properties of one kind.
+    /// Adds the values of all properties of one kind. Their order, duplicates and empty values do not count.
+    ///
+    /// - Parameters:
+    ///   - values: The decoded values.
+    ///   - kind: The kind, which is part of the hash, so that a nickname differs from the same text as a name.
     mutating func add(_ values: [String], of kind: PropertyHead.Kind) {
         let plain = Set(values.map { Self.plain($0, kind) }.filter { !$0.isEmpty }).sorted()
         guard !plain.isEmpty else { return }
@@ -132,7 +158,7 @@ private struct CardIdentity {
         for value in plain { add(Array(value.utf8)) }
     }
 
-    /// The digest of what was added; `nil` if nothing was.
+    /// The hash of the values added; `nil` if nothing was added.
     var digest: Digest? {
         guard !isEmpty else { return nil }
         let bytes = Array(hash.finalize())
@@ -140,21 +166,21 @@ private struct CardIdentity {
         return Digest(high: word(bytes[..<8]), low: word(bytes[8..<16]))
     }
 
-    /// Each value with its length in front, so that no two lists of values look the same.
+    /// Hashes a value after its length, so that no two lists of values hash the same bytes.
     private mutating func add(_ bytes: [UInt8]) {
         isEmpty = false
         withUnsafeBytes(of: UInt64(bytes.count).littleEndian) { hash.update(bufferPointer: $0) }
         hash.update(data: bytes)
     }
 
-    /// `value` without what programs write in different ways.
+    /// Removes the differences in spelling between programs: Unicode normalization, schemes, case and punctuation.
     private static func plain(_ value: String, _ kind: PropertyHead.Kind) -> String {
         let value = value.precomposedStringWithCanonicalMapping
         switch kind {
         case .email:
             return value.lowercased().replacing(/^mailto:/, with: "")
         case .telephone:
-            // The last word of a `tel:` URI may be a parameter; the digits before it are the number.
+            // A `tel:` URI may end in parameters. Their letters and digits stay in: removing them would change stored ids.
             return value.lowercased().replacing(/^tel:/, with: "").filter { $0.isLetter || $0.isNumber || $0 == "+" }
         default:
             return value
@@ -162,12 +188,16 @@ private struct CardIdentity {
     }
 }
 
-/// The cards without `UID` that were read so far: no two of them are one contact.
+/// Assigns ids to the cards without `UID`, so that no two of them become one contact.
+///
+/// The counts are kept for the whole read, across lists that are read as one.
 struct CardNamesakes {
+    /// The number of cards so far with each identity.
     private var counts: [CardIdentity.Digest: Int] = [:]
 
-    /// The id of the next card whose identity is `digest`: `card-` and 32 hexadecimal digits, and from the second card with that
-    /// identity on `-2`, `-3` and so on. The same list gives the same ids.
+    /// Returns the id of the next card with the identity `digest`: `card-` and 32 hexadecimal digits.
+    ///
+    /// From the second card with the same identity on, `-2`, `-3` and so on follow. The same list gives the same ids.
     fileprivate mutating func add(_ digest: CardIdentity.Digest) -> String {
         let number = counts[digest, default: 0] + 1
         counts[digest] = number

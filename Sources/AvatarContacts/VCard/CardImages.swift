@@ -1,16 +1,22 @@
 internal import AvatarCore
 
-/// Reads the photos of a card.
+/// Decodes the photos and logos of a card.
 ///
-/// What a value is shows in the value: base64 has no colon, so that whatever begins like a URI is one, and what decodes
-/// to the beginning of an image is that image. `VALUE` is of no use: programs write it, leave it out and get it wrong.
+/// The value itself decides whether it is a URI or base64. Base64 has no colon, so a value that begins with a scheme is a
+/// URI; a value that decodes to the beginning of an image is that image. The parameter `VALUE` is ignored, because
+/// programs omit it or get it wrong.
 struct CardImages {
-    /// The images, photos before logos, and the preferred ones first.
+    /// The images: photos before logos, each with the preferred ones first.
     private(set) var images: [ContactImage] = []
     private let text: CardText
+    /// The number of embedded photos so far, including unreadable ones.
     private var photoCount = 0
 
-    /// Reads the photos of `card`, whose values `text` decodes.
+    /// Decodes the images of `card`.
+    ///
+    /// - Parameters:
+    ///   - card: The card. It has logos only if the splitter was asked to keep them.
+    ///   - text: The decoder for the values of the card.
     init(of card: RawCard, text: CardText) {
         self.text = text
         for property in card.properties(.photo) + card.properties(.logo) {
@@ -18,7 +24,7 @@ struct CardImages {
         }
     }
 
-    /// The image that `property` names; `nil` if its value is empty: many programs write `PHOTO:` for no photo.
+    /// Decodes one image; `nil` if the value is empty, because many programs write an empty `PHOTO:` for no photo.
     private mutating func image(of property: CardProperty) -> ContactImage? {
         let encoding = property.head.parameters.encoding
         switch Self.scheme(of: property.value) {
@@ -34,6 +40,7 @@ struct CardImages {
         }
     }
 
+    /// Makes an embedded photo, numbered in order; `nil` if it has no bytes. A photo that cannot be decoded also counts.
     private mutating func photo(
         in property: CardProperty,
         decoded: () throws(DecodingFault) -> [UInt8]
@@ -51,13 +58,13 @@ struct CardImages {
         }
     }
 
-    /// The image in a value that does not say what it is: base64 if an image comes out, else an address.
+    /// Decodes a value that declares no encoding: base64 if it decodes to the beginning of an image, otherwise a URL.
     private mutating func undeclaredImage(in property: CardProperty) -> ContactImage? {
         var bytes: [UInt8] = []
         do {
             bytes = try Base64.bytes(of: property.value[...])
         } catch {
-            // That it is no base64 is the answer.
+            // A decoding error is an answer here: the value is a URL.
         }
         guard !bytes.isEmpty, ImageInspector.couldBeImage(prefix: bytes.prefix(4096)) else {
             return image(at: address(in: property), in: property)
@@ -65,6 +72,7 @@ struct CardImages {
         return photo(in: property) { () throws(DecodingFault) in bytes }
     }
 
+    /// Makes an image at a URL, which is not checked; `nil` if the URL is blank.
     private func image(at address: ArraySlice<UInt8>, in property: CardProperty) -> ContactImage? {
         do throws(RecordFault) {
             guard address.count <= CardText.maximumBytes else { throw property.fault(CardText.tooLong) }
@@ -75,10 +83,11 @@ struct CardImages {
         }
     }
 
-    // MARK: Addresses
+    // MARK: URLs
 
-    /// The value of `property` as a URI: no blanks at its ends nor where it is folded, and no backslashes. A backslash
-    /// is no part of a URI, but programs put one before each comma and colon.
+    /// The value of `property` as a URI, without white space at its ends and folds, and without escapes.
+    ///
+    /// A URI has no backslashes, but programs write one before each comma and colon.
     private func address(in property: CardProperty) -> ArraySlice<UInt8> {
         let bytes = text.plainBytes(of: property, keepingBlanks: false).trimmed
         guard bytes.contains(.backslash) else { return bytes }
@@ -92,9 +101,10 @@ struct CardImages {
         return address[...]
     }
 
+    /// The bytes that a backslash may escape.
     private static let escapable: [UInt8] = [.backslash, .comma, .colon, .semicolon]
 
-    /// The scheme that `value` begins with; `nil` if it begins with none. One letter is no scheme but a drive.
+    /// The scheme at the beginning of `value`; `nil` without one. A single letter is a drive, not a scheme.
     private static func scheme(of value: [UInt8]) -> ArraySlice<UInt8>? {
         let beginning = value.prefix(256).filter { !$0.isBlank && $0 != .backslash }
         guard let colon = beginning.firstIndex(of: .colon), colon > 1 else { return nil }
@@ -104,6 +114,6 @@ struct CardImages {
         return isScheme ? beginning[..<colon] : nil
     }
 
-    /// What else a scheme consists of (RFC 3986 section 3.1).
+    /// The bytes other than letters that a scheme may have (RFC 3986 section 3.1).
     private static let schemeMarks = Array("0123456789+-.".utf8)
 }

@@ -1,39 +1,49 @@
 internal import AvatarCore
 
-/// What a list of vCards is made of.
+/// A part of a list of vCards. Lines are counted from 1.
 enum CardPart {
+    /// The line `BEGIN:VCARD`.
     case begin(CardLine)
+    /// The line `END:VCARD`.
     case end(line: Int)
+    /// A property with all its lines joined.
     case property(CardProperty)
-    /// A line that is nothing of these. Some programs do not fold the lines of a note.
+    /// A line that is not a property, such as a line of a note that its program did not fold.
     case noise(line: Int)
-    /// A property whose name and parameters are longer than the limit.
-    case endlessHead(line: Int)
+    /// A property whose name and parameters are over the limit.
+    case overlongHead(line: Int)
 }
 
-/// Reads a list of vCards part by part: joins the lines of one property, by the rules of all versions at once.
+/// Reads a list of vCards part by part, and joins the lines of each property.
 ///
-/// - A line that begins with a blank goes on with the line before it.
-/// - A line of quoted-printable text that ends in `=` goes on in the next line, whatever that begins with.
-/// - Base64 goes on in lines that are base64 and nothing else, up to an empty line: some programs that write 2.1 do not
-///   indent it. Where the line after such a line is folded, it is the name of a property, though.
+/// The rules of all versions apply at once:
 ///
-/// Only `END:VCARD` and `BEGIN:VCARD` end a property in any case: one broken value must not swallow the cards behind it.
+/// - A line that begins with a space or tab continues the line before it.
+/// - A line of quoted-printable text that ends in `=` continues in the next line, whatever that begins with.
+/// - Base64 continues in lines that are entirely base64, up to an empty line, because some programs that write 2.1 do not
+///   indent it. Exception: if the line after such a line is folded, the line is the name of the next property.
+///
+/// `BEGIN:VCARD` and `END:VCARD` always end a property, so that one broken value cannot swallow the cards behind it.
 struct CardPartReader {
     private var lines: CardLineReader
     private let wanted: Set<PropertyHead.Kind>
     private let limit: Int
-    /// How many bytes of lines were read.
+    /// The number of bytes read so far, with one per line end. A line over the limit counts as more than the limit.
     private(set) var bytesRead = 0
 
-    /// Reads what lies behind `cursor`, and keeps the values of `wanted` properties, up to `limit` bytes of each.
+    /// Creates a reader for the list at `cursor`.
+    ///
+    /// - Parameters:
+    ///   - cursor: The beginning of the list.
+    ///   - wanted: The properties whose values are kept; the values of all others are dropped.
+    ///   - limit: The number of bytes to keep of a value, and of a line.
     init(cursor: ListCursor, wanted: Set<PropertyHead.Kind>, limit: Int) {
         lines = CardLineReader(cursor: cursor, limit: limit)
         self.wanted = wanted
         self.limit = limit
     }
 
-    /// The next part; `nil` after the last one.
+    /// Returns the next part, or `nil` after the last one.
     mutating func next() throws(AvatarStoreError) -> CardPart? {
         while let line = try takeLine() {
             if line.isBlank { continue }
@@ -46,22 +56,23 @@ struct CardPartReader {
         return nil
     }
 
-    /// Makes the beginning of a card, the latest part, the next part again.
+    /// Puts back the beginning of a card, which must be the latest part, so that `next()` returns it again.
     mutating func putBack(_ begin: CardLine) {
         lines.putBack(begin)
     }
 
-    /// The error that the list cannot be read because of `problem` in `line`, or in the line that was read last.
+    /// Makes the error that the list is unreadable because of `problem` in `line`; `nil` for the line read last.
     func fault(_ problem: String, line: Int? = nil) -> AvatarStoreError {
         lines.fault(problem, line: line)
     }
 
+    /// Reads the property that begins with the line `first`.
     private mutating func property(from first: CardLine) throws(AvatarStoreError) -> CardPart {
         var scanner = HeadScanner()
         scanner.take(first.bytes[...])
         while scanner.isOpen, let line = try takeLine(if: \.isFolded) { scanner.take(line.bytes.dropFirst()) }
         scanner.finish()
-        guard !scanner.isTooLong else { return .endlessHead(line: first.number) }
+        guard !scanner.isTooLong else { return .overlongHead(line: first.number) }
         guard let beginning = scanner.value else { return .noise(line: first.number) }
         let head = PropertyHead(scanner.head)
         let isWanted = head.kind.map(wanted.contains) ?? false
@@ -76,7 +87,11 @@ struct CardPartReader {
         return .property(CardProperty(line: first.number, head: head, value: value.bytes))
     }
 
-    /// The next line if it goes on with a value that is written in `encoding` and whose latest line is `latest`.
+    /// Takes the next line if it continues the value; otherwise returns `nil`.
+    ///
+    /// - Parameters:
+    ///   - encoding: The encoding of the value.
+    ///   - latest: The latest line of the value.
     private mutating func takeLine(
         continuing encoding: PropertyParameters.Encoding,
         after latest: ArraySlice<UInt8>
@@ -92,13 +107,14 @@ struct CardPartReader {
         return belongs ? try takeLine() : nil
     }
 
-    /// Whether the next line, `line`, is base64 and not the name of the next property, folded before its colon.
+    /// Whether the next line, `line`, is base64 rather than the name of the next property, folded before its colon.
     private mutating func isUnfoldedBase64(_ line: CardLine) throws(AvatarStoreError) -> Bool {
         guard line.isBase64 else { return false }
         guard let following = try lines.peek(1) else { return true }
         return !following.isFolded || following.isBlank
     }
 
+    /// Takes the next line if `belongs` accepts it, and counts its bytes; otherwise returns `nil`.
     private mutating func takeLine(
         if belongs: (CardLine) -> Bool = { _ in true }
     ) throws(AvatarStoreError) -> CardLine? {
@@ -108,24 +124,28 @@ struct CardPartReader {
     }
 }
 
-/// Reads a list of vCards line by line. A line ends with CR LF, LF or CR; some programs write CR CR LF.
+/// Reads a list of vCards line by line. A line ends with CR LF, LF or CR. Some programs write CR CR LF.
 private struct CardLineReader {
     private var cursor: ListCursor
     private let limit: Int
-    /// How many lines were read.
+    /// The number of lines read.
     private var count = 0
-    /// How many empty lines come next: carriage returns that were read already.
+    /// The number of empty lines still to return, for carriage returns already read.
     private var emptyLines = 0
-    /// Lines that were read already, the next one first.
+    /// Lines read ahead or put back, the next one first.
     private var waiting: [CardLine] = []
 
-    /// Reads what lies behind `cursor` and keeps up to `limit` bytes of each line.
+    /// Creates a reader for the list at `cursor`.
+    ///
+    /// - Parameters:
+    ///   - cursor: The beginning of the list.
+    ///   - limit: The number of bytes to keep of each line.
     init(cursor: ListCursor, limit: Int) {
         self.cursor = cursor
         self.limit = limit
     }
 
-    /// The next line, or the one `distance` lines after it; all of them stay. `nil` if the list ends before.
+    /// Returns the line `distance` lines after the next one, without moving past any; `nil` if the list ends before.
     mutating func peek(_ distance: Int = 0) throws(AvatarStoreError) -> CardLine? {
         while waiting.count <= distance {
             guard let line = try read() else { return nil }
@@ -134,21 +154,22 @@ private struct CardLineReader {
         return waiting[distance]
     }
 
-    /// The next line; `nil` after the last one.
+    /// Returns the next line, or `nil` after the last one.
     mutating func next() throws(AvatarStoreError) -> CardLine? {
         waiting.isEmpty ? try read() : waiting.removeFirst()
     }
 
-    /// Makes `line`, the latest one, the next one again.
+    /// Puts back `line`, which must be the latest one, so that `next()` returns it again.
     mutating func putBack(_ line: CardLine) {
         waiting.insert(line, at: 0)
     }
 
-    /// The error that the list cannot be read because of `problem` in `line`, or in the line that was read last.
+    /// Makes the error that the list is unreadable because of `problem` in `line`; `nil` for the line read last.
     func fault(_ problem: String, line: Int? = nil) -> AvatarStoreError {
         cursor.fault(problem, line: line ?? max(count, 1))
     }
 
+    /// Reads a line from the cursor.
     private mutating func read() throws(AvatarStoreError) -> CardLine? {
         if emptyLines > 0 {
             emptyLines -= 1
@@ -160,12 +181,13 @@ private struct CardLineReader {
         var held = HeldBytes(limit: limit)
         let isEnded = try cursor.pass(keeping: &held) { byte, _ in byte == .lineFeed || byte == .carriageReturn }
         if isEnded { try passLineEnd() }
-        // Files that were joined have the mark of UTF-8 in their midst.
+        // A file joined from several ones has byte order marks in the middle.
         let isMarked = held.bytes.starts(with: UTF8Check.mark)
         let bytes = isMarked ? Array(held.bytes.dropFirst(UTF8Check.mark.count)) : held.bytes
         return CardLine(number: count, bytes: bytes, isTooLong: held.isTooLong, isEnded: isEnded)
     }
 
+    /// Moves past a line end. Several carriage returns count as one line end only if a line feed follows them.
     private mutating func passLineEnd() throws(AvatarStoreError) {
         var returns = 0
         while try cursor.peek() == .carriageReturn {
@@ -180,25 +202,25 @@ private struct CardLineReader {
     }
 }
 
-/// One line of a list of vCards as it stands there, without its end.
+/// A line of a list of vCards without its line end, not yet unfolded.
 struct CardLine {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     let number: Int
-    /// The line's bytes, or the first of them if the line is too long.
+    /// The bytes of the line, or the first of them if it is too long.
     fileprivate let bytes: [UInt8]
-    /// Whether the line is longer than what is kept of a line.
+    /// Whether the line is longer than the limit of its reader.
     fileprivate let isTooLong: Bool
-    /// Whether a line end ends the line, and not the end of the list.
+    /// Whether the line has a line end; `false` for a last line without one.
     fileprivate let isEnded: Bool
 
-    /// The beginning or the end of a card.
+    /// The first or the last line of a card.
     fileprivate enum Boundary {
         case begin, end
     }
 
-    /// Which end of a card the line is; `nil` for any other line.
+    /// The boundary of a card that the line is; `nil` for any other line.
     fileprivate var boundary: Boundary? {
-        // Most lines are told apart by their first byte.
+        // The first byte rules out most lines cheaply.
         switch bytes.first?.uppercased {
         case UInt8(ascii: "B") where isBoundary("BEGIN") || isCutBeginning: .begin
         case UInt8(ascii: "E") where isBoundary("END"): .end
@@ -206,28 +228,28 @@ struct CardLine {
         }
     }
 
-    /// Whether the line goes on with the one before it, by the rule of all versions: it begins with a blank.
+    /// Whether the line begins with a space or tab, which continues the line before it in all versions.
     fileprivate var isFolded: Bool {
         bytes.first == .space || bytes.first == .tab
     }
 
-    /// Whether the line is base64 and nothing else, as no property is: a property has a colon.
+    /// Whether the line is entirely base64. A property never is, because it has a colon.
     fileprivate var isBase64: Bool {
         !bytes.isEmpty && bytes.allSatisfy { Base64.uses($0) || $0.isBlank }
     }
 
-    /// Whether nothing is in the line that anybody could miss. Programs of old end a file with control-Z.
+    /// Whether the line is empty apart from white space, NUL and control-Z, with which some old programs end a file.
     fileprivate var isBlank: Bool {
         bytes.allSatisfy { $0.isBlank || $0 == 0x1A || $0 == 0 }
     }
 
-    /// Whether the line is `word:VCARD`, in letters of any case and with blanks behind each word.
+    /// Whether the line is `word:VCARD`, ignoring case and white space around each word.
     private func isBoundary(_ word: StaticString) -> Bool {
         guard bytes.count < 64, let colon = bytes.firstIndex(of: .colon) else { return false }
         return bytes[..<colon].trimmed.spells(word) && bytes[(colon + 1)...].trimmed.spells("VCARD")
     }
 
-    /// Whether the list ends within the first line of a card.
+    /// Whether the list ends within a line `BEGIN:VCARD`, which must be reported as cut short rather than skipped.
     private var isCutBeginning: Bool {
         !isEnded && bytes.count < 11 && "BEGIN:VCARD".utf8.starts(with: bytes.map(\.uppercased))
     }

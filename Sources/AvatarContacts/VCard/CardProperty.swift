@@ -1,20 +1,21 @@
-/// A property of a card, cut out but not decoded.
+/// A property of a card with its lines joined, its value not yet decoded.
 struct CardProperty {
-    /// The line in which it begins.
+    /// The line in which it begins, counted from 1.
     let line: Int
+    /// The name and the parameters.
     let head: PropertyHead
-    /// The value as it stands in the list, with a line feed where a line ends; empty if nobody wants it.
+    /// The value as the list spells it, with a line feed between its lines; empty if the property is not used.
     let value: [UInt8]
 
-    /// Where a card inside this one is, which 2.1 allows for `AGENT`. (In 3.0 it is text within the value.)
+    /// The position of a card inside this one, which version 2.1 allows in `AGENT`. (In 3.0 it is text within the value.)
     enum InnerCard {
-        /// It may begin in the next line.
+        /// The inner card may begin in the next line.
         case mayFollow
-        /// It has begun: the value is its first line.
+        /// The value is the first line of the inner card.
         case begins
     }
 
-    /// Where the card is that this property holds; `nil` if it holds none.
+    /// The position of the inner card; `nil` if the property has no inner card.
     var innerCard: InnerCard? {
         guard head.kind == .agent else { return nil }
         let value = value.trimmed
@@ -22,15 +23,19 @@ struct CardProperty {
         return value.spells("BEGIN:VCARD") ? .begins : nil
     }
 
-    /// The fault that the property has `problem`.
+    /// Makes the fault of this property, with its name and line.
+    ///
+    /// - Parameter problem: The predicate of a sentence whose subject is the property, such as `is not base64`.
     func fault(_ problem: String) -> RecordFault {
         RecordFault(reason: "`\(head.kind?.rawValue ?? "")` in line \(line) \(problem)")
     }
 }
 
-/// What stands before the value of a property: `group.NAME;parameter;parameter`.
+/// The name and the parameters of a property, which precede its value: `group.NAME;parameter;parameter`.
 struct PropertyHead {
-    /// The properties that matter here. Their spelling is the raw value.
+    /// The properties that are used. The raw value is the name in vCards.
+    ///
+    /// Raw values are hashed into derived ids (`CardIdentity`), so they never change.
     enum Kind: String {
         case version = "VERSION"
         case uid = "UID"
@@ -45,18 +50,19 @@ struct PropertyHead {
         case agent = "AGENT"
     }
 
-    /// Which property it is; `nil` for one that does not matter here.
+    /// The kind of property; `nil` for one that is not used.
     let kind: Kind?
+    /// The parameters, as far as they are used.
     let parameters: PropertyParameters
 
-    /// The most bytes of a name that matters.
+    /// The length of the longest name in `Kind`, in bytes. A longer name need not be looked up.
     private static let maximumNameBytes = 8
 
-    /// Reads what stands before the colon.
+    /// Parses the text before the colon.
     init(_ text: ArraySlice<UInt8>) {
         let nameEnd = text.firstIndex(of: .semicolon) ?? text.endIndex
         var name = text[..<nameEnd]
-        // Groups tie properties together (`item1.PHOTO`), in 2.1 also several; none of them changes what this one is.
+        // A group (`item1.PHOTO`) ties properties together and does not change their meaning. Version 2.1 allows several.
         if let dot = name.lastIndex(of: UInt8(ascii: ".")) { name = name[(dot + 1)...] }
         name = name.trimmed
         kind =
@@ -66,28 +72,28 @@ struct PropertyHead {
     }
 }
 
-/// The parameters of a property, as far as they matter for what its value is.
+/// The parameters of a property that decide how its value is decoded and ordered.
 ///
-/// Text in other parameters may have the escapes of RFC 6868, which exist so that a quote, a colon and a semicolon in
-/// quotes are what they look like. The ones that matter are words, and have none.
+/// The escapes of RFC 6868 are not resolved: they occur in free text only, and the parameters used here are single words.
 struct PropertyParameters {
-    /// How the value's bytes are written.
+    /// The transfer encoding of a value.
     enum Encoding {
         case plain, quotedPrintable, base64
     }
 
+    /// The transfer encoding of the value. Default: `plain`.
     private(set) var encoding = Encoding.plain
-    /// The charset that the value says it is in, as it is spelled.
+    /// The declared charset as the list spells it; `nil` without a declaration.
     private(set) var charset: String?
-    /// What `PREF=n` says, from 1 for the most preferred to 100.
+    /// The rank in `PREF=n`, from 1 for the most preferred to 100; `nil` if it is absent or out of range.
     private var rank: Int?
-    /// Whether `TYPE=pref` says that this is the preferred one, as up to version 3.0.
+    /// Whether `TYPE=pref` marks the property as preferred, which is the way up to version 3.0.
     private var isPreferred = false
 
-    /// No parameters.
+    /// Creates an empty set of parameters.
     init() {}
 
-    /// Reads `text`, the parameters with semicolons between them.
+    /// Parses the parameters in `text`, separated by semicolons.
     init(_ text: ArraySlice<UInt8>) {
         var isInQuotes = false
         let parameters = text.split { byte in
@@ -97,19 +103,21 @@ struct PropertyParameters {
         for parameter in parameters { read(parameter) }
     }
 
-    /// The order of preference among properties of one kind: the lower comes first.
+    /// The place in the order of preference among properties of one kind. The lowest comes first.
     var order: Int {
         rank ?? (isPreferred ? 1 : Self.lastRank + 1)
     }
 
+    /// The greatest rank that `PREF` may have (RFC 6350 section 5.3).
     private static let lastRank = 100
 
+    /// Parses one parameter: `NAME=value`, or a bare word.
     private mutating func read(_ parameter: ArraySlice<UInt8>) {
         guard let equals = parameter.firstIndex(of: .equals) else { return readWord(parameter.trimmed) }
         let name = parameter[..<equals].trimmed
         let text = parameter[(equals + 1)...].trimmed
         if text.isEmpty {
-            // Old Macs write `BASE64=`.
+            // The address book of old Macs writes `BASE64=`.
             readWord(name)
         } else if name.spells("ENCODING") || name.spells("TYPE") {
             for word in text.split(whereSeparator: { $0 == .comma || $0 == .quote }) { readWord(word.trimmed) }
@@ -120,7 +128,7 @@ struct PropertyParameters {
         }
     }
 
-    /// Takes a word that says by itself what it is, as 2.1 allows: `PHOTO;BASE64;JPEG`.
+    /// Takes a value of `ENCODING` or `TYPE`, which version 2.1 allows without the name: `PHOTO;BASE64;JPEG`.
     private mutating func readWord(_ word: ArraySlice<UInt8>) {
         if word.spells("QUOTED-PRINTABLE") || word.spells("Q") {
             encoding = .quotedPrintable
@@ -131,43 +139,47 @@ struct PropertyParameters {
         }
     }
 
-    /// The one value that `text` is, without quotes.
+    /// The single value in `text`, without quotes.
     private static func value(of text: ArraySlice<UInt8>) -> String {
         let isQuoted = text.first == .quote
         return String(decoding: isQuoted ? text.dropFirst().prefix { $0 != .quote } : text, as: UTF8.self)
     }
 }
 
-/// Finds where a property's name and parameters end and its value begins, however many lines they are folded over.
+/// Finds the colon between the head of a property and its value, over any number of folded lines.
+///
+/// The head is the name with the parameters. A colon in a quoted parameter does not end it.
 struct HeadScanner {
-    /// The most bytes of a name with its parameters.
+    /// The limit for a head, in bytes: 64 KiB.
     static let maximumBytes = 65_536
 
-    /// What was taken of the name and parameters; all of it once the value has begun.
+    /// The head so far; complete once `value` is set.
     private(set) var head: ArraySlice<UInt8> = []
-    /// The beginning of the value: the rest of the line that was taken last; `nil` as long as no colon was met.
+    /// The beginning of the value: the rest of the latest line; `nil` until the colon is found.
     private(set) var value: ArraySlice<UInt8>?
     private var isInQuotes = false
 
-    /// Whether the next line belongs to the head too, if it is folded.
+    /// Whether the head may continue in the next line, if that is folded.
     var isOpen: Bool { value == nil && !isTooLong }
 
-    /// Whether there is more than a head may have.
+    /// Whether the head is over the limit.
     var isTooLong: Bool { head.count > Self.maximumBytes }
 
-    /// Takes the next line, without the blank that folds it.
+    /// Takes the next line.
+    ///
+    /// - Parameter line: The line without the space or tab that folds it.
     mutating func take(_ line: ArraySlice<UInt8>) {
         let colon = line.firstIndex { byte in
             if byte == .quote { isInQuotes.toggle() }
             return byte == .colon && !isInQuotes
         }
         let part = line[..<(colon ?? line.endIndex)].prefix(Self.maximumBytes + 1)
-        // Nearly all heads are one line, of which no copy is needed.
+        // Nearly all heads are a single line, which needs no copy.
         if head.isEmpty { head = part } else { head += part }
         value = colon.map { line[($0 + 1)...] }
     }
 
-    /// Says that no line follows. If a quote was opened and never closed, it is a character like any other.
+    /// Ends the head after its last line. A quote that is never closed then counts as an ordinary character.
     mutating func finish() {
         guard isOpen, let colon = head.firstIndex(of: .colon) else { return }
         value = head[(colon + 1)...]

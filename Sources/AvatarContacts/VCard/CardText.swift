@@ -1,26 +1,34 @@
 internal import AvatarCore
 
-/// Makes text of the values of a card.
+/// Decodes the values of a card into text, in the steps of each version: unfold, decode, convert the charset, unescape.
 struct CardText {
-    /// The most bytes of a value that is text.
+    /// The limit for a text value, in bytes: 64 KiB.
     static let maximumBytes = 65_536
-    static let tooLong = "is longer than \(ByteSize.text(maximumBytes))"
+    /// The problem of a text value over the limit, for `CardProperty.fault(_:)`.
+    static let tooLong = "is longer than the limit of \(ByteSize.text(maximumBytes))"
 
+    /// The version of the card, which decides on folds, escapes and the default charset.
     let version: CardVersion
 
-    /// The text of `property`, without blanks around it.
+    /// The text of `property`, trimmed.
+    ///
+    /// - Throws: `RecordFault` if the value is over the limit, not base64 as declared, or not valid in its charset.
     func text(of property: CardProperty) throws(RecordFault) -> String {
         unescaped(try escapedText(of: property)[...]).trimmed
     }
 
-    /// The parts of a structured value such as a name, without blanks around them.
+    /// The parts of a structured value such as `N`, each trimmed.
+    ///
+    /// - Throws: `RecordFault` as `text(of:)` does.
     func components(of property: CardProperty) throws(RecordFault) -> [String] {
         try escapedText(of: property).split(unescaped: ";").map { unescaped($0).trimmed }
     }
 
-    /// The value of `property` in one line, as bytes in its charset. Base64 stays as it is.
+    /// The value of `property` without folds and quoted-printable, as bytes in its charset. Base64 is not decoded.
     ///
-    /// - Parameter keepingBlanks: whether the blanks stay at which a line of 2.1 is folded.
+    /// - Parameters:
+    ///   - property: The property.
+    ///   - keepingBlanks: Whether the white space at the folds of a 2.1 card stays. It belongs to text, but not to a URI.
     func plainBytes(of property: CardProperty, keepingBlanks: Bool = true) -> [UInt8] {
         let isQuoted = property.head.parameters.encoding == .quotedPrintable
         let lines = isQuoted ? QuotedPrintable.joiningSoftBreaks(of: property.value) : property.value
@@ -28,19 +36,23 @@ struct CardText {
         return isQuoted ? QuotedPrintable.bytes(of: line) : line
     }
 
-    /// The text that `bytes` of `property` are in its charset.
+    /// Converts bytes of `property` from its charset.
+    ///
+    /// - Throws: `RecordFault` if the charset is unknown, or the bytes are not valid in it.
     func text(of bytes: [UInt8], in property: CardProperty) throws(RecordFault) -> String {
         guard let name = property.head.parameters.charset else { return try undeclaredText(bytes, of: property) }
         guard let charset = Charset(name) else {
-            throw property.fault("is in the charset `\(name.prefix(40))`, which is not known")
+            throw property.fault("is in the unknown charset `\(name.prefix(40))`; use UTF-8")
         }
-        guard let text = charset.text(of: bytes) else { throw property.fault("is not in its charset") }
+        guard let text = charset.text(of: bytes) else {
+            throw property.fault("is not valid text in its charset, `\(name.prefix(40))`")
+        }
         return text
     }
 
-    // MARK: From the line to text
+    // MARK: Lines to text
 
-    /// The text of `property`, with the escapes of its version still in it.
+    /// The text of `property`, not yet unescaped.
     private func escapedText(of property: CardProperty) throws(RecordFault) -> String {
         guard property.value.count <= Self.maximumBytes else { throw property.fault(Self.tooLong) }
         var bytes = plainBytes(of: property)
@@ -54,8 +66,10 @@ struct CardText {
         return try text(of: bytes, in: property)
     }
 
-    /// `lines` as one line. In 2.1 a line is folded where there are blanks, which stay; since 3.0 it is folded anywhere,
-    /// and one blank is added.
+    /// Joins folded lines.
+    ///
+    /// In 2.1 a line is folded at white space, which is part of the value. Since 3.0 it is folded anywhere, and one space or
+    /// tab is added.
     private func unfolded(_ lines: [UInt8], keepingBlanks: Bool) -> [UInt8] {
         guard lines.contains(.lineFeed) else { return lines }
         var line: [UInt8] = []
@@ -75,16 +89,16 @@ struct CardText {
         return line
     }
 
-    /// The text of a value that does not name its charset: UTF-8, and before 4.0 that of the system it was written on.
+    /// The text of a value without a declared charset: UTF-8. Before 4.0, windows-1252 is the fallback.
     private func undeclaredText(_ bytes: [UInt8], of property: CardProperty) throws(RecordFault) -> String {
         let text = Charset.utf8.text(of: bytes) ?? (version == .v4 ? nil : Charset.windows1252.text(of: bytes))
-        guard let text else { throw property.fault("is not UTF-8") }
+        guard let text else { throw property.fault("is not valid UTF-8") }
         return text
     }
 
     // MARK: Escapes
 
-    /// `text` with its escapes resolved: 2.1 knows `\;` alone.
+    /// Resolves the escapes of the version. Version 2.1 has only `\;`.
     private func unescaped(_ text: Substring) -> String {
         guard text.utf8.contains(.backslash) else { return String(text) }
         var result = ""
@@ -100,7 +114,7 @@ struct CardText {
         return result
     }
 
-    /// What a backslash and `scalar` stand for; `nil` if both stand for themselves.
+    /// The character that a backslash and `scalar` stand for; `nil` if they are not an escape.
     private func plain(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
         switch scalar {
         case ";": scalar
@@ -112,7 +126,7 @@ struct CardText {
 }
 
 extension String {
-    /// The parts between each `separator` that no backslash stands in front of.
+    /// Splits at each `separator` that no backslash escapes.
     fileprivate func split(unescaped separator: Unicode.Scalar) -> [Substring] {
         var isEscaped = false
         return unicodeScalars.split(omittingEmptySubsequences: false) { scalar in
@@ -124,16 +138,16 @@ extension String {
     }
 }
 
-/// The version of a card, as far as its values are written differently.
+/// The version of a card, as far as it decides how values are decoded.
 enum CardVersion {
     /// 2.1, by the versit consortium.
     case v2
-    /// 3.0, RFC 2426; also a card that does not say.
+    /// 3.0, RFC 2426; also a card without a version.
     case v3
-    /// 4.0, RFC 6350, and whatever may come after it.
+    /// 4.0, RFC 6350, and any later version.
     case v4
 
-    /// The version that a card calls `text`.
+    /// Parses the value of `VERSION`, of which only the first digit counts.
     init(_ text: ArraySlice<UInt8>) {
         switch text.trimmed.first {
         case UInt8(ascii: "1"), UInt8(ascii: "2"): self = .v2
@@ -143,10 +157,11 @@ enum CardVersion {
     }
 }
 
-/// Reads quoted-printable text (RFC 2045 section 6.7).
+/// Decodes quoted-printable text (RFC 2045 section 6.7).
 enum QuotedPrintable {
-    /// The bytes that `text` stands for, a text without soft breaks. An `=` that begins no byte stands for itself: some
-    /// programs encode only what is not ASCII.
+    /// Decodes text without soft line breaks.
+    ///
+    /// An `=` without two hexadecimal digits stands for itself, because some programs encode only bytes outside ASCII.
     fileprivate static func bytes(of text: some Collection<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
@@ -164,7 +179,8 @@ enum QuotedPrintable {
         return bytes
     }
 
-    /// `text` with the lines joined that end in `=`. Blanks behind the `=` were added on the way here.
+    /// Joins each line that ends in a soft line break (`=`) with the next one. White space behind the `=` is dropped: it was
+    /// added in transport.
     fileprivate static func joiningSoftBreaks(of text: [UInt8]) -> [UInt8] {
         let lines = text.split(separator: .lineFeed, omittingEmptySubsequences: false)
         var joined: [UInt8] = []
@@ -177,7 +193,7 @@ enum QuotedPrintable {
         return joined
     }
 
-    /// Whether a line that ends like `line` goes on in the next one.
+    /// Whether `line` ends in `=`, so that it continues in the next line.
     static func endsInSoftBreak(_ line: some BidirectionalCollection<UInt8>) -> Bool {
         line.last { $0 != .space && $0 != .tab } == .equals
     }

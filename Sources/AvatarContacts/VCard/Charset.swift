@@ -1,24 +1,26 @@
 internal import Foundation
 
-/// A charset that values of vCards are written in.
+/// A charset of values in vCards.
 enum Charset: Equatable {
     case utf8
-    /// ISO-8859-1 and US-ASCII too: programs that say so write windows-1252, and the bytes in which they differ stand
-    /// for no character of a name.
+    /// windows-1252, used for ISO-8859-1 and US-ASCII too.
+    ///
+    /// Programs that declare those write windows-1252. The bytes in which they differ are control characters in ISO-8859-1,
+    /// which no name has.
     case windows1252
-    /// With a byte order mark, or else big-endian unless it is known to be otherwise.
+    /// UTF-16. A byte order mark overrides the byte order.
     case utf16(isBigEndian: Bool)
-    /// What Foundation reads.
+    /// A charset that Foundation converts.
     case other(String.Encoding)
 
-    /// The charset that is called `name`, in any spelling; `nil` if there is no such charset here.
+    /// Looks up a charset by name, ignoring case, hyphens and underscores. The result is `nil` for an unknown charset.
     init?(_ name: String) {
         let letters = name.utf8.map(\.uppercased).filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") }
         guard let charset = Self.names[String(decoding: letters.trimmed, as: UTF8.self)] else { return nil }
         self = charset
     }
 
-    /// The text that `bytes` are in this charset; `nil` if they are none.
+    /// Converts `bytes` to text; `nil` if they are not valid in this charset.
     func text(of bytes: [UInt8]) -> String? {
         switch self {
         case .utf8: String(validating: bytes, as: UTF8.self)
@@ -28,6 +30,7 @@ enum Charset: Equatable {
         }
     }
 
+    /// Converts UTF-16 with or without a byte order mark; `nil` if it is invalid or ends inside a character.
     private static func utf16Text(of bytes: [UInt8], isBigEndian: Bool) -> String? {
         var bytes = bytes
         let marked = UTF16Text.dropMark(of: &bytes)
@@ -35,12 +38,12 @@ enum Charset: Equatable {
             let (text, rest) = try UTF16Text.utf8(of: bytes, isBigEndian: marked ?? isBigEndian)
             return rest.isEmpty ? String(decoding: text, as: UTF8.self) : nil
         } catch {
-            // That it is no UTF-16 is the answer.
+            // A conversion error is an answer here, not a failure.
             return nil
         }
     }
 
-    /// Names in upper case, without hyphens and underscores.
+    /// The charsets by name, in upper case without hyphens and underscores.
     private static let names: [String: Charset] = [
         "UTF8": .utf8, "UNICODE11UTF8": .utf8,
         "USASCII": .windows1252, "ASCII": .windows1252, "ANSIX3.41968": .windows1252,
@@ -64,33 +67,37 @@ enum Charset: Equatable {
         "CP936": .coreFoundation(0x0632), "BIG5": .coreFoundation(0x0A03), "EUCKR": .coreFoundation(0x0940),
     ]
 
-    /// An encoding that Foundation has no constant for, by its number in Core Foundation.
+    /// An encoding without a constant in Foundation, by its `CFStringEncoding`.
     private static func coreFoundation(_ number: UInt) -> Charset {
         .other(String.Encoding(rawValue: 0x8000_0000 | number))
     }
 }
 
-/// The charset of Windows in western Europe, as the WHATWG encoding standard has it: every byte is a character.
+/// windows-1252 as in the WHATWG Encoding Standard, in which every byte is a character.
 private enum Windows1252 {
-    /// The character that `byte` stands for.
+    /// The character of `byte`.
     static func scalar(_ byte: UInt8) -> Unicode.Scalar {
         guard (0x80..<0xA0).contains(byte) else { return Unicode.Scalar(byte) }
         return special[Int(byte) - 0x80]
     }
 
-    /// What the bytes from 0x80 to 0x9F stand for; five of them are control characters.
+    /// The characters of the bytes from 0x80 to 0x9F. Five of them are control characters.
     private static let special = Array(
         "€\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8D}Ž\u{8F}\u{90}‘’“”•–—˜™š›œ\u{9D}žŸ".unicodeScalars
     )
 }
 
-/// Takes a list of vCards. Each value of a card may say what charset it is in, so that the bytes stay as they are, with
-/// one exception: a list that is UTF-16 as a whole, as the address book of old Macs wrote it, becomes UTF-8.
+/// Passes a list of vCards through, and converts one that is UTF-16 as a whole to UTF-8.
+///
+/// Each value of a card may declare its own charset, so all other bytes stay as they are until `CardText` decodes them. The
+/// address book of old Macs exports whole lists in UTF-16.
 struct VCardIntake: ListIntake {
+    /// The form of the list, detected in the first chunk.
     private var form = Form.unknown
-    /// The beginning of a UTF-16 character that the end of a chunk cut in two.
+    /// The first bytes of a UTF-16 character that continues in the next chunk.
     private var kept: [UInt8] = []
 
+    /// The handling of the bytes of a list.
     private enum Form {
         case unknown, bytes
         case utf16(isBigEndian: Bool)
@@ -111,11 +118,11 @@ struct VCardIntake: ListIntake {
         return text
     }
 
-    /// How a list that begins with `bytes` is written. Drops the mark that says so.
+    /// Detects the form of a list by its first bytes, and drops the byte order mark of UTF-16.
     private static func form(of bytes: inout [UInt8]) throws(ListIntakeFault) -> Form {
         let mark = bytes.prefix(4)
         guard !mark.elementsEqual([0xFF, 0xFE, 0, 0]), !mark.elementsEqual([0, 0, 0xFE, 0xFF]) else {
-            throw ListIntakeFault(problem: "the list is UTF-32; UTF-8 or UTF-16 was expected")
+            throw ListIntakeFault(problem: "the list is UTF-32; save it as UTF-8")
         }
         if let isBigEndian = UTF16Text.dropMark(of: &bytes) { return .utf16(isBigEndian: isBigEndian) }
         switch (bytes.first, bytes.dropFirst().first) {
@@ -126,9 +133,9 @@ struct VCardIntake: ListIntake {
     }
 }
 
-/// Reads UTF-16 as bytes.
+/// Converts UTF-16.
 private enum UTF16Text {
-    /// Drops the byte order mark that `bytes` begin with, and says which one it was; `nil` if there is none.
+    /// Drops the byte order mark at the beginning of `bytes`. Returns whether it is big-endian, or `nil` without a mark.
     static func dropMark(of bytes: inout [UInt8]) -> Bool? {
         let isBigEndian = bytes.starts(with: [0xFE, 0xFF])
         guard isBigEndian || bytes.starts(with: [0xFF, 0xFE]) else { return nil }
@@ -136,7 +143,10 @@ private enum UTF16Text {
         return isBigEndian
     }
 
-    /// The same text as UTF-8, and the bytes at the end that begin a character of which more must come.
+    /// Converts `bytes` to UTF-8.
+    ///
+    /// - Returns: The text, and the bytes of an incomplete character at the end.
+    /// - Throws: `ListIntakeFault` if a surrogate has no partner.
     static func utf8(
         of bytes: [UInt8],
         isBigEndian: Bool
@@ -158,7 +168,7 @@ private enum UTF16Text {
         ) { text.append($0) }
         guard !isBroken else {
             throw ListIntakeFault(
-                problem: "there are bytes that are not UTF-16",
+                problem: "the text is not valid UTF-16; save the list as UTF-8",
                 lineFeedsBefore: text.count { $0 == .lineFeed }
             )
         }

@@ -100,7 +100,7 @@ struct JSONSplitter: RecordSplitter {
             try skipValue()
         }
         throw cursor.fault(
-            "the object has no `contacts` with the array (for one object per line, use the format ndjson)"
+            "the object must hold the array under `contacts` (for one object per line, use the format ndjson)"
         )
     }
 

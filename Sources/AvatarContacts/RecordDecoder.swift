@@ -98,7 +98,7 @@ extension Contact {
     }
 }
 
-/// The rules for the id of a contact, which hold in every format.
+/// The rules for the id of a contact in a format that has ids: JSON, NDJSON and vCard.
 enum ContactID {
     /// The limit for an id, in bytes of UTF-8.
     static let maximumBytes = AvatarKey.maximumNameBytes

@@ -34,11 +34,11 @@ struct JSONListTests {
         ("null", "people, line 1: expected a JSON array or object, found `n`."),
         (
             "{}",
-            "people, line 1: the object has no `contacts` with the array (for one object per line, use the format ndjson)."
+            "people, line 1: the object must hold the array under `contacts` (for one object per line, use the format ndjson)."
         ),
         (
             "{\"id\":\"a\"}\n{}",
-            "people, line 1: the object has no `contacts` with the array (for one object per line, use the format ndjson)."
+            "people, line 1: the object must hold the array under `contacts` (for one object per line, use the format ndjson)."
         ),
         ("{\"contacts\":\n{}}", "people, line 2: `contacts` must be an array."),
         ("{\"contacts\":null}", "people, line 1: `contacts` must be an array."),
@@ -48,7 +48,7 @@ struct JSONListTests {
         ("{\"a\":,\"contacts\":[]}", "people, line 1: expected a value, found `,`."),
         (
             "{\"a\":1 \"contacts\":[]}",
-            "people, line 1: the object has no `contacts` with the array (for one object per line, use the format ndjson)."
+            "people, line 1: the object must hold the array under `contacts` (for one object per line, use the format ndjson)."
         ),
         ("[]\n\n[]", "people, line 3: expected the end of the list, found `[`."),
         ("{\"contacts\":[]}\n}", "people, line 2: expected the end of the list, found `}`."),

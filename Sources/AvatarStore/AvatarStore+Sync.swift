@@ -21,7 +21,7 @@ extension AvatarStore {
         total: Int? = nil,
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
     ) async throws -> SyncReport where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
-        try await sync(.list(records), options, total, progress)
+        try await sync(.list(records, emailSources: options.emailSources), options, total, progress)
     }
 
     /// Brings the store in line with `contacts`, as `sync(_:options:total:progress:)`.
@@ -30,7 +30,7 @@ extension AvatarStore {
         options: SyncOptions = SyncOptions(),
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
     ) async throws -> SyncReport {
-        try await sync(.contacts(contacts), options, contacts.count, progress)
+        try await sync(.contacts(contacts, emailSources: options.emailSources), options, contacts.count, progress)
     }
 
     /// Revalidates what is due.
@@ -47,12 +47,18 @@ extension AvatarStore {
         options: SyncOptions = SyncOptions(),
         total: Int? = nil
     ) -> SyncEvents where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
-        SyncEvents { [self] emit in try await sync(.list(records), options, total, { _ in }, emit) }
+        SyncEvents { [self] emit in
+            let source = SyncSource.list(records, emailSources: options.emailSources)
+            return try await sync(source, options, total, { _ in }, emit)
+        }
     }
 
     /// A sync of `contacts` as a sequence of what happens in it.
     public func syncEvents(contacts: [Contact], options: SyncOptions = SyncOptions()) -> SyncEvents {
-        SyncEvents { [self] emit in try await sync(.contacts(contacts), options, contacts.count, { _ in }, emit) }
+        SyncEvents { [self] emit in
+            let source = SyncSource.contacts(contacts, emailSources: options.emailSources)
+            return try await sync(source, options, contacts.count, { _ in }, emit)
+        }
     }
 
     /// A sync of what is due as a sequence of what happens in it.
@@ -66,7 +72,7 @@ extension AvatarStore {
         _ records: Records,
         options: SyncOptions = SyncOptions()
     ) async throws -> SyncPreview where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
-        try await preview(.list(records), options)
+        try await preview(.list(records, emailSources: options.emailSources), options)
     }
 
     /// What a sync without a list would do.

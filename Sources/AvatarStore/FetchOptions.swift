@@ -2,17 +2,8 @@ public import AvatarCore
 
 /// How one read gets its image.
 public struct FetchOptions: Sendable {
-    /// Which of store and origin is asked.
-    public enum Policy: String, Sendable, CaseIterable {
-        /// What is stored, fresh or not; the origin only if nothing is.
-        case cacheFirst = "cache-first"
-        /// RFC 9111: what is fresh from the store, else a conditional request; stale if the origin fails.
-        case revalidate
-        /// The origin, unconditionally; what is stored if it fails.
-        case reload
-        /// Never the origin.
-        case offline
-    }
+    /// Which of store and origin gives the image.
+    public typealias Policy = ReadPolicy
 
     /// Where a fetched image is stored.
     public enum Storage: String, Sendable, CaseIterable {

@@ -118,7 +118,7 @@ extension AvatarStore {
         return try limits(options).freshness.assess(metadata, for: request).isFresh(at: clock.now())
     }
 
-    /// What a request for the image would say; `nil` if what is stored answers all requests.
+    /// The header fields that a request for the image would carry; `nil` if its response varies by none.
     func requestFields(for entry: AvatarEntry) throws -> HTTPFields? {
         guard ResponseMetadata(stored: entry.validation).selection != nil, let url = entry.sourceURL else { return nil }
         return try origin.client().requestFields(for: url)

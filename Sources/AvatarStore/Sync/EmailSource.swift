@@ -64,17 +64,3 @@ extension String {
         return rest
     }
 }
-
-extension SyncOptions {
-    /// What may be asked for a contact with `emails`, in order.
-    func emailCandidates(for emails: [String]) throws(AvatarStoreError) -> [AvatarKey] {
-        var candidates: [AvatarKey] = []
-        for source in emailSources {
-            for url in emails.compactMap(source.url) {
-                let key = try AvatarKey(emailImageAt: url)
-                if !candidates.contains(key) { candidates.append(key) }
-            }
-        }
-        return candidates
-    }
-}

@@ -61,14 +61,6 @@ struct ListSurvey: Sendable {
     }
 }
 
-/// A record that does not count, as a later one has the same contact.
-struct DuplicateRecord: Sendable {
-    var contact: String
-    var place: ListPlace?
-    /// Where the record is that counts.
-    var last: ListPlace?
-}
-
 /// The survey of a list, for all walks over it.
 final class SharedSurvey: Sendable {
     private let survey = Mutex<ListSurvey?>(nil)

@@ -44,28 +44,3 @@ public struct SkippedImages: Sendable, Hashable {
         }
     }
 }
-
-/// Why a sync leaves an image alone.
-enum SkipReason: Hashable, Sendable {
-    /// The last request failed in this way, and the next one is not due yet.
-    case backoff(FailureKind?)
-    case hostPaused(host: String, until: Timestamp, isRetryAfter: Bool)
-    /// There is no network.
-    case offline
-    /// The policy forbids requests.
-    case forbidden
-    /// A limit on images, bytes or the time of the host was reached.
-    case limit
-    /// The time of the sync was up before the answer came.
-    case timeIsUp
-    case interrupted
-
-    /// Whether the image would have been asked for, and a host or the network kept it from being answered.
-    fileprivate var isUnreached: Bool {
-        switch self {
-        case .backoff(let kind): kind?.blame == .host
-        case .hostPaused, .offline, .timeIsUp: true
-        case .forbidden, .limit, .interrupted: false
-        }
-    }
-}

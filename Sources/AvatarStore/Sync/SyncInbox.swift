@@ -1,3 +1,5 @@
+import AvatarCore
+import AvatarFiles
 import Synchronization
 
 /// What a sync has to take note of, from whichever thread it comes.
@@ -50,4 +52,24 @@ final class SyncInbox<Event: Sendable>: Sendable {
             return state.events
         }
     }
+}
+
+/// Something that a sync has to handle.
+enum SyncSignal: Sendable {
+    /// A fetch is over.
+    case fetched(FetchTarget, flight: Int, FetchLease?, FetchResult)
+    /// The head of the response to a revalidation came, or none will come.
+    case answered(flight: Int, Revalidation.Arrival)
+    /// Another process fetched the image meanwhile.
+    case caughtUp(FetchTarget, flight: Int, FetchOutcome)
+    /// A fetch ended without a result: it was cancelled, or the store failed.
+    case gaveUp(FetchTarget, flight: Int, Tally, any Error)
+    /// Another task of this process fetched the image.
+    case joined(FetchTarget, Result<FetchOutcome, any Error>)
+    /// A batch was committed, or could not be.
+    case committed(Result<CommitSummary, any Error>)
+    /// The time limit of the sync is over.
+    case timeIsUp
+    /// Some time has passed: results must not wait for the next response of a slow host.
+    case tick
 }

@@ -5,113 +5,39 @@ import AvatarIndex
 /// One sync from beginning to end, driven by one task.
 ///
 /// ```
-/// source ─► sort ─► queue per host ─► fetch, many at once ─► collect ─► commit, one batch at a time
-///             └─► fresh, skipped, over budget                              └─► results, links, progress
+/// source ─► plan ─► queue per host ─► request, many at once ─► collect ─► commit, one batch at a time
+///             └─► keep, skip, over budget                                    └─► results, links, progress
 /// ```
 ///
-/// The source is read ahead by a bounded number of items; fetching waits while too much is collected. So memory does not
-/// depend on the length of the list, and the disk is never far behind the network.
+/// Each part has state of its own: `SyncPlanner` classifies, `SyncDispatcher` sends requests, `SyncCommitter` commits and
+/// keeps the account of the room, `SyncContacts` remembers which contacts wait for what, `SyncTally` counts and tells. The
+/// run moves results from one to the next.
+///
+/// The source is read ahead by a bounded number of items; requests wait while too many results are collected. So memory does
+/// not depend on the length of the list, and the disk is never far behind the network.
 final class SyncRun {
-    let store: AvatarStore
-    let options: SyncOptions
-    let source: SyncSource
-    let total: Int?
-    private let progress: @Sendable (SyncProgress) -> Void
-    /// Who wants to be told each event, and is waited for.
-    private let emit: (@Sendable (SyncEvent) async -> Void)?
-    private var events: [SyncEvent] = []
-    let limits: Limits
-    /// Whether the network is constrained, as of the beginning.
-    let isConstrained: Bool
-    let writable: AvatarStore.Writable
-    var writer: StoreWriter { writable.writer }
-    let fetcher: Fetcher
+    private let store: AvatarStore
+    private let options: SyncOptions
+    private let source: SyncSource
+    private let writable: AvatarStore.Writable
+    private let fetcher: Fetcher
+    private let limits: Limits
+    /// When the sync began.
     let started: Timestamp
 
-    /// What came, and is not yet taken note of.
-    let inbox = SyncInbox<Event>()
-    /// What is under way without a task, by the numbers of the flights.
-    var revalidating: [Int: Revalidating] = [:]
+    private let inbox = SyncInbox<SyncSignal>()
+    private var planner: SyncPlanner
+    private let dispatcher: SyncDispatcher
+    private let committer: SyncCommitter
+    private var contacts = SyncContacts()
+    private var tally: SyncTally
 
-    var report = SyncReport()
-    var done = 0
-    var queues: HostQueues<FetchTarget>
-    /// The files of the entries that were walked over, where there is no list to walk again.
-    var settledFiles: Set<Int64> = []
-    /// Keys that the list named so far.
-    var seen: Set<KeyFingerprint> = []
-    /// Further contacts of images that are under way.
-    var laterOwners: [AvatarKey: [String]] = [:]
-    var collected: [Collected] = []
-    var rules: RoomRules
-    /// Set once an image of ordinary size did not fit: what is not stored yet stays out.
-    var isRoomExhausted = false
-    var hasLookedForRoom = false
-    var startedFetches = 0
-    var hosts: SyncHosts
-    /// Images that are stored in `caches`, and were asked for as documents.
-    var toPromote: [AvatarKey] = []
-    /// Contacts of images that were settled before the list named them again.
-    var repeatedContacts: [(key: AvatarKey, contact: String)] = []
-    /// Contacts with several candidates for their picture that wait for what the origin has for one of them.
-    var chains: [AvatarKey: [CandidateChain]] = [:]
-    /// Those for which the origin had none: the next candidate is to be asked for.
-    var chainsToAdvance: [CandidateChain] = []
-    /// Images that waiting chains ask for, and that another contact has without an alternative.
-    var namedPlainly: Set<AvatarKey> = []
-    /// Images that the list no longer has for a contact, and those that are to take their place.
-    var replacedImages: [(contact: String, former: [AvatarKey], successors: [AvatarKey])] = []
-    /// Images of contacts that have none any more.
-    var formerImages: [(contact: String, key: AvatarKey)] = []
-    /// The contacts for which the list has pictures, if all others are to be unlinked.
-    var namedContacts: Set<KeyFingerprint> = []
-    /// Whether the list has a record of which nobody knows whose it is.
-    var hasUnreadableRecord = false
-
-    /// The mean size of the stored images, and what counts against the budget, as of the last commit.
-    var typicalBytes = 1
-    var accountedBytes = 0
-    var committing: [Collected] = []
-    var lastCommit = ContinuousClock.now
-    var isTicking = false
-    /// Whether the source was read to its end, or is not to be read any further.
-    var isExhausted = false
-    var isOffline = false
-    var failure: (any Error)?
-    let walk: SyncSource.Walk
-
-    /// How long what came may wait for its commit while a batch fills up; seen to once a tick.
-    static let longestWait = Duration.milliseconds(500)
-    static let tick = Duration.milliseconds(50)
-
-    /// Something that came, until its commit.
-    struct Collected: Sendable {
-        var change: Change
-        /// What came of the fetch; `nil` for a change without one.
-        var result: FetchResult?
-        /// The number of the flight that others may be waiting for.
-        var flight: Int?
-        /// Held until what came is committed: whoever gets it next finds it stored.
-        var lease: FetchLease?
-        /// Whether the origin said that there is no image, and none is stored; and whether that is no failure yet.
-        var hasNothing = false
-        var isNone = false
-    }
-
-    enum Event: Sendable {
-        case fetched(FetchTarget, flight: Int, FetchLease?, FetchResult)
-        /// The head of an answer came, or nothing will come.
-        case answered(flight: Int, Revalidation.Arrival)
-        /// Another process asked for the image meanwhile.
-        case caughtUp(FetchTarget, flight: Int, FetchOutcome)
-        case gaveUp(FetchTarget, flight: Int, Tally, any Error)
-        /// Another task of this process asked for it.
-        case joined(FetchTarget, Result<FetchOutcome, any Error>)
-        case committed(Result<CommitSummary, any Error>)
-        case timeIsUp
-        /// Some time has passed: what is collected must not wait for the next answer of a slow host.
-        case tick
-    }
+    private let walk: SyncSource.Walk
+    /// Whether the source was read to its end, or is not read any further.
+    private var isExhausted = false
+    /// Images in `caches` that the sync wants as documents.
+    private var toPromote: [AvatarKey] = []
+    private var failure: (any Error)?
 
     init(
         _ store: AvatarStore,
@@ -124,35 +50,35 @@ final class SyncRun {
         self.store = store
         self.source = source
         self.options = options
-        self.total = total
-        self.progress = progress
-        self.emit = emit
+        started = store.clock.now()
         limits = try store.limits(mode: options.mode, ceiling: options.budgetCeiling)
-        isConstrained = store.isConstrained(options.isConstrained)
         writable = try store.requireWritable()
         fetcher = try store.fetcher(limits, timeout: options.timeout)
-        started = store.clock.now()
-        queues = HostQueues(perHost: options.connectionsPerHost)
-        rules = RoomRules(limits)
-        rules.accessedBefore = store.accesses.nextTime()
-        rules.protection = .unknown
-        hosts = SyncHosts(
-            try store.index.ailingHosts(at: started),
-            timeLimit: options.hostTimeLimit,
-            ignoresPauses: options.asksPausedHosts
+        let rules = try store.syncRules(options, limits)
+        planner = SyncPlanner(rules)
+        dispatcher = SyncDispatcher(
+            store,
+            fetcher,
+            writable.places.leases,
+            options,
+            isConstrained: rules.isConstrained,
+            hosts: try store.syncHosts(options, timeLimit: options.hostTimeLimit, at: started),
+            inbox: inbox
         )
+        committer = SyncCommitter(store, writable, limits, batchSize: options.batchSize, inbox: inbox)
+        tally = SyncTally(index: store.index, total: total, progress: progress, emit: emit)
         walk = source.makeWalk()
     }
 
-    /// Runs to the end, or until the task is cancelled; what had arrived is committed in both cases.
+    /// Runs to the end, or until the task is cancelled. Results that had arrived are committed in both cases.
     func run() async throws -> SyncReport {
         let begun = ContinuousClock.now
-        try await writer.dropExpiredPartials(at: started)
-        try lookAtTotals()
+        try await writable.writer.dropExpiredPartials(at: started)
+        try committer.lookAtTotals()
         await withDiscardingTaskGroup { group in
             if let limit = options.timeLimit {
                 group.addTask { [inbox] in
-                    // Cancelled early: the sync is done, and nobody looks at the event.
+                    // Cancelled, it ends early: the sync is done by then, and nothing reads the signal.
                     try? await Task.sleep(for: limit)
                     inbox.put(.timeIsUp)
                 }
@@ -161,35 +87,24 @@ final class SyncRun {
             // A tick may still be sleeping.
             group.cancelAll()
         }
-        try await unlinkReplacedImages()
+        try await unlinkFormerImages()
         try await prune()
-        report.wasCancelled = Task.isCancelled
-        report.seconds = (ContinuousClock.now - begun) / .seconds(1)
-        tellProgress()
-        await tellEvents()
+        tally.update { report in
+            report.wasCancelled = Task.isCancelled
+            report.seconds = (ContinuousClock.now - begun) / .seconds(1)
+        }
+        tally.tellProgress()
+        await tally.tellEvents()
         if let failure { throw failure }
-        return report
+        return tally.report
     }
 
-    func tellProgress() {
-        let now = SyncProgress(done: done, total: total, report: report)
-        progress(now)
-        if emit != nil { events.append(.progress(now)) }
-    }
+    // MARK: The loop
 
-    /// Notes what became of an image.
-    func note(_ key: AvatarKey, _ outcome: SyncEvent.Outcome) {
-        if emit != nil { events.append(.image(key, outcome)) }
-    }
+    private var shouldStop: Bool { Task.isCancelled || failure != nil || tally.report.ranOutOfTime }
 
-    private func tellEvents() async {
-        guard let emit, !events.isEmpty else { return }
-        let told = events
-        events = []
-        for event in told { await emit(event) }
-    }
-
-    var shouldStop: Bool { Task.isCancelled || failure != nil || report.ranOutOfTime }
+    /// Whether requests under way are cancelled.
+    private var isCutShort: Bool { Task.isCancelled || tally.report.ranOutOfTime }
 
     private func drive(_ group: inout DiscardingTaskGroup) async {
         while true {
@@ -198,30 +113,663 @@ final class SyncRun {
             } else {
                 await advanceChains()
                 await readPage()
-                startFetches(&group)
+                startRequests(&group)
             }
-            startCommit(&group)
-            startTicking(&group)
-            guard queues.activeCount > 0 || !committing.isEmpty else {
-                if collected.isEmpty && chainsToAdvance.isEmpty && (shouldStop || isExhausted) { return }
+            committer.startCommit(
+                &group,
+                isIdle: dispatcher.activeCount == 0,
+                isWaitingOnly: isExhausted && dispatcher.readyCount == 0,
+                contacts: { contacts.takeWaiting(for: $0) }
+            )
+            if !shouldStop, dispatcher.activeCount > 0 { committer.startTicking(&group) }
+            guard dispatcher.activeCount > 0 || committer.isCommitting else {
+                let isDone = committer.waitingCount == 0 && !contacts.hasChainsToAdvance
+                if isDone && (shouldStop || isExhausted) { return }
                 continue
             }
-            for event in await nextEvents() { await handle(event, &group) }
-            await tellEvents()
+            for signal in await nextSignals() { await handle(signal, &group) }
+            await tally.tellEvents()
         }
     }
 
-    /// What came; waits for something, unless there is more to read.
-    private func nextEvents() async -> [Event] {
+    /// The signals that came; waits for one, unless there is more to read.
+    private func nextSignals() async -> [SyncSignal] {
         if wantsToRead { return inbox.take() }
         if isCutShort {
-            endRevalidations()
+            dispatcher.cancelRevalidations()
             return await inbox.next()
         }
         return await withTaskCancellationHandler {
             await inbox.next()
         } onCancel: { [inbox] in
             inbox.ring()
+        }
+    }
+
+    private func handle(_ signal: SyncSignal, _ group: inout DiscardingTaskGroup) async {
+        switch signal {
+        case .fetched(let target, let flight, let lease, let result):
+            dispatcher.finish(target)
+            collect(target, flight, lease, result)
+        case .answered(let flight, let arrival):
+            let next = dispatcher.answered(flight, arrival, isWanted: !isCutShort, &group)
+            if let next { await handle(next, &group) }
+        case .caughtUp(let target, let flight, let outcome):
+            dispatcher.finish(target)
+            attempt { try settle(target, flight, outcome) }
+            await promoteNow()
+        case .gaveUp(let target, let flight, let counts, let error):
+            dispatcher.finish(target)
+            tally.count(requests: counts.requestCount, bytesReceived: counts.byteCount)
+            giveUp(target, error)
+            store.flights.finish(target.key, flight, .failure(error))
+        case .joined(let target, let result):
+            dispatcher.finish(target)
+            do {
+                try count(target, try result.get())
+                await promoteNow()
+            } catch {
+                giveUp(target, error)
+            }
+        case .committed(let result):
+            await committed(result, &group)
+        case .timeIsUp:
+            tally.update { $0.ranOutOfTime = true }
+            group.cancelAll()
+        case .tick:
+            committer.ticked()
+        }
+    }
+
+    /// Runs `body`; an error ends the sync.
+    private func attempt(_ body: () throws -> Void) {
+        do {
+            try body()
+        } catch {
+            failure = failure ?? error
+        }
+    }
+
+    // MARK: Reading and planning
+
+    /// Targets that wait for a host with its share do not count, so that one slow host does not keep the others from being
+    /// read; but at most 20,000 wait in all.
+    private var wantsToRead: Bool {
+        let readAhead = 2 * max(4 * options.connections, options.batchSize)
+        return !isExhausted && !shouldStop && committer.waitingCount < readAhead && dispatcher.canQueueMore
+            && dispatcher.readyCount < readAhead
+    }
+
+    /// Reads and plans one page. Signals are handled between two pages.
+    private func readPage() async {
+        guard wantsToRead else { return }
+        do {
+            let items = try await walk(planner.hasReachedLimit && source.countsRest ? 0 : 256)
+            isExhausted = items.isEmpty
+            for case .entry(let entry) in items {
+                // Settled, the entry is no longer due, and a second walk would not meet it.
+                if let file = entry.file, !entry.isKnownNone { committer.protect(file.id) }
+            }
+            let (known, lost) = try store.snapshot(for: items)
+            try await retire(lost)
+            let now = store.clock.now()
+            try await carryOut(try planner.plan(items, known, dispatcher.hosts, at: now))
+            tally.tellProgress()
+        } catch {
+            // The list may notice the cancellation first. That is not a failure of the list.
+            if !(error is CancellationError && Task.isCancelled) { failure = failure ?? error }
+        }
+    }
+
+    /// Plans the next candidates of chains whose candidate turned out to have no image.
+    private func advanceChains() async {
+        for chain in contacts.takeChainsToAdvance() where !shouldStop {
+            do {
+                let (known, lost) = try store.snapshot(for: chain)
+                try await retire(lost)
+                let now = store.clock.now()
+                try await carryOut(planner.advance(chain, known, dispatcher.hosts, at: now))
+            } catch {
+                failure = failure ?? error
+            }
+        }
+    }
+
+    /// Takes files out of the index that a user or the system deleted.
+    private func retire(_ lost: [FileRecord]) async throws {
+        guard !lost.isEmpty else { return }
+        try await writable.writer.retireLost(lost)
+        try committer.lookAtTotals()
+    }
+
+    private typealias Kept = (key: AvatarKey, contact: String, entry: Int64)
+
+    private func carryOut(_ steps: [SyncStep]) async throws {
+        var kept: [Kept] = []
+        for step in steps {
+            switch step {
+            case .contact: tally.update { $0.contacts += 1 }
+            case .settled: tally.settle()
+            case .image(let image): try await carryOut(image, &kept)
+            case .photos(let photos): try await save(photos)
+            case .withoutImage(let contact, let former):
+                tally.update { $0.withoutImage += 1 }
+                tally.settle()
+                if let contact { contacts.prune(former, from: contact) }
+            case .link(let key, let contact, let keepsGone): committer.link(key, contact, keepsGone: keepsGone)
+            case .unlink(let contact, let keys): contacts.unlink(keys, from: contact)
+            case .replace(let contact, let former, let successors):
+                contacts.replace(former, by: successors, of: contact)
+            case .refused(let text, let contact, let error):
+                tally.update { report in
+                    report.fail(.unsupportedURL)
+                    report.add(.init(refused: text, error, contact: contact))
+                }
+                tally.settle()
+            case .postponed(let count, let reason):
+                tally.update { $0.skip(reason, count) }
+                tally.settle(count)
+            case .unreadable(let place, let reason):
+                tally.update { report in
+                    report.unreadable += 1
+                    report.add(.init(unreadable: reason, at: place))
+                }
+                tally.settle()
+            case .duplicate(let record):
+                tally.update { report in
+                    report.duplicates += 1
+                    SyncReport.Duplicate.note(record, in: &report.duplicateContacts)
+                }
+                tally.settle()
+            }
+        }
+        try link(kept)
+    }
+
+    private func carryOut(_ image: PlannedImage, _ kept: inout [Kept]) async throws {
+        let key = image.key
+        switch image.action {
+        case .keep:
+            tally.update { $0.fresh += 1 }
+            tally.settle()
+            if options.storage == .documents { try await promote(key) }
+            linkStored(image, &kept)
+        case .skip(_, let reason):
+            tally.update { $0.skip(reason) }
+            tally.settle()
+            if options.storage == .documents, image.hasFile { try await promote(key) }
+            linkStored(image, &kept)
+        case .request(let target, let isNew):
+            if let chain = image.chain { contacts.begin(key, for: chain) }
+            try await request(target, isNew: isNew)
+        case .share:
+            tally.settle()
+            if image.chain == nil, let contact = image.contact, planner.isInFlight(key) {
+                contacts.share(key, with: contact)
+            } else {
+                linkStored(image, &kept)
+            }
+        case .wait:
+            if let chain = image.chain { contacts.wait(chain, for: key) }
+        case .refuse(let error):
+            tally.update { $0.fail(.unsupportedURL) }
+            tally.settle()
+            try tally.add(FetchFailure(kind: .unsupportedURL, message: error.message), key, of: image.contact)
+        }
+    }
+
+    /// Links the contact of an image that stays as it is, if there is an entry.
+    private func linkStored(_ image: PlannedImage, _ kept: inout [Kept]) {
+        guard let entry = image.entry, let contact = image.contact else { return }
+        if let chain = image.chain {
+            if !image.isLinked { committer.link(image.key, contact, keepsGone: chain.keepsGone) }
+        } else {
+            kept.append((image.key, contact, entry.id))
+        }
+    }
+
+    /// Links contacts to images that stay, where the index does not say so already.
+    private func link(_ kept: [Kept]) throws {
+        guard !kept.isEmpty else { return }
+        let missing = try store.index.unlinked(kept.map { ($0.contact, $0.entry) })
+        for (item, isMissing) in zip(kept, missing) where isMissing { committer.link(item.key, item.contact) }
+    }
+
+    private func request(_ target: FetchTarget, isNew: Bool) async throws {
+        if dispatcher.isOffline {
+            planner.returnRequest()
+            return skip(target, .offline)
+        }
+        if isNew, target.storageClass == .caches, try await !committer.hasRoom(wantedFiles: wantedFiles) {
+            planner.returnRequest()
+            return leaveOut(target)
+        }
+        dispatcher.add(target)
+    }
+
+    /// The files of all images that the source names. Only when something must be evicted does the sync need them, and
+    /// then it walks the source once more.
+    private func wantedFiles() async throws -> Set<Int64> {
+        var files: Set<Int64> = []
+        let walk = source.makeWalk()
+        while true {
+            let items = try await walk(256)
+            if items.isEmpty { return files }
+            var keys: [AvatarKey] = []
+            for item in items {
+                switch item {
+                case .entry(let entry): if let file = entry.file { files.insert(file.id) }
+                case .listed(let url, _, _): keys += [AvatarKey(listed: url)].compactMap(\.self)
+                case .candidates(let candidates, _, _): keys += candidates
+                case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .nothingYet: break
+                }
+            }
+            files.formUnion(try store.index.entries(for: keys).compactMap { $0?.file?.id })
+        }
+    }
+
+    // MARK: Requests
+
+    /// Begins as many requests as there are connections for.
+    private func startRequests(_ group: inout DiscardingTaskGroup) {
+        defer { dispatcher.flush() }
+        while !committer.isFull, let target = dispatcher.next {
+            if let reason = reasonToSkip(target) {
+                dispatcher.drop()
+                // It got no request, so another one may.
+                planner.returnRequest()
+                skip(target, reason)
+                continue
+            }
+            if target.bringsCacheFile {
+                if committer.isRoomExhausted {
+                    dispatcher.drop()
+                    leaveOut(target)
+                    continue
+                }
+                // Near the limit the next commit says whether there is room for more, so that no fetch is in vain.
+                if !committer.fitsOneMore(besides: dispatcher.activeCount) { return }
+            }
+            dispatcher.startNext(&group)
+        }
+    }
+
+    private func reasonToSkip(_ target: FetchTarget) -> SkipReason? {
+        if dispatcher.isOffline { return .offline }
+        if tally.report.bytesReceived >= options.maximumBytes ?? .max { return .limit }
+        return dispatcher.reasonToSkip(target)
+    }
+
+    private func abandonWaiting() {
+        isExhausted = true
+        _ = contacts.takeChainsToAdvance()
+        for target in dispatcher.dropAll() { skip(target, tally.report.ranOutOfTime ? .limit : .interrupted) }
+    }
+
+    private func giveUp(_ target: FetchTarget, _ error: any Error) {
+        if !(error is CancellationError) { failure = failure ?? error }
+        skip(target, tally.report.ranOutOfTime ? .timeIsUp : .interrupted)
+    }
+
+    /// Leaves an image without a request. Its contacts are linked to the stored image all the same.
+    private func skip(_ target: FetchTarget, _ reason: SkipReason) {
+        tally.update { $0.skip(reason) }
+        // A sync that ends early has not settled its rest: its progress must not claim that all is done.
+        if !shouldStop { tally.settle() }
+        linkIfStored(target)
+    }
+
+    /// Leaves an image without a request for which there is no room.
+    private func leaveOut(_ target: FetchTarget) {
+        tally.update { $0.overBudget += 1 }
+        tally.settle()
+        linkIfStored(target)
+    }
+
+    private func linkIfStored(_ target: FetchTarget) {
+        let others = finish(target.key)
+        guard target.entry != nil else { return }
+        for contact in target.owners + others { committer.link(target.key, contact, keepsGone: target.keepsGone) }
+    }
+
+    /// Ends what waits for the image of `key`.
+    ///
+    /// - Returns: the further contacts of the image.
+    private func finish(_ key: AvatarKey) -> [String] {
+        tally.settle(contacts.endChains(at: key))
+        planner.settle(key)
+        return contacts.takeWaiting(for: key)
+    }
+
+    // MARK: Results
+
+    /// Keeps the result of a fetch for the next commit.
+    private func collect(_ target: FetchTarget, _ flight: Int, _ lease: FetchLease?, _ result: FetchResult) {
+        tally.count(requests: result.requestCount, bytesReceived: result.bytesReceived)
+        if case .failed(let failed) = result.content {
+            if failed.kind == .offline, dispatcher.goOffline() {
+                tally.update { $0.add(.init(key: nil, kind: .offline, message: failed.message)) }
+            }
+            if let error = failed.storeError { failure = failure ?? error }
+        }
+        do {
+            var change = try store.arrival(result, target, limits)
+            if !dispatcher.record(result, of: target) { change?.hostNote = nil }
+            var owners = Change(key: target.key, owners: target.owners, content: .linked)
+            owners.keepsGone = target.keepsGone
+            if change == nil { discard(result) }
+            committer.add(
+                SyncCommitter.Item(
+                    change: change ?? owners,
+                    result: result,
+                    flight: flight,
+                    lease: lease,
+                    hasNothing: result.hasNothing(for: target),
+                    isNone: result.isNone(for: target)
+                )
+            )
+        } catch {
+            failure = failure ?? error
+            store.flights.finish(target.key, flight, .failure(error))
+        }
+    }
+
+    /// Throws away an image that must not be stored.
+    private func discard(_ result: FetchResult) {
+        guard case .image(let image, _, _) = result.content else { return }
+        writable.places.files(of: image.storageClass).discard(image)
+    }
+
+    private func committed(_ result: Result<CommitSummary, any Error>, _ group: inout DiscardingTaskGroup) async {
+        do {
+            let summary = try result.get()
+            tally.update { $0.evicted += summary.evicted }
+            // If this fails, the waiting readers are told.
+            try committer.lookAtTotals()
+            for (item, result) in zip(committer.takeCommitted(), summary.results) {
+                attempt { try settle(item, result) }
+            }
+            try await promoteConfirmed()
+            tally.tellProgress()
+        } catch is ProtectionNeeded {
+            do {
+                committer.protect(only: try await wantedFiles())
+                committer.commit(&group)
+            } catch {
+                abandon(error)
+            }
+        } catch {
+            abandon(error)
+        }
+    }
+
+    private func abandon(_ error: any Error) {
+        failure = failure ?? error
+        committer.abandon(error)
+    }
+
+    /// Counts the outcome of one committed change, and tells the readers that wait for it.
+    private func settle(_ item: SyncCommitter.Item, _ committed: ChangeResult) throws {
+        let key = item.change.key
+        guard let result = item.result else {
+            if item.change.image != nil { try settle(photo: key, committed) }
+            return
+        }
+        tally.settle()
+        switch (result.content, committed) {
+        case (.failed(let failure), _):
+            try settle(failure, key, of: item.change.owners.first, isNone: item.isNone, hasNothing: item.hasNothing)
+        case (_, .overBudget(let error)):
+            try settleOverBudget(item, error)
+        case (_, .superseded(let error)):
+            try tally.count(FetchFailure(kind: .storage, message: error.message), key, of: item.change.owners.first)
+        case (.notModified, _):
+            tally.countNotModified(key)
+        case (.image, .stored(let file, let isChanged)):
+            tally.countFetched(key, isChanged: isChanged)
+            committer.protect(file)
+        case (.image, .recorded):
+            // Of an image that must not be stored only the link to its contacts is committed.
+            if case .linked = item.change.content {
+                tally.countFetched(isStored: false)
+            } else {
+                tally.countFetched(isStored: true)
+            }
+        }
+        if options.storage == .documents { toPromote.append(key) }
+        if let flight = item.flight { land(item, flight, result, committed) }
+        linkWaiting(for: key, keepsGone: item.change.keepsGone)
+    }
+
+    /// Tells the readers that wait for the fetch.
+    private func land(_ item: SyncCommitter.Item, _ flight: Int, _ result: FetchResult, _ committed: ChangeResult) {
+        // An image that must not be stored, or whose entry was removed, is not in the store for them: they fetch it.
+        var isStored = true
+        if case .linked = item.change.content { isStored = false }
+        if case (.image, .recorded) = (result.content, committed) { isStored = false }
+        guard isStored else {
+            return store.flights.finish(item.change.key, flight, .failure(CancellationError()))
+        }
+        store.flights.finish(item.change.key, flight, .success(store.outcome(result, committed)))
+    }
+
+    /// Counts an image that another process checked meanwhile, and tells the readers that wait for it. The image is fresh,
+    /// although its response may already be too old to be served again: this sync has nothing to add.
+    private func settle(_ target: FetchTarget, _ flight: Int, _ outcome: FetchOutcome) throws {
+        tally.settle()
+        switch outcome {
+        case .failed(let failure): try settle(failure, of: target)
+        default:
+            tally.update { report in
+                report.answered += 1
+                report.fresh += 1
+            }
+        }
+        if let file = target.entry?.file { committer.protect(file.id) }
+        if options.storage == .documents { toPromote.append(target.key) }
+        linkAll(of: target)
+        store.flights.finish(target.key, flight, .success(outcome))
+    }
+
+    /// Counts an image that another task of this process fetched meanwhile.
+    private func count(_ target: FetchTarget, _ outcome: FetchOutcome) throws {
+        tally.settle()
+        switch outcome {
+        case .stored(let isChanged): tally.countFetched(target.key, isChanged: isChanged)
+        case .notModified: tally.countNotModified(target.key)
+        case .unstored: tally.countFetched(isStored: false)
+        case .failed(let failure): try settle(failure, of: target)
+        case .overBudget:
+            tally.update { report in
+                report.answered += 1
+                report.overBudget += 1
+            }
+        }
+        if options.storage == .documents { toPromote.append(target.key) }
+        linkAll(of: target)
+    }
+
+    private func settle(_ failure: FetchFailure, of target: FetchTarget) throws {
+        let isNone = failure.isNone(for: target)
+        let hasNothing = failure.hasNothing(for: target)
+        try settle(failure, target.key, of: target.owners.first, isNone: isNone, hasNothing: hasNothing)
+    }
+
+    /// Counts a failure, unless the contacts have another candidate.
+    ///
+    /// - Parameter contact: the contact that the list names with the image.
+    private func settle(
+        _ failure: FetchFailure,
+        _ key: AvatarKey,
+        of contact: String?,
+        isNone: Bool,
+        hasNothing: Bool
+    ) throws {
+        if contacts.isLastResort(key) || !isNone {
+            try tally.count(failure, key, of: contact)
+        } else {
+            tally.update { $0.answered += 1 }
+        }
+        if hasNothing { tally.settle(contacts.fail(key)) }
+    }
+
+    private func settleOverBudget(_ item: SyncCommitter.Item, _ error: AvatarStoreError) throws {
+        let key = item.change.key
+        tally.update { $0.answered += 1 }
+        guard error.failure != .tooLarge else {
+            let failure = FetchFailure(kind: .tooLarge, message: error.message)
+            var change = item.change
+            change.content = .failed(.tooLarge, checked: store.clock.now(), retryAfter: nil)
+            committer.add(SyncCommitter.Item(change: change))
+            return try tally.count(failure, key, of: item.change.owners.first)
+        }
+        tally.countOverBudget(key)
+        // The stored image stays, and is that of the contacts all the same.
+        for contact in item.change.owners { committer.link(key, contact, keepsGone: item.change.keepsGone) }
+        committer.noteRefusal(of: item.change.image?.sizeBytes ?? 0)
+    }
+
+    private func linkAll(of target: FetchTarget) {
+        for contact in target.owners { committer.link(target.key, contact, keepsGone: target.keepsGone) }
+        linkWaiting(for: target.key, keepsGone: target.keepsGone)
+    }
+
+    /// Links the contacts that came after the first one, now that the outcome is known.
+    private func linkWaiting(for key: AvatarKey, keepsGone: Bool) {
+        for contact in finish(key) { committer.link(key, contact, keepsGone: keepsGone) }
+    }
+
+    // MARK: Documents
+
+    /// Moves the gathered images to the documents, as far as they are in `caches`.
+    private func promoteConfirmed() async throws {
+        let keys = toPromote
+        toPromote = []
+        for key in keys { try await promote(key) }
+    }
+
+    /// Moves them without waiting for a batch: the images are stored already.
+    private func promoteNow() async {
+        do {
+            try await promoteConfirmed()
+        } catch {
+            failure = failure ?? error
+        }
+    }
+
+    private func promote(_ key: AvatarKey) async throws {
+        do {
+            _ = try await store.move(key, to: .documents)
+        } catch let error as AvatarStoreError where error.code == .noSuchEntry {
+            // Removed or purged in between. The next sync finds it missing.
+        }
+    }
+
+    // MARK: Photos
+
+    /// Saves the embedded photos of a contact: documents under the contact's own key, written only if their bytes are new.
+    private func save(_ planned: PlannedPhotos) async throws {
+        let listed = planned.listed
+        if !listed.hasURL { tally.settle() }
+        var isReadable = listed.unreadable.isEmpty
+        for image in listed.unreadable { try countUnreadable(image, of: listed) }
+        for photo in listed.photos {
+            let isSaved = try save(photo, as: listed.key(of: photo.number), of: listed.contact, planned.linked)
+            isReadable = isReadable && isSaved
+        }
+        try await writable.writer.unlink(planned.formerPhotos.map { (listed.contact, $0) })
+        // While a photo cannot be read, the fetched image is the best there is.
+        guard isReadable, !planned.formerImages.isEmpty else { return }
+        let keys = try listed.photos.map { try listed.key(of: $0.number) }
+        contacts.replace(planned.formerImages, by: keys, of: listed.contact)
+    }
+
+    /// - Returns: whether the photo is an image, and stored or about to be.
+    private func save(
+        _ photo: ContactPhoto,
+        as key: AvatarKey,
+        of contact: String,
+        _ linked: [AvatarKey]
+    ) throws -> Bool {
+        guard try !store.isStored(photo.bytes, as: key) else {
+            tally.update { $0.saved += 1 }
+            if !linked.contains(key) { committer.link(key, contact) }
+            return true
+        }
+        do {
+            let image = try store.stage(photo.bytes, .documents, limits, writable.places)
+            let change = Change(key: key, owners: [contact], content: .image(image, validation: nil))
+            committer.add(SyncCommitter.Item(change: change))
+            return true
+        } catch let error as AvatarStoreError where error.code == .imageRefused {
+            tally.update { report in
+                report.unreadable += 1
+                report.add(.init(photo, error, key: key, contact: contact))
+            }
+            return false
+        }
+    }
+
+    /// Counts an embedded image that cannot be read. The image of an earlier list stays.
+    private func countUnreadable(_ image: UnreadableContactImage, of listed: ListedPhotos) throws {
+        let failure = try SyncReport.Failure(image, of: listed)
+        tally.update { report in
+            report.unreadable += 1
+            report.add(failure)
+        }
+    }
+
+    private func settle(photo key: AvatarKey, _ committed: ChangeResult) throws {
+        switch committed {
+        case .stored(let file, let isChanged):
+            tally.countSaved(key, isChanged: isChanged)
+            committer.protect(file)
+        case .recorded:
+            break
+        case .overBudget(let error), .superseded(let error):
+            tally.update { $0.unreadable += 1 }
+            try tally.add(FetchFailure(kind: .storage, message: error.message), key, of: nil)
+        }
+    }
+
+    // MARK: At the end
+
+    /// Unlinks images that have no image any more, and those that another image has replaced.
+    private func unlinkFormerImages() async throws {
+        guard failure == nil else { return }
+        let replaced = try contacts.replacedImages { keys in
+            try store.index.entries(for: keys).contains { $0?.file != nil }
+        }
+        try await unlink(contacts.toUnlink + replaced)
+    }
+
+    /// Unlinks in transactions of bounded length: other processes wait for them.
+    private func unlink(_ links: [SyncContacts.Link]) async throws {
+        for start in stride(from: 0, to: links.count, by: 256) {
+            try await writable.writer.unlink(Array(links[start..<min(start + 256, links.count)]))
+        }
+    }
+
+    /// Unlinks the contacts that the list omits, if the sync prunes.
+    private func prune() async throws {
+        guard planner.mayPrune, !shouldStop else {
+            tally.update { $0.hasKeptLeavers = options.prunes }
+            return
+        }
+        try await unlink(contacts.toPrune)
+        tally.update { $0.unlinked += Set(contacts.toPrune.map { KeyFingerprint($0.contact) }).count }
+        var last = ""
+        while true {
+            let page = try store.index.contacts(after: last, limit: 512)
+            guard let end = page.last else { return }
+            last = end
+            let leavers = planner.leavers(among: page)
+            let links = try leavers.flatMap { contact in
+                try store.index.imageKeys(of: contact).map { (contact: contact, key: $0) }
+            }
+            try await writable.writer.unlink(links)
+            tally.update { $0.unlinked += leavers.count }
+            if Task.isCancelled { return }
         }
     }
 }

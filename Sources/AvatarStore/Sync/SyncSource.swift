@@ -1,49 +1,6 @@
 import AvatarCore
 import AvatarIndex
 
-/// Something that a sync has to settle.
-enum SyncItem: Sendable {
-    /// An image named by a list, and the contact that uses it.
-    case listed(url: String, contact: String, lowDataURL: String? = nil)
-    /// Several images for one contact; the next is used while the origin has none for the one before.
-    case candidates([AvatarKey], contact: String, lowDataURL: String?)
-    /// An entry of the index.
-    case entry(AvatarEntry)
-    /// A number of entries that are skipped now, and why.
-    case postponed(Int, SkipReason)
-    case withoutImage
-    /// A contact without a picture of its own, and its e-mail addresses.
-    case emailed(contact: String, emails: [String])
-    /// The images of a contact that stand in the list itself.
-    case photos(ListedPhotos)
-    case unreadable(ListPlace?, reason: String)
-    /// A record that does not count.
-    case duplicate(DuplicateRecord)
-    /// The list is being read for the first time.
-    case nothingYet
-}
-
-extension ListPlace {
-    /// A report's failure for `reason` at this place: `people.vcf, line 4: reason`.
-    func failure(
-        _ kind: FailureKind,
-        _ reason: String,
-        key: String? = nil,
-        contact: String? = nil
-    ) -> SyncReport.Failure {
-        let message = "\(list.map { "\($0), line" } ?? "Line") \(line): \(reason)"
-        return SyncReport.Failure(key: key, kind: kind, message: message, contact: contact, list: list, line: line)
-    }
-}
-
-extension SyncReport.Failure {
-    /// A record that cannot be read, at a place that its reader may not have said.
-    static func unreadable(_ reason: String, at place: ListPlace?) -> SyncReport.Failure {
-        place?.failure(.badRecord, "\(reason).")
-            ?? SyncReport.Failure(key: nil, kind: .badRecord, message: "\(reason).")
-    }
-}
-
 /// Where a sync gets its work from; each walk starts at the beginning.
 struct SyncSource: Sendable {
     /// A walk: the next items, at most `limit` of them; none at the end. Where the rest can be counted, a limit of 0 asks
@@ -63,7 +20,7 @@ struct SyncSource: Sendable {
     /// The images that a contact list names.
     ///
     /// The first walk begins with a survey of the whole list. Records that were kept by it are not read again.
-    static func list<Records>(_ records: Records) -> SyncSource
+    static func list<Records>(_ records: Records, emailSources: [EmailSource]) -> SyncSource
     where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
         let shared = SharedSurvey()
         return SyncSource {
@@ -95,7 +52,7 @@ struct SyncSource: Sendable {
                         break
                     }
                     let found = list.duplicate(record, at: position).map { [SyncItem.duplicate($0)] }
-                    let new = found ?? SyncItem.items(of: record)
+                    let new = try found ?? SyncItem.items(of: record, emailSources)
                     for case .photos(let listed) in new { bytes += listed.byteCount }
                     items += new
                     position += 1
@@ -106,8 +63,8 @@ struct SyncSource: Sendable {
     }
 
     /// The images of `contacts`.
-    static func contacts(_ contacts: [Contact]) -> SyncSource {
-        list(ContactArray(contacts: contacts))
+    static func contacts(_ contacts: [Contact], emailSources: [EmailSource]) -> SyncSource {
+        list(ContactArray(contacts: contacts), emailSources: emailSources)
     }
 
     /// The entries that are due at `time`, of hosts that may be asked; a few of each host in turn.
@@ -163,13 +120,18 @@ struct SyncSource: Sendable {
 }
 
 extension SyncItem {
-    /// What there is to settle about `record`: the image at a URL, and those that stand in the list.
-    fileprivate static func items(of record: ContactRecord) -> [SyncItem] {
+    /// The items for `record`: the image at a URL, and the embedded photos.
+    fileprivate static func items(
+        of record: ContactRecord,
+        _ sources: [EmailSource]
+    ) throws(AvatarStoreError) -> [SyncItem] {
         switch record {
         case .contact(let contact):
             if let fault = contact.idFault { return [.unreadable(contact.place, reason: fault)] }
             let photos = ListedPhotos(contact).map { [SyncItem.photos($0)] } ?? []
-            guard let url = contact.avatarURL else { return photos.isEmpty ? [withoutImage(contact)] : photos }
+            guard let url = contact.avatarURL else {
+                return photos.isEmpty ? [try withoutURL(contact, sources)] : photos
+            }
             let candidates = contact.candidates
             guard candidates.count > 1 else {
                 let only = candidates.first?.rawValue ?? url
@@ -181,17 +143,28 @@ extension SyncItem {
         }
     }
 
-    private static func withoutImage(_ contact: Contact) -> SyncItem {
-        contact.emails.isEmpty ? .withoutImage : .emailed(contact: contact.id, emails: contact.emails)
+    /// The images that e-mail sources may have for `contact`: the first source for all addresses, then the next one.
+    private static func withoutURL(
+        _ contact: Contact,
+        _ sources: [EmailSource]
+    ) throws(AvatarStoreError) -> SyncItem {
+        var candidates: [AvatarKey] = []
+        for source in sources {
+            for url in contact.emails.compactMap(source.url) {
+                let key = try AvatarKey(emailImageAt: url)
+                if !candidates.contains(key) { candidates.append(key) }
+            }
+        }
+        return candidates.isEmpty ? .withoutImage : .candidates(candidates, contact: contact.id)
     }
 }
 
 extension Contact {
-    /// The keys of the images at URLs, in order, if there are several; those that cannot be fetched are left out.
+    /// The keys of the images at URLs, in order, if there are several; those that are not URLs are left out.
     fileprivate var candidates: [AvatarKey] {
         let urls = images.compactMap(\.url)
         guard urls.count > 1 else { return [] }
-        return urls.compactMap(SyncRun.key).reduce(into: []) { keys, key in
+        return urls.compactMap(AvatarKey.init(listed:)).reduce(into: []) { keys, key in
             if !keys.contains(key) { keys.append(key) }
         }
     }

@@ -55,30 +55,6 @@ struct AnswerOrder: Sendable {
     var lastCheck: Timestamp?
 }
 
-/// What a request says of the health of its host.
-struct HostNote: Sendable {
-    /// `nil` after an image or a 304.
-    var failure: FailureKind?
-    var retryAfter: Timestamp?
-    var requested: Timestamp
-    var answered: Timestamp
-    /// 0 to 1, drawn once, so that whoever takes note of it decides the same.
-    let jitter: Double
-
-    init(failure: FailureKind? = nil, retryAfter: Timestamp? = nil, requested: Timestamp, answered: Timestamp) {
-        self.failure = failure
-        self.retryAfter = retryAfter
-        self.requested = requested
-        self.answered = answered
-        // After an answer no time has to be chosen, and a number is a call of the system.
-        jitter = failure == nil ? 0 : .random(in: 0...1)
-    }
-
-    func record(in health: inout HostHealth) {
-        health.record(failure, retryAfter: retryAfter, requested: requested, at: answered, jitter: jitter)
-    }
-}
-
 extension Change {
     /// What it may add to what counts against the budget.
     var cacheBytes: Int {

@@ -1,0 +1,96 @@
+/// One image to request from an origin: its key, its URL, the stored entry, and how to request it.
+package struct FetchTarget: Sendable {
+    /// The entry to store the image under.
+    package let key: AvatarKey
+    /// The URL of the image. It differs from `key` for a caller's own key.
+    package let sourceKey: AvatarKey
+    /// Name and port of the host of `sourceKey`.
+    package let sourceHost: String
+    /// The URL of a smaller image for constrained networks; `nil` if there is none.
+    package private(set) var lowDataURL: String?
+    /// The URL to request: that of the image, or that of the smaller one.
+    package private(set) var requestKey: AvatarKey
+    /// Name and port of the host of `requestKey`.
+    package private(set) var host: String
+    /// The storage class of a new image.
+    package var storageClass: StorageClass
+    /// The stored entry; `nil` if the index has none.
+    package private(set) var entry: AvatarEntry?
+    /// Whether a download of it broke off and can be resumed, as far as the index says.
+    package private(set) var isPartial = false
+    /// Whether the request is unconditional although a validator is stored (policy `reload`).
+    package var isUnconditional = false
+    /// Whether only the stored entry is the reason for the request. An entry that was removed meanwhile stays removed.
+    package var isRefresh = false
+    /// Whether the store must keep nothing of the image and use nothing it has of it, partial downloads included.
+    package var isTransient = false
+    /// The contacts that use the image.
+    package var owners: [String] = []
+    /// Whether its contact has another candidate, should the origin answer 404 or 410.
+    package var hasSuccessor = false
+    /// Whether its contact stays linked to candidates that are gone.
+    package var keepsGone = false
+
+    /// The image of `key` at `source`.
+    ///
+    /// - Parameters:
+    ///   - source: the URL; default: that of the entry, else that of the key.
+    ///   - entry: the stored entry. A document stays a document, whatever `storageClass` says.
+    /// - Throws: `unsupportedURL` if the URL is not an http or https URL with a host; `noSuchEntry` if there is no URL, as
+    ///   for an own image.
+    package init(
+        key: AvatarKey,
+        source: String?,
+        entry: AvatarEntry?,
+        storageClass: StorageClass
+    ) throws(AvatarStoreError) {
+        guard let source = source ?? entry?.sourceURL ?? key.url else {
+            throw AvatarStoreError(.noSuchEntry, "There is no image \(key), and no URL to fetch it from.")
+        }
+        let url = try AvatarKey(url: source)
+        guard let host = url.host else {
+            throw AvatarStoreError(.unsupportedURL, "\(url) names no host.", failure: .unsupportedURL)
+        }
+        self.key = key
+        sourceKey = url
+        sourceHost = host.description
+        requestKey = sourceKey
+        self.host = sourceHost
+        self.entry = entry
+        lowDataURL = entry?.lowDataURL
+        self.storageClass = entry?.storageClass == .documents ? .documents : storageClass
+    }
+
+    /// Replaces the stored entry by what the index holds now.
+    package mutating func update(_ entry: AvatarEntry?, isPartial: Bool) {
+        self.entry = entry
+        self.isPartial = isPartial
+        if entry?.storageClass == .documents { storageClass = .documents }
+    }
+
+    /// The URL to request, whole and normalised.
+    package var requestURL: String { requestKey.rawValue }
+
+    /// Whether the smaller image is requested.
+    package var isLowData: Bool { requestKey != sourceKey }
+
+    /// Requests the smaller image if the network is constrained and nothing better is stored, else the image itself.
+    ///
+    /// - Parameters:
+    ///   - url: the URL of the smaller image; default: that of the entry.
+    ///   - isConstrained: whether the network is constrained.
+    /// - Throws: `unsupportedURL` if the URL of the smaller image is not one.
+    package mutating func consider(lowDataURL url: String?, isConstrained: Bool) throws(AvatarStoreError) {
+        let smaller = try (url ?? lowDataURL).map { text throws(AvatarStoreError) in try AvatarKey(url: text) }
+        lowDataURL = smaller?.rawValue
+        let isBetterStored = entry.map { $0.file != nil && !$0.isLowData } ?? false
+        guard isConstrained, !isBetterStored, let smaller, let smallerHost = smaller.host else {
+            (requestKey, host) = (sourceKey, sourceHost)
+            return
+        }
+        (requestKey, host) = (smaller, smallerHost.description)
+    }
+
+    /// Whether a new image needs new room in the caches.
+    package var bringsCacheFile: Bool { storageClass == .caches && entry?.file == nil }
+}

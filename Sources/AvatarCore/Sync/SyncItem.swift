@@ -1,0 +1,124 @@
+/// One thing that a sync has to settle: a record of a contact list, or an entry of the index.
+package enum SyncItem: Sendable {
+    /// An image that a list names, and the contact that uses it.
+    case listed(url: String, contact: String, lowDataURL: String? = nil)
+    /// Several images for one contact, the preferred one first. The next one counts if the origin has none for the one
+    /// before: several URLs of a list, or the URLs of its e-mail addresses at all sources.
+    case candidates([AvatarKey], contact: String, lowDataURL: String? = nil)
+    /// An entry of the index.
+    case entry(AvatarEntry)
+    /// A number of entries that get no request, counted without reading them.
+    case postponed(Int, SkipReason)
+    /// A contact without a picture, and without an e-mail address that a source knows.
+    case withoutImage
+    /// The photos of a contact that the list embeds.
+    case photos(ListedPhotos)
+    /// A record that cannot be read.
+    case unreadable(ListPlace?, reason: String)
+    /// A record that a later record of the same contact replaces.
+    case duplicate(DuplicateRecord)
+    /// No item yet: the list is read for the first time.
+    case nothingYet
+}
+
+/// The photos of one contact that a list embeds.
+package struct ListedPhotos: Sendable {
+    package let contact: String
+    package let photos: [ContactPhoto]
+    /// Images of the contact that cannot be read.
+    package let unreadable: [UnreadableContactImage]
+    /// Whether the contact has an image at a URL too, which is an item of its own.
+    package let hasURL: Bool
+
+    /// The embedded images of `contact`; `nil` if it has none.
+    package init?(_ contact: Contact) {
+        self.contact = contact.id
+        photos = Self.numbered(contact.images.compactMap { if case .photo(let photo) = $0 { photo } else { nil } })
+        unreadable = contact.images.compactMap { if case .unreadable(let image) = $0 { image } else { nil } }
+        hasURL = contact.avatarURL != nil
+        if photos.isEmpty && unreadable.isEmpty { return nil }
+    }
+
+    /// The photos, each with a number of its own: a number that is taken or below 1 becomes the next free one.
+    private static func numbered(_ photos: [ContactPhoto]) -> [ContactPhoto] {
+        var taken: Set<Int> = []
+        return photos.map { photo in
+            var photo = photo
+            photo.number = max(1, photo.number)
+            while !taken.insert(photo.number).inserted { photo.number += 1 }
+            return photo
+        }
+    }
+
+    /// The bytes of all photos.
+    package var byteCount: Int { photos.reduce(0) { $0 + $1.bytes.count } }
+
+    /// The key of the photo with `number`.
+    ///
+    /// - Throws: `invalidKey` for a contact's id that cannot be part of a key.
+    package func key(of number: Int) throws(AvatarStoreError) -> AvatarKey {
+        try AvatarKey(contact: contact, number: number)
+    }
+
+    /// The keys of all photos that the list has, those included that cannot be read.
+    func keys() throws(AvatarStoreError) -> [AvatarKey] {
+        var keys: [AvatarKey] = []
+        for number in photos.map(\.number) + unreadable.compactMap(\.number) { keys.append(try key(of: number)) }
+        return keys
+    }
+}
+
+extension ContactPhoto {
+    package var place: ListPlace { ListPlace(list: list, line: line) }
+}
+
+extension UnreadableContactImage {
+    package var place: ListPlace { ListPlace(list: list, line: line) }
+}
+
+/// A record that a later record of the same contact replaces.
+package struct DuplicateRecord: Sendable {
+    package var contact: String
+    package var place: ListPlace?
+    /// The place of the record that counts.
+    package var last: ListPlace?
+
+    package init(contact: String, place: ListPlace?, last: ListPlace?) {
+        self.contact = contact
+        self.place = place
+        self.last = last
+    }
+}
+
+/// A contact with several candidates for its picture, on its way from one to the next.
+package struct CandidateChain: Sendable {
+    package let contact: String
+    /// The candidates, the preferred one first.
+    package let candidates: [AvatarKey]
+    /// The URL of a smaller image that stands in for the first candidate.
+    package var lowDataURL: String?
+    /// The images that the contact had when the sync came to it.
+    package let linked: Set<AvatarKey>
+    /// How many of the candidates are known to have no image.
+    package var position = 0
+    /// Whether the current candidate was requested for this contact, and is counted with its image.
+    package var ownsTarget = false
+
+    package init(contact: String, candidates: [AvatarKey], lowDataURL: String?, linked: Set<AvatarKey>) {
+        self.contact = contact
+        self.candidates = candidates
+        self.lowDataURL = lowDataURL
+        self.linked = linked
+    }
+
+    package var current: AvatarKey? { position < candidates.count ? candidates[position] : nil }
+
+    /// Whether the candidates are the images of e-mail addresses.
+    package var isByEmail: Bool { candidates.first?.isEmailImage == true }
+
+    /// Whether another URL follows. The outcome of the last one is that of the contact.
+    package var hasNext: Bool { !isByEmail && position + 1 < candidates.count }
+
+    /// Whether the contact stays linked to the candidates before this one, which are gone.
+    package var keepsGone: Bool { !isByEmail && position > 0 }
+}

@@ -1,0 +1,316 @@
+/// Plans a sync: what to do about each item, before any request is sent.
+///
+/// The plan is a function of the items, of what the index and the disk hold for them (`SyncSnapshot`), of the rules, of
+/// the health of the hosts, and of the time. A dry run counts its steps; a sync carries them out. The planner remembers
+/// what the list named so far, so that each image and each contact is planned once.
+package struct SyncPlanner: Sendable {
+    private let rules: SyncRules
+    /// The keys that were named so far, and the spellings that are not a URL.
+    private var named: Set<KeyFingerprint> = []
+    /// The contacts for which the list has a picture, or a source to ask for one.
+    private var withPictures: Set<KeyFingerprint> = []
+    /// Keys with a planned request that is not settled yet.
+    private var inFlight: Set<AvatarKey> = []
+    private var requestCount = 0
+    private var contactCount = 0
+    private var hasUnreadableRecord = false
+
+    package init(_ rules: SyncRules) {
+        self.rules = rules
+    }
+
+    /// Whether as many requests are planned as the rules allow.
+    package var hasReachedLimit: Bool { requestCount >= rules.requestLimit ?? .max }
+
+    /// Whether a request for `key` is planned or under way.
+    package func isInFlight(_ key: AvatarKey) -> Bool { inFlight.contains(key) }
+
+    /// Says that the image of `key` is settled.
+    package mutating func settle(_ key: AvatarKey) {
+        inFlight.remove(key)
+    }
+
+    /// Says that a planned request was not sent, so that another one may be.
+    package mutating func returnRequest() {
+        requestCount -= 1
+    }
+
+    // MARK: Items
+
+    /// The steps for `items`, in their order.
+    ///
+    /// - Parameters:
+    ///   - items: the next items of the source.
+    ///   - known: what the index and the disk hold for the keys and contacts of `items`.
+    ///   - hosts: the health of the hosts now.
+    ///   - now: the time.
+    /// - Throws: `invalidKey` for a contact with photos whose id cannot be part of a key; an error of the rules'
+    ///   `requestFields`.
+    package mutating func plan(
+        _ items: [SyncItem],
+        _ known: SyncSnapshot,
+        _ hosts: SyncHosts,
+        at now: Timestamp
+    ) throws -> [SyncStep] {
+        var context = Context(known: known, hosts: hosts, now: now)
+        for case .photos(let listed) in items { context.withPhotos.insert(KeyFingerprint(listed.contact)) }
+        var steps: [SyncStep] = []
+        for item in items { try plan(item, context, &steps) }
+        return steps
+    }
+
+    /// The steps that follow when the current candidate of `chain` turned out to have no image.
+    package mutating func advance(
+        _ chain: CandidateChain,
+        _ known: SyncSnapshot,
+        _ hosts: SyncHosts,
+        at now: Timestamp
+    ) throws -> [SyncStep] {
+        var chain = chain
+        chain.position += 1
+        chain.ownsTarget = false
+        var steps: [SyncStep] = []
+        try plan(chain, Context(known: known, hosts: hosts, now: now), &steps)
+        return steps
+    }
+
+    private struct Context {
+        let known: SyncSnapshot
+        let hosts: SyncHosts
+        let now: Timestamp
+        /// The contacts whose records have photos too: these are not photos of an earlier list.
+        var withPhotos: Set<KeyFingerprint> = []
+
+        /// The photos that `contact` has from an earlier list.
+        func formerPhotos(of contact: String) -> [AvatarKey] {
+            guard !withPhotos.contains(KeyFingerprint(contact)) else { return [] }
+            return known.images(of: contact).filter(\.isContactPhoto)
+        }
+    }
+
+    private mutating func plan(
+        _ item: SyncItem,
+        _ context: Context,
+        _ steps: inout [SyncStep]
+    ) throws {
+        switch item {
+        case .entry(let entry) where entry.isKnownNone:
+            steps.append(.settled)
+        case .entry(let entry):
+            steps.append(.image(try classify(entry.key, entry, context)))
+        case .listed(let url, let contact, let lowDataURL):
+            noteContact(contact, &steps)
+            try plan(url, contact, lowDataURL, context, &steps)
+        case .candidates(let keys, let contact, let lowDataURL):
+            noteContact(contact, &steps)
+            let linked = Set(context.known.images(of: contact))
+            let chain = CandidateChain(contact: contact, candidates: keys, lowDataURL: lowDataURL, linked: linked)
+            planFormerImages(of: chain, context, &steps)
+            try plan(chain, context, &steps)
+        case .withoutImage:
+            contactCount += 1
+            steps += [.contact, .withoutImage(contact: nil, former: [])]
+        case .photos(let listed):
+            if listed.hasURL {
+                withPictures.insert(KeyFingerprint(listed.contact))
+            } else {
+                noteContact(listed.contact, &steps)
+            }
+            steps.append(.photos(try PlannedPhotos(listed, linked: context.known.images(of: listed.contact))))
+        case .postponed(let count, let reason):
+            steps.append(.postponed(count, reason))
+        case .unreadable(let place, let reason):
+            hasUnreadableRecord = true
+            steps.append(.unreadable(place, reason: reason))
+        case .duplicate(let record):
+            steps.append(.duplicate(record))
+        case .nothingYet:
+            break
+        }
+    }
+
+    private mutating func noteContact(_ contact: String, _ steps: inout [SyncStep]) {
+        contactCount += 1
+        if rules.prunes { withPictures.insert(KeyFingerprint(contact)) }
+        steps.append(.contact)
+    }
+
+    // MARK: One image
+
+    private mutating func plan(
+        _ url: String,
+        _ contact: String,
+        _ lowDataURL: String?,
+        _ context: Context,
+        _ steps: inout [SyncStep]
+    ) throws {
+        let key: AvatarKey
+        do {
+            key = try AvatarKey(url: url)
+        } catch {
+            guard named.insert(KeyFingerprint(url)).inserted else { return steps.append(.settled) }
+            // A list of bare URLs names its contacts by them, and this one may hold a password.
+            let contact = contact == url ? nil : contact
+            return steps.append(.refused(AvatarKey.redact(url), contact: contact, error))
+        }
+        let photos = context.formerPhotos(of: contact)
+        if !photos.isEmpty { steps.append(.replace(contact: contact, former: photos, by: [key])) }
+        let entry = context.known.entry(for: key)
+        guard named.insert(KeyFingerprint(key.rawValue)).inserted else {
+            return steps.append(.image(PlannedImage(key: key, entry: entry, contact: contact, action: .share)))
+        }
+        let image = try classify(key, entry, contact: contact, lowDataURL: lowDataURL, context)
+        steps.append(.image(image))
+    }
+
+    private mutating func classify(
+        _ key: AvatarKey,
+        _ entry: AvatarEntry?,
+        contact: String? = nil,
+        lowDataURL: String? = nil,
+        chain: CandidateChain? = nil,
+        _ context: Context
+    ) throws -> PlannedImage {
+        var image = PlannedImage(key: key, entry: entry, contact: contact, action: .share)
+        image.hasFile = context.known.hasFile(entry)
+        image.chain = chain
+        var target: FetchTarget
+        do throws(AvatarStoreError) {
+            target = try FetchTarget(key: key, source: nil, entry: entry, storageClass: rules.storageClass)
+            try target.consider(lowDataURL: lowDataURL, isConstrained: rules.isConstrained)
+        } catch {
+            // The URL of a smaller image that is not one, or an index that was edited by hand.
+            image.action = .refuse(error)
+            return image
+        }
+        target.owners = contact.map { [$0] } ?? []
+        target.isRefresh = contact == nil && entry != nil
+        target.isUnconditional = rules.policy == .reload
+        target.hasSuccessor = chain?.hasNext == true
+        target.keepsGone = chain?.keepsGone == true
+        image.action = try action(for: target, image.hasFile, context)
+        return image
+    }
+
+    private mutating func action(
+        for target: FetchTarget,
+        _ hasFile: Bool,
+        _ context: Context
+    ) throws -> PlannedImage.Action {
+        let hostReason = context.hosts.reasonToSkip(target.host, at: context.now)
+        switch try rules.classify(target.entry, hasFile: hasFile, hostReason: hostReason, at: context.now) {
+        case .keep: return .keep
+        case .skip(let reason): return .skip(target, reason)
+        case .request where hasReachedLimit: return .skip(target, .limit)
+        case .request(let isNew):
+            requestCount += 1
+            inFlight.insert(target.key)
+            return .request(target, isNew: isNew)
+        }
+    }
+
+    // MARK: Candidates
+
+    /// Plans the first candidate of `chain`, from its position on, that may have an image.
+    private mutating func plan(
+        _ chain: CandidateChain,
+        _ context: Context,
+        _ steps: inout [SyncStep]
+    ) throws {
+        var chain = chain
+        while let key = chain.current {
+            let entry = context.known.entry(for: key)
+            guard try isPassedOver(entry, in: chain, context) else {
+                return try plan(chain, key, entry, context, &steps)
+            }
+            if !chain.linked.contains(key) {
+                steps.append(.link(key, contact: chain.contact, keepsGone: chain.keepsGone))
+            }
+            chain.position += 1
+        }
+        let former = rules.prunes ? chain.linked.filter { !chain.candidates.contains($0) } : []
+        steps.append(.withoutImage(contact: chain.contact, former: Array(former)))
+    }
+
+    private mutating func plan(
+        _ chain: CandidateChain,
+        _ key: AvatarKey,
+        _ entry: AvatarEntry?,
+        _ context: Context,
+        _ steps: inout [SyncStep]
+    ) throws {
+        var (chain, entry) = (chain, entry)
+        var image = PlannedImage(key: key, entry: entry, contact: chain.contact, action: .share)
+        image.isLinked = isLinked(chain, context.known)
+        if isInFlight(key) {
+            image.action = .wait
+            image.chain = chain
+        } else if named.insert(KeyFingerprint(key.rawValue)).inserted {
+            // A list asks an e-mail source again, however recent its answer.
+            if entry?.isKnownNone == true { entry?.validation.failure = nil }
+            chain.ownsTarget = true
+            let lowDataURL = chain.position == 0 ? chain.lowDataURL : nil
+            let isLinked = image.isLinked
+            image = try classify(key, entry, contact: chain.contact, lowDataURL: lowDataURL, chain: chain, context)
+            image.isLinked = isLinked
+        } else {
+            image.action = .share
+            image.chain = chain
+        }
+        steps.append(.image(image))
+    }
+
+    /// Whether the current candidate has no image, and gets no request now.
+    private func isPassedOver(
+        _ entry: AvatarEntry?,
+        in chain: CandidateChain,
+        _ context: Context
+    ) throws -> Bool {
+        guard let entry else { return false }
+        let wasNamed = named.contains(KeyFingerprint(entry.key.rawValue))
+        if chain.isByEmail {
+            return !isInFlight(entry.key) && entry.isKnownNone && (wasNamed || rules.believes(entry, at: context.now))
+        }
+        guard chain.hasNext, entry.hasNothing else { return false }
+        if !isInFlight(entry.key), wasNamed { return true }
+        let host = entry.sourceURL.flatMap { AvatarKey(stored: $0).host?.description }
+        let hostReason = host.flatMap { context.hosts.reasonToSkip($0, at: context.now) }
+        let decision = try rules.classify(entry, hasFile: false, hostReason: hostReason, at: context.now)
+        if case .skip = decision { return true }
+        return false
+    }
+
+    /// Whether the index says already that the current candidate is the contact's one fetched image.
+    private func isLinked(_ chain: CandidateChain, _ known: SyncSnapshot) -> Bool {
+        guard let key = chain.current, chain.linked.contains(key) else { return false }
+        let others = chain.linked.subtracting(chain.candidates.prefix(chain.position + 1)).filter { !$0.isOwnImage }
+        guard chain.isByEmail else { return others.isEmpty }
+        // Later sources that had none stay linked; an image that was shown until now gives way.
+        return others.allSatisfy { chain.candidates.contains($0) && known.entry(for: $0)?.file == nil }
+    }
+
+    /// Plans what becomes of images that the contact has and that are not candidates any more.
+    private func planFormerImages(of chain: CandidateChain, _ context: Context, _ steps: inout [SyncStep]) {
+        let photos = context.formerPhotos(of: chain.contact)
+        if !photos.isEmpty {
+            steps.append(.replace(contact: chain.contact, former: photos, by: chain.candidates))
+        }
+        // An image stays until another one has come; what has none goes.
+        let none = chain.linked.filter { key in
+            guard !chain.candidates.contains(key), let entry = context.known.entry(for: key) else { return false }
+            return chain.isByEmail ? key.isEmailImage && entry.file == nil : key.isURL && entry.hasNothing
+        }
+        if !none.isEmpty { steps.append(.unlink(contact: chain.contact, Array(none))) }
+    }
+
+    // MARK: Contacts that left
+
+    /// Whether contacts are unlinked that the list omits or gives no picture. Only a list that was read to its end, and
+    /// every record of it, says which contacts it omits; a list without contacts says nothing.
+    package var mayPrune: Bool { rules.prunes && !hasUnreadableRecord && contactCount > 0 }
+
+    /// Those of `contacts` for which the list has no picture.
+    package func leavers(among contacts: [String]) -> [String] {
+        contacts.filter { !withPictures.contains(KeyFingerprint($0)) }
+    }
+}

@@ -1,0 +1,178 @@
+import AvatarCore
+import AvatarIndex
+
+/// Counts what a sync does, and tells its caller.
+struct SyncTally {
+    private(set) var report = SyncReport()
+    /// Contacts, or due entries, that are settled.
+    private var done = 0
+    private let total: Int?
+    private let progress: @Sendable (SyncProgress) -> Void
+    /// Delivers an event, and returns when its reader has taken it; `nil` without a reader.
+    private let emit: (@Sendable (SyncEvent) async -> Void)?
+    private var events: [SyncEvent] = []
+    private let index: AvatarIndex
+
+    init(
+        index: AvatarIndex,
+        total: Int?,
+        progress: @escaping @Sendable (SyncProgress) -> Void,
+        emit: (@Sendable (SyncEvent) async -> Void)?
+    ) {
+        self.index = index
+        self.total = total
+        self.progress = progress
+        self.emit = emit
+    }
+
+    // MARK: Telling
+
+    /// Tells how far the sync has come.
+    mutating func tellProgress() {
+        let now = SyncProgress(done: done, total: total, report: report)
+        progress(now)
+        if emit != nil { events.append(.progress(now)) }
+    }
+
+    /// Delivers the gathered events, and waits for their reader.
+    mutating func tellEvents() async {
+        guard let emit, !events.isEmpty else { return }
+        let told = events
+        events = []
+        for event in told { await emit(event) }
+    }
+
+    private mutating func note(_ key: AvatarKey, _ outcome: SyncEvent.Outcome) {
+        if emit != nil { events.append(.image(key, outcome)) }
+    }
+
+    // MARK: Counting
+
+    /// Changes counts that need no event.
+    mutating func update(_ change: (inout SyncReport) -> Void) {
+        change(&report)
+    }
+
+    /// Counts `count` contacts or entries as settled; a negative one takes that back.
+    mutating func settle(_ count: Int = 1) {
+        done += count
+    }
+
+    mutating func count(requests: Int, bytesReceived: Int) {
+        report.requests += requests
+        report.bytesReceived += bytesReceived
+    }
+
+    mutating func countNotModified(_ key: AvatarKey) {
+        report.answered += 1
+        report.notModified += 1
+        note(key, .notModified)
+    }
+
+    mutating func countFetched(_ key: AvatarKey, isChanged: Bool) {
+        report.answered += 1
+        report.fetched += 1
+        if isChanged { report.changed += 1 }
+        note(key, .stored(isChanged: isChanged))
+    }
+
+    /// Counts an image that was fetched; `isStored`: whether its response allows to store it.
+    mutating func countFetched(isStored: Bool) {
+        report.answered += 1
+        report.fetched += 1
+        if !isStored { report.unstored += 1 }
+    }
+
+    mutating func countSaved(_ key: AvatarKey, isChanged: Bool) {
+        report.saved += 1
+        note(key, .stored(isChanged: isChanged))
+    }
+
+    mutating func countOverBudget(_ key: AvatarKey) {
+        report.overBudget += 1
+        note(key, .overBudget)
+    }
+
+    /// Counts the failure of an image.
+    ///
+    /// - Parameter contact: the contact that the list names with it.
+    /// - Throws: an error of the index.
+    mutating func count(_ failure: FetchFailure, _ key: AvatarKey, of contact: String?) throws {
+        // The network is reported once, and says nothing of any image.
+        guard failure.kind != .offline else { return report.skip(.offline) }
+        report.fail(failure.kind)
+        note(key, .failed(failure.kind))
+        try add(failure, key, of: contact)
+    }
+
+    /// Reports why the image of `key` did not come, without counting it.
+    ///
+    /// - Parameter listed: the contact that the list names with it; default: the first that the index has.
+    /// - Throws: an error of the index.
+    mutating func add(_ failure: FetchFailure, _ key: AvatarKey, of listed: String?) throws {
+        guard report.failures.count < SyncReport.largestFailureCount else { return }
+        let contact = try listed ?? index.contacts(using: key).first
+        report.add(.init(failure, key, contact: contact))
+    }
+}
+
+extension SyncReport.Failure {
+    /// - Parameter contact: the contact of the image. A list of bare URLs names its contacts by them; such a name is left
+    ///   out.
+    init(_ failure: FetchFailure, _ key: AvatarKey, contact: String?) {
+        let isURL = contact.flatMap(AvatarKey.init(listed:)) == key
+        self.init(key: key.rawValue, kind: failure.kind, message: failure.message, contact: isURL ? nil : contact)
+    }
+
+    /// A listed text that is not a URL.
+    init(refused text: String, _ error: AvatarStoreError, contact: String?) {
+        self.init(key: text, kind: .unsupportedURL, message: error.message, contact: contact)
+    }
+
+    /// A record that cannot be read, at a place that its reader may not have said.
+    init(unreadable reason: String, at place: ListPlace?) {
+        let message = "\(reason)."
+        self = place?.failure(.badRecord, message) ?? Self(key: nil, kind: .badRecord, message: message)
+    }
+}
+
+extension SyncReport.Failure {
+    /// An embedded photo that was refused.
+    init(_ photo: ContactPhoto, _ error: AvatarStoreError, key: AvatarKey, contact: String) {
+        self = photo.place.failure(.notImage, error.message, key: key.rawValue, contact: contact)
+    }
+
+    /// An embedded image that cannot be read.
+    ///
+    /// - Throws: `invalidKey` for a contact's id that cannot be part of a key.
+    init(_ image: UnreadableContactImage, of listed: ListedPhotos) throws(AvatarStoreError) {
+        var key: String?
+        if let number = image.number { key = try listed.key(of: number).rawValue }
+        let kind = key == nil ? FailureKind.badRecord : .notImage
+        self = image.place.failure(kind, "\(image.reason).", key: key, contact: listed.contact)
+    }
+}
+
+extension ListPlace {
+    /// A report's failure for `reason` at this place: `people.vcf, line 4: reason`.
+    func failure(
+        _ kind: FailureKind,
+        _ reason: String,
+        key: String? = nil,
+        contact: String? = nil
+    ) -> SyncReport.Failure {
+        let message = "\(list.map { "\($0), line" } ?? "Line") \(line): \(reason)"
+        return SyncReport.Failure(key: key, kind: kind, message: message, contact: contact, list: list, line: line)
+    }
+}
+
+extension AvatarKey {
+    /// The key of a URL as a list spells it; `nil` for a text that is not a URL.
+    init?(listed url: String) {
+        do {
+            try self.init(url: url)
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,5 +1,58 @@
+import ArgumentParser
 import AvatarStore
 import Foundation
+
+extension AvatarListItem {
+    /// The columns of `avatar_overview`, and the owners.
+    var fields: [String: JSON] {
+        [
+            "key": JSON(key),
+            "sourceURL": JSON(sourceURL),
+            "localFile": JSON(localFile),
+            "storageClass": JSON(storageClass),
+            "sizeBytes": JSON(sizeBytes),
+            "etag": JSON(etag),
+            "lastAccess": JSON(lastAccess),
+            "freshUntil": JSON(freshUntil),
+            "checkedAt": JSON(checkedAt),
+            "state": JSON(state),
+            "owners": JSON(owners),
+        ]
+    }
+
+    /// The columns of `row`.
+    static let table = Table(
+        .left("STATE", 7),
+        .left("CLASS", 9),
+        .right("SIZE", 8),
+        .left("LAST ACCESS", 11),
+        .left("KEY")
+    )
+
+    var row: [Table.Cell] {
+        [
+            Table.Cell(state, EntryState(rawValue: state)?.colour),
+            Table.Cell(storageClass),
+            Table.Cell(sizeBytes.map(Wording.size) ?? "–"),
+            Table.Cell(Wording.age(ofISO8601: lastAccess)),
+            Table.Cell(key),
+        ]
+    }
+}
+
+/// The states of an entry, as in `avatar_overview`.
+enum EntryState: String, CaseIterable, ExpressibleByArgument {
+    case fresh, stale, failing, gone, evicted, missing, own
+
+    /// The colour a state is shown in.
+    var colour: Colour? {
+        switch self {
+        case .fresh, .own: .green
+        case .stale, .evicted, .missing: .magenta
+        case .failing, .gone: .red
+        }
+    }
+}
 
 extension AvatarDetails {
     /// All fields; `localFile` is absolute.

@@ -1,4 +1,17 @@
 import ArgumentParser
+import CAvatarSystem
+import Foundation
+
+/// The arguments of the program, its name included.
+enum ProgramArguments {
+    /// From the system if it hands them over when the program starts, else from Swift's runtime. Empty if neither knows
+    /// them, which is not the same as a call without arguments: such a call has the program's name.
+    static var all: [String] {
+        var arguments: [String] = []
+        while let argument = avatar_argument(Int32(arguments.count)) { arguments.append(String(cString: argument)) }
+        return arguments.isEmpty ? CommandLine.arguments : arguments
+    }
+}
 
 /// Names of commands on the command line, looked at before the parser does: it calls a mistyped one an unexpected argument,
 /// and answers `help nothing` with the help of all.
@@ -44,5 +57,27 @@ enum CommandName {
             (before, last) = (last, current)
         }
         return last[target.count]
+    }
+}
+
+/// Whether the process may open as many files as it needs before the first image is asked for.
+///
+/// Dispatch and SwiftNIO end the process when they cannot open what they wait on, so this is found out before they try.
+enum DescriptorLimit {
+    /// Descriptors of the index, the store's folders and Dispatch, and three for each event loop of SwiftNIO, of which there
+    /// is at most one per processor.
+    static let needed = 32 + 3 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+
+    /// Whether that many descriptors are free.
+    static var isEnough: Bool {
+        let limit = Int32(clamping: sysconf(Int32(_SC_OPEN_MAX)))
+        // The system states no limit.
+        guard limit >= 0 else { return true }
+        var free = 0
+        for descriptor in 0..<limit where fcntl(descriptor, F_GETFD) == -1 {
+            free += 1
+            if free == needed { return true }
+        }
+        return false
     }
 }

@@ -3,20 +3,25 @@ import AvatarStore
 import Dispatch
 import Foundation
 
-/// The program: parses its arguments, runs one subcommand, and ends with the exit code that stands for what came of it.
+/// The program `avatars`: parses its arguments, runs one subcommand and ends with that command's exit code.
+///
+/// Data goes to standard output; messages, warnings and progress go to standard error.
 @main
 struct Avatars: ParsableCommand {
-    /// The program's version.
+    /// The version that `--version` prints.
     static let version = "0.1.0"
 
     static let configuration = CommandConfiguration(
         commandName: "avatars",
-        abstract: "An offline store of avatars: fetches what contact lists name, keeps it current, hands it out.",
+        abstract:
+            "An offline avatar store: turns the image URLs of contact lists into local files and keeps them current.",
         discussion: """
             Start with: avatars sync people.json
 
-            Data goes to standard output, messages to standard error. Exit codes: 0 done, 1 some entries failed, \
-            2 could not run, 64 usage, 69 no host could be reached, 75 another sync is running, 130 interrupted, 143 terminated.
+            Data goes to standard output, messages to standard error.
+
+            Exit codes: 0 done, 1 some entries failed, 2 could not run, 64 usage, 69 no image could be requested or no request \
+            was answered, 75 another sync is running, 130 interrupted, 143 terminated.
             """,
         version: version,
         groupedSubcommands: [
@@ -43,7 +48,8 @@ struct Avatars: ParsableCommand {
         let arguments = ProgramArguments.all
         guard !arguments.isEmpty else {
             refuse(
-                "The system gave the program no arguments. On Linux they are read from /proc: mount it and try again."
+                "Cannot read the program's arguments: the system passed none. On Linux they come from /proc; mount it and try "
+                    + "again."
             )
         }
         do {
@@ -51,30 +57,29 @@ struct Avatars: ParsableCommand {
             let command = try parseAsRoot(Array(arguments.dropFirst()))
             guard DescriptorLimit.isEnough else {
                 refuse(
-                    "The limit on open files is too low: \(DescriptorLimit.needed) descriptors must be free at the start. "
-                        + "Raise it with `ulimit -n 1024`."
+                    "The limit on open files is too low: the program needs \(DescriptorLimit.needed) free descriptors at the "
+                        + "start. Raise the limit with `ulimit -n 1024`."
                 )
             }
             if let command = command as? any AsyncParsableCommand { run(command, until: interruption) }
-            // Over in a moment: a second thread would take longer to begin than the work.
-            var moment = command
-            try moment.run()
+            // A synchronous command is over sooner than a second thread would start.
+            var synchronous = command
+            try synchronous.run()
             Foundation.exit(ExitCode.success.rawValue)
         } catch {
             Foundation.exit(ending(for: error).rawValue)
         }
     }
 
-    /// Ends the program before it has begun.
+    /// Prints `reason` and ends the program with exit code 2, before any command runs.
     private static func refuse(_ reason: String) -> Never {
         Message.error(reason)
         Foundation.exit(ExitCode.couldNotRun.rawValue)
     }
 
-    /// Runs `command`, which the signals of `interruption` end.
+    /// Runs `command` and ends the program with its exit code; a signal that `interruption` receives cancels it.
     private static func run(_ command: sending any AsyncParsableCommand, until interruption: Interruption) -> Never {
-        // A task that the main thread makes would be as urgent as a person's click, and its threads take precedence over
-        // those of the connections.
+        // A task made on the main thread inherits user-interactive priority, which would starve the connections' threads.
         let work = Task(priority: .medium) { await exitCode(of: command) }
         interruption.watch { work.cancel() }
         Task(priority: .medium) {
@@ -84,6 +89,7 @@ struct Avatars: ParsableCommand {
         dispatchMain()
     }
 
+    /// Runs `command`, prints its error if it throws, and returns its exit code.
     @concurrent private static func exitCode(of command: any AsyncParsableCommand) async -> ExitCode {
         var command = command
         do {
@@ -94,7 +100,7 @@ struct Avatars: ParsableCommand {
         }
     }
 
-    /// Says what is to be said about `error`, and gives its exit code.
+    /// Prints the message of `error`, if it has one, and returns the exit code.
     private static func ending(for error: any Error) -> ExitCode {
         switch error {
         case let error as AvatarStoreError:
@@ -111,7 +117,8 @@ struct Avatars: ParsableCommand {
         }
     }
 
-    /// Help, the version and usage errors come as errors of the parser; whatever is left is unforeseen.
+    /// Prints help, version and usage errors, which the parser throws, and returns their exit code. Any other error is
+    /// unforeseen: it is printed as it is, with exit code 2.
     private static func parserEnding(for error: any Error) -> ExitCode {
         let code = exitCode(for: error)
         guard code != .failure else {
@@ -123,12 +130,12 @@ struct Avatars: ParsableCommand {
             if code.isSuccess {
                 try Console.output.write(message + "\n")
             } else {
-                // It quotes arguments, which may be names of files.
+                // The message quotes arguments, and a file name may hold control characters.
                 let lines = message.split(separator: "\n", omittingEmptySubsequences: false)
                 try Console.diagnostics.write(lines.map { Wording.oneLine(String($0)) + "\n" }.joined())
             }
         } catch {
-            // Whoever asked for the help has stopped reading it.
+            // The reader of the help closed the pipe.
         }
         return code
     }

@@ -114,7 +114,7 @@ import Testing
 
             #expect(run.status == 1 && json.status == 1)
             #expect(run.text.hasPrefix("Restored 3 entries, 2 files ("))
-            #expect(run.messages.contains("The document name:me is missing or damaged in the backup and not restored."))
+            #expect(run.messages.contains("\"name:me\" is missing or damaged in the backup and was not restored."))
             #expect(json.text.contains("\"lostDocuments\":[\"name:me\"],\"missing\":1"))
             #expect(try await workplace.run("verify", "--store", "new").status == 0)
         }

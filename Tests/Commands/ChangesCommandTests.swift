@@ -50,7 +50,7 @@ import Testing
             #expect(nothing.status == 0 && nothing.text.isEmpty)
             let told = try run.objects.map { "\($0.text("kind") ?? "") \($0.texts("owners") ?? [])" }
             #expect(told == ["added [\"1\"]", "removed [\"1\"]", "removed [\"3\"]"])
-            #expect(table.lines.count == 4 && table.lines[0].contains("OWNERS"))
+            #expect(table.lines.count == 4 && table.lines[0].contains("CONTACTS"))
         }
     }
 
@@ -64,7 +64,7 @@ import Testing
             #expect(run.status == 1)
             #expect(try run.object.flag("startOver") == true)
             #expect(try run.object.number("sequence") == last)
-            #expect(run.messages.contains("Look at all images"))
+            #expect(run.messages.contains("Process all images once"))
         }
     }
 

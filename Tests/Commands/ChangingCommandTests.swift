@@ -49,7 +49,7 @@ import Testing
 
             #expect(run.status == 1)
             #expect(try run.object.number("rows") == 1)
-            #expect(run.messages.contains("There is no entry name:nobody."))
+            #expect(run.messages.contains("The store has no entry \"name:nobody\"."))
             #expect(!run.messages.contains("p4ss"))
         }
     }

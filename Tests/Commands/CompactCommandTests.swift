@@ -32,7 +32,7 @@ import Testing
             let freed = try #require(report.number("bytesFreed"))
             let promised = try #require(try preview.object.number("bytesFreed"))
             #expect(promised <= freed && promised > freed * 9 / 10)
-            #expect(again.text.hasPrefix("Freed 0 B: the index had "))
+            #expect(again.text.hasPrefix("Freed 0 B: the index took "))
             #expect(try await workplace.run("verify").status == 0)
         }
     }

@@ -60,7 +60,7 @@ import Testing
         let run = try await workplace.run("sync", name, "--json")
 
         #expect(run.status == 0)
-        #expect(run.messages == "avatars: warning: \(name) holds no contacts.\n")
+        #expect(run.messages == "avatars: warning: \"\(name)\" has no contacts.\n")
         #expect(try run.object.number("contacts") == 0)
     }
 

@@ -147,7 +147,7 @@ import Testing
             #expect(object.isNull("localFile"))
             #expect(table.status == 0)
             #expect(table.lines[1].hasPrefix("not stored "))
-            let reason = "the origin forbids storing (for example by Cache-Control: no-store), and --strict obeys"
+            let reason = "the origin forbids storing (for example with Cache-Control: no-store), and --strict obeys it"
             #expect(table.messages == "avatars: \(origin.url("/a")) was fetched but not stored: \(reason)\n")
             #expect(try kept.object.flag("stored") == true)
             #expect(kept.messages.isEmpty)

@@ -91,7 +91,7 @@ import Testing
             let run = try await Workplace().run("get", origin.url("/a"), "-o", "no/where", "--allow-private-network")
 
             #expect(run.status == 2)
-            #expect(run.messages == "avatars: no/where cannot be written (No such file or directory).\n")
+            #expect(run.messages == "avatars: Cannot write \"no/where\": No such file or directory.\n")
         }
     }
 

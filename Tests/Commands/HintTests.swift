@@ -47,8 +47,8 @@ import Testing
         let latin = try await workplace.run("sync", "--header-file", "latin.txt")
 
         #expect(missing.status == 2 && latin.status == 2)
-        #expect(missing.messages == "avatars: nofile cannot be read (No such file or directory).\n")
-        #expect(latin.messages.contains("The header file \"latin.txt\" is not UTF-8 text"))
+        #expect(missing.messages == "avatars: Cannot read \"nofile\": No such file or directory.\n")
+        #expect(latin.messages.contains("The header file \"latin.txt\" must be UTF-8 text"))
     }
 
     @Test func syncSaysOnceWhichOptionAllowsPrivateAddresses() async throws {
@@ -62,7 +62,7 @@ import Testing
             let messages = run.messages.split(separator: "\n")
             #expect(messages.count == 1)
             #expect(messages.first?.hasPrefix("avatars: forbiddenAddress: 12 images, the first: http://") == true)
-            #expect(messages.first?.hasSuffix(" --allow-private-network allows it.") == true)
+            #expect(messages.first?.hasSuffix(" Allow it with --allow-private-network.") == true)
             #expect(origin.requestCount == 0)
         }
     }

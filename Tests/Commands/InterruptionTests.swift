@@ -114,7 +114,7 @@ import Testing
 
             #expect(second.status == 75)
             #expect(second.text.isEmpty)
-            #expect(second.messages == "avatars: Another sync is running on this store. --wait waits for it to end.\n")
+            #expect(second.messages == "avatars: Another sync is running on this store. Wait for it with --wait.\n")
             #expect(reader.status == 0)
         }
     }
@@ -159,7 +159,7 @@ import Testing
         let run = try await Workplace().shell("\"$AVATARS\" migrate >/dev/full; echo $?")
 
         #expect(run.text == "2\n")
-        #expect(run.messages == "avatars: Standard output cannot be written (No space left on device).\n")
+        #expect(run.messages == "avatars: Cannot write standard output: No space left on device.\n")
     }
     #endif
 }

@@ -229,7 +229,7 @@ import Testing
             #expect(stats.number("documentsBytes") == SampleImage.identicon(for: "me").count)
             #expect(stats.number("hosts") == 1)
             #expect(stats.text("guard") == "on")
-            #expect(table.lines.contains { $0.hasPrefix("entries ") && $0.contains("5, of 1 host") })
+            #expect(table.lines.contains { $0.hasPrefix("entries ") && $0.contains("5, from 1 host") })
         }
     }
 }

@@ -131,11 +131,11 @@ import Testing
     // MARK: What to do next
 
     @Test(arguments: [
-        (["list"], "`avatars sync` makes one"), (["show", "name:x", "--store", "there"], "`avatars list` shows"),
+        (["list"], "Create one with `avatars sync`"), (["show", "name:x", "--store", "there"], "`avatars list` shows"),
         (["list", "--store", "damaged"], "`avatars verify --repair`"),
-        (["list", "--store", "foreign"], "Choose another place with --store."),
-        (["migrate", "--store", "foreign"], "Choose another place with --store."),
-        (["changes", "--since", "99", "--store", "there"], "the number that --json gives"),
+        (["list", "--store", "foreign"], "Choose another directory with --store."),
+        (["migrate", "--store", "foreign"], "Choose another directory with --store."),
+        (["changes", "--since", "99", "--store", "there"], "the sequence number that --json prints"),
         (["save", "me.png", "--name", "me", "--class", "caches", "--store", "full"], "avatars config budget"),
     ])
     func errorsSayWhatToDoNext(arguments: [String], advice: String) async throws {

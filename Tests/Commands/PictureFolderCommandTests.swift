@@ -276,7 +276,7 @@ import Testing
         let run = try await workplace.run("import", name)
 
         #expect(run.status == 2)
-        #expect(run.messages.contains("is no folder"))
+        #expect(run.messages.contains("is not a folder"))
         #expect(try workplace.names == ["file"])
     }
 

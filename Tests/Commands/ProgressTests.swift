@@ -111,13 +111,14 @@ import Testing
     @Test(
         "Ctrl-C says what was done and what remains",
         arguments: [
-            (["verify"], "run it again for the rest"), (["backup", "new"], "nothing is left at"),
+            (["verify"], "run it again for a full check"), (["backup", "new"], "nothing is left at"),
             (["restore", "copy", "--store", "other"], "nothing was restored"),
-            (["export", "out"], "nothing is left in"), (["import", "folder"], "what was taken is stored"),
-            (["trim", "--budget", "0"], "what was evicted is gone"), (["compact"], "what was given back is"),
-            (["migrate", "--store", "other"], "the steps that are done stay"),
-            (["verify", "--repair"], "what was repaired stays so"),
-            (["sync", "list.txt", "--all", "--allow-private-network"], "what arrived is stored"),
+            (["export", "out"], "nothing is left in"), (["import", "folder"], "the images imported so far are stored"),
+            (["trim", "--budget", "0"], "evicted files stay evicted"),
+            (["compact"], "the space freed so far stays free"),
+            (["migrate", "--store", "other"], "completed steps are kept"),
+            (["verify", "--repair"], "repairs so far are kept"),
+            (["sync", "list.txt", "--all", "--allow-private-network"], "images that arrived are stored"),
         ]
     )
     func interruption(arguments: [String], remains: String) async throws {

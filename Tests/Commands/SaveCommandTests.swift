@@ -127,6 +127,6 @@ import Testing
         let run = try await Workplace().run("save", file, "--name", "me")
 
         #expect(run.status == 2)
-        #expect(run.messages.contains("cannot be read"))
+        #expect(run.messages.contains("Cannot read \""))
     }
 }

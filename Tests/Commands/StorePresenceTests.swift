@@ -125,7 +125,7 @@ import Testing
         let run = try await workplace.start(["remove", "--owner", "3"] + options).end()
 
         #expect(run.status == 1)
-        #expect(run.messages == "avatars: The store knows no contact \"3\".\n")
+        #expect(run.messages == "avatars: The store has no contact \"3\".\n")
         #expect(!run.text.contains("erased the traces"))
     }
 

@@ -37,10 +37,10 @@ import Testing
             #expect(second.text.contains("\"host\":\"\(host)\""))
             #expect(second.text.contains("\"retryAfter\":false"))
             #expect(text.status == 69)
-            #expect(text.lines.contains { $0.hasSuffix("7: 7 waiting for a paused host") }, "\(text.text)")
-            let pause = text.lines.first { $0.contains("host \(host) is paused until ") }
-            #expect(pause?.wholeMatch(of: /.* is paused until ([0-9-]+ )?[0-9]{2}:[0-9]{2}/) != nil, "\(text.text)")
-            #expect(text.lines.contains { $0.hasSuffix("retry now with --ignore-pauses or --policy reload") })
+            let waiting = try #require(text.lines.first { $0.hasPrefix("  waiting ") }, "\(text.text)")
+            #expect(waiting.contains(" 7: host \(host) is paused until "), "\(text.text)")
+            #expect(waiting.contains(/is paused until ([0-9-]+ )?[0-9]{2}:[0-9]{2} \(/), "\(text.text)")
+            #expect(waiting.hasSuffix(" (retry now with --ignore-pauses or --policy reload)"))
         }
     }
 
@@ -139,7 +139,7 @@ import Testing
             #expect(last["skipped"] as? Int == 7)
             #expect(object.numbers("failures") == ["unreachable": 5])
             #expect(object.number("neverHad") == 5)
-            #expect(text.lines.contains { $0.contains("exit code 69: 7 wanted, 0 failed, 7 skipped") })
+            #expect(text.lines.contains { $0.contains("exit code 69: 7 wanted, 0 failed, 7 waiting") })
             #expect(text.lines.contains { $0.contains("5 unreachable") })
             for sample in [
                 "avatars_last_sync_exit_code 69\n", "avatars_last_sync_images{count=\"skipped\"} 7\n",

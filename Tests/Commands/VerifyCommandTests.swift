@@ -148,7 +148,7 @@ import Testing
 
             #expect(found.status == 1)
             #expect(found.text.contains("missing"))
-            #expect(found.text.hasSuffix("The next read or sync fetches again what is missing from caches.\n"))
+            #expect(found.text.hasSuffix("The next read or sync fetches images that are missing from caches again.\n"))
             #expect(try synced.object.number("fetched") == 1)
             #expect(healed.status == 0)
         }

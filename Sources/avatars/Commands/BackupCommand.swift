@@ -1,22 +1,23 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars backup`: a copy of index and files while others use the store.
+/// `avatars backup`: copies the index and the files into a new store, while other processes use the old one.
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Copies the index and the files while others use the store.",
+        abstract: "Copies the store to a directory; other processes may use it meanwhile.",
         usage: "avatars backup <dir> [<options>]",
         discussion: """
-            The directory is made, or must be empty. It is a store then: avatars list --store <dir>. On the same disk its \
-            files are hard links, which take no space and are lost with that disk. Copy it to another one with cp -a or \
-            rsync -aX: they keep extended attributes.
+            The directory must be empty or not exist yet. The copy is a store itself: avatars list --store <dir>.
+
+            On the same disk the copied files are hard links, which take no space but are lost with that disk. Copy \
+            the backup to another disk with cp -a or rsync -aX, which keep extended attributes.
 
             Example: avatars backup /mnt/backup/avatars
             """
     )
 
-    @Argument(help: "Where the copy goes.", completion: .directory)
+    @Argument(help: "The directory to copy to.", completion: .directory)
     var directory: String
 
     @OptionGroup var progress: ProgressOptions
@@ -24,13 +25,13 @@ struct BackupCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if directory.isEmpty { throw ValidationError("The backup needs a directory.") }
+        if directory.isEmpty { throw ValidationError("The path of the backup is empty. Name a directory.") }
     }
 
     func run() async throws {
         let target = StoreLocation.absolute(directory)
         let report = try await store.withStore(.readOnly) { store in
-            try await progress.display(self.store).during(ifInterrupted: "nothing is left at \(target), run it again") {
+            try await progress.display(self.store).during(ifInterrupted: "nothing is left at \(target); run it again") {
                 try await store.backup(to: target, progress: $0)
             }
         }
@@ -40,12 +41,12 @@ struct BackupCommand: AsyncParsableCommand {
                     + "and so not in the backup; `avatars verify` names them."
             )
         }
-        try output.print(report, "Backed up \(report.summary) to \(target).", store)
+        try output.print(report, sentence: "Backed up \(report.summary) to \(target).", quiet: store.quiet)
     }
 }
 
 extension BackupReport {
-    /// What was copied.
+    /// The numbers of copied entries, files and bytes, as in `3 entries, 2 files (12.4 kB)`.
     var summary: String {
         let entries = entries == 1 ? "1 entry" : "\(self.entries) entries"
         return "\(entries), \(Wording.count(files, "file")) (\(Wording.size(bytes)))"
@@ -53,13 +54,13 @@ extension BackupReport {
 }
 
 extension OutputOptions {
-    /// Prints what a backup or a restore copied.
-    func print(
-        _ report: BackupReport,
-        _ sentence: String,
-        _ store: StoreOptions,
-        _ more: [String: JSON] = [:]
-    ) throws {
+    /// Prints the result of a backup or a restore.
+    ///
+    /// - Parameters:
+    ///   - sentence: the result for people.
+    ///   - quiet: whether `--quiet` was given, which drops the sentence.
+    ///   - more: further fields for `--json`.
+    func print(_ report: BackupReport, sentence: String, quiet: Bool, more: [String: JSON] = [:]) throws {
         let fields = [
             "entries": JSON(report.entries),
             "files": JSON(report.files),
@@ -67,6 +68,6 @@ extension OutputOptions {
             "missing": JSON(report.missing),
         ]
         let object = JSON.object(fields.merging(more) { $1 })
-        try print(object, Wording.oneLine(sentence) + "\n", store)
+        try print(object, text: Wording.oneLine(sentence) + "\n", quiet: quiet)
     }
 }

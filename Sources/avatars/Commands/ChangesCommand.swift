@@ -1,29 +1,31 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars changes`: whose picture changed.
+/// `avatars changes`: the feed of added, changed and removed pictures.
 struct ChangesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "Lists what changed: pictures that are new, changed or gone, and whose they are.",
+        abstract: "Lists added, changed and removed pictures and their contacts.",
         usage: "avatars changes [--since <n>] [<options>]",
         discussion: """
-            Pass the last number that you processed to --since. If the feed lacks changes after it, or the number is \
-            beyond the end, as after a restore, nothing is listed, the exit code is 1 and --json says startOver, with the \
-            number to go on from once you have looked at all images.
+            Pass the last sequence number you processed to --since.
+
+            If the feed no longer reaches back to that number, or ends before it, as after a restore, the command lists \
+            nothing and the exit code is 1. With --json it prints startOver and a sequence number: process all images \
+            once, then continue with that number.
 
             Example: avatars changes --since 4711 --json
             """
     )
 
-    @Option(help: ArgumentHelp("Only what changed after this number.", valueName: "n"))
+    @Option(help: ArgumentHelp("List only changes after this sequence number.", valueName: "n"))
     var since: Int64 = 0
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if since < 0 { throw ValidationError("--since is at least 0.") }
+        if since < 0 { throw ValidationError("--since must be at least 0, not \(since).") }
     }
 
     func run() async throws {
@@ -38,6 +40,7 @@ struct ChangesCommand: AsyncParsableCommand {
         }
     }
 
+    /// Prints the changes after `since`, batch by batch.
     private func print(_ store: AvatarStore) throws {
         var sequence = since
         var isFirst = true

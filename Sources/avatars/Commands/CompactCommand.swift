@@ -1,20 +1,21 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars compact`: a smaller index.
+/// `avatars compact`: shrinks the index file.
 struct CompactCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
-        abstract: "Gives the disk what removed entries have left unused in the index.",
+        abstract: "Shrinks the index file after many removals.",
         usage: "avatars compact [--dry-run] [<options>]",
         discussion: """
-            Others may use the store meanwhile. Image files leave nothing unused: an image that goes is gone from the disk.
+            Other processes may use the store meanwhile. Only the index needs this: a removed image frees its disk space \
+            at once.
 
             Example: avatars compact
             """
     )
 
-    @Flag(help: "Change nothing; say what would be given back.")
+    @Flag(help: "Change nothing; print how much would be freed.")
     var dryRun = false
 
     @OptionGroup var progress: ProgressOptions
@@ -30,17 +31,19 @@ struct CompactCommand: AsyncParsableCommand {
             "bytes": JSON(report.bytes),
             "bytesFreed": JSON(report.bytesFreed),
         ])
-        let sizes = "the index had \(Wording.size(report.bytesBefore)), "
+        let freed = Wording.size(report.bytesFreed)
+        let before = Wording.size(report.bytesBefore)
+        let after = Wording.size(report.bytes)
         let sentence =
             dryRun
-            ? "Would free \(Wording.size(report.bytesFreed)): \(sizes)and would have \(Wording.size(report.bytes))."
-            : "Freed \(Wording.size(report.bytesFreed)): \(sizes)and has \(Wording.size(report.bytes))."
-        try output.print(json, sentence + "\n", store, isData: dryRun)
+            ? "Would free \(freed): the index takes \(before) and would take \(after)."
+            : "Freed \(freed): the index took \(before) and now takes \(after)."
+        try output.print(json, text: sentence + "\n", quiet: store.quiet, isData: dryRun)
     }
 
     private func compact(_ store: AvatarStore) async throws -> CompactionReport {
         let display = progress.display(self.store)
-        let remains = "what was given back is, run it again for the rest"
+        let remains = "the space freed so far stays free; run it again for the rest"
         let report = try await display.during(ifInterrupted: remains) { try await store.compact(progress: $0) }
         if Task.isCancelled { Message.note(display.interruption(remains)) }
         return report

@@ -1,16 +1,18 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars config`: the settings that are kept in the store.
+/// `avatars config`: prints and changes the settings kept in the store.
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
-        abstract: "Prints or changes the settings that are kept in the store.",
+        abstract: "Prints or changes the store's settings.",
         usage: "avatars config [<name> [<value>]] [--dry-run] [<options>]",
         discussion: """
-            Without a NAME all settings, with a NAME that one, with a VALUE it is set. Sizes are written 500000, 64MB \
-            or 64MiB, times in seconds; the VALUE default puts a setting back. A lower budget is in force, and the caches \
-            trimmed, when the command ends, which says how many files it evicted. A budget below 1 MiB needs a unit.
+            Without NAME it prints all settings, with NAME that one; with VALUE it sets it. Write sizes as 500000, 64MB \
+            or 64MiB and times in seconds. The VALUE default resets a setting.
+
+            A lower budget evicts images before the command ends, and the command prints how many. A budget below 1 MiB \
+            needs a unit.
 
             NAME is one of \(Setting.all.map(\.name).joined(separator: ", ")).
 
@@ -18,22 +20,23 @@ struct ConfigCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The setting.", completion: .settingName)
+    @Argument(help: "The name of the setting.", completion: .settingName)
     var name: String?
 
     @Argument(help: "Its new value.", completion: .settingValue)
     var value: String?
 
-    @Flag(help: "Change nothing; say what would be evicted.")
+    @Flag(help: "Change nothing; print what would be evicted.")
     var dryRun = false
 
+    /// The value that resets a setting.
     private static let back = "default"
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if dryRun && value == nil { throw ValidationError("--dry-run needs a VALUE to try.") }
+        if dryRun && value == nil { throw ValidationError("--dry-run needs a setting and a new value.") }
         if let setting = try setting(), let value, value != Self.back { _ = try setting.parse(value) }
     }
 
@@ -44,14 +47,17 @@ struct ConfigCommand: AsyncParsableCommand {
             var evicted: (files: Int, bytes: Int)?
             if let setting, value != nil { evicted = try await change(setting, to: newValue, in: store) }
             let settings = try text(of: setting.map { [$0] } ?? Setting.all, in: store, evicted)
-            // An eviction is said even to those who want no summary.
+            // An eviction is printed even with `--quiet`.
             let isData = value == nil || dryRun || (evicted?.files ?? 0) > 0
-            try output.print(json(of: store, evicted), settings, self.store, isData: isData)
+            let fields = try json(of: store, evicted)
+            try output.print(fields, text: settings, quiet: self.store.quiet, isData: isData)
         }
     }
 
-    /// - Parameter newValue: `nil` for the default.
-    /// - Returns: what was evicted, or would be.
+    /// Sets `setting` in `store`, or with `--dry-run` only predicts the eviction.
+    ///
+    /// - Parameter newValue: the value; `nil` to reset the setting.
+    /// - Returns: the files and bytes that were evicted, or would be.
     private func change(
         _ setting: Setting,
         to newValue: Int64?,
@@ -62,11 +68,14 @@ struct ConfigCommand: AsyncParsableCommand {
         return try await store.set(setting, to: newValue)
     }
 
+    /// The setting that the argument names; `nil` without one.
+    ///
+    /// - Throws: `ValidationError` if there is no setting with that name.
     private func setting() throws -> Setting? {
         guard let name else { return nil }
         guard let setting = Setting(named: name) else {
             let names = Setting.all.map(\.name).joined(separator: ", ")
-            throw ValidationError("There is no setting \"\(name)\"; there are \(names).")
+            throw ValidationError("There is no setting \"\(name)\". Use one of \(names).")
         }
         return setting
     }
@@ -90,7 +99,7 @@ struct ConfigCommand: AsyncParsableCommand {
         for setting in settings { facts.add(setting.name, setting.text(try store.value(of: setting))) }
         if let evicted, evicted.files > 0 || dryRun {
             let gone = "\(Wording.count(evicted.files, "file")) (\(Wording.size(evicted.bytes)))"
-            facts.add(dryRun ? "would evict" : "evicted", gone, evicted.files > 0 ? .magenta : nil)
+            facts.add(dryRun ? "would evict" : "evicted", gone, colour: evicted.files > 0 ? .magenta : nil)
         }
         return facts.text
     }

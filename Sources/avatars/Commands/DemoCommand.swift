@@ -6,16 +6,19 @@ import AvatarStore
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Shows the main job on a built-in origin; nothing beyond this machine is contacted.",
+        abstract: "Demonstrates a sync against a built-in server; contacts no other machine.",
         discussion: """
-            Exit code 1 if something did not hold that the demonstration claims.
+            Exit code 1 if one of its claims does not hold.
 
             Example: avatars demo --keep try-it
             """
     )
 
     @Option(
-        help: ArgumentHelp("Where to leave the store and the contact list, to try commands on.", valueName: "dir"),
+        help: ArgumentHelp(
+            "Keep the store and the contact list in this directory, to try commands on.",
+            valueName: "dir"
+        ),
         completion: .directory
     )
     var keep: String?

@@ -1,21 +1,21 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars export`: the pictures as files for people.
+/// `avatars export`: copies the images to a folder, with readable file names and a manifest.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Writes the stored images to a folder, under names for people.",
+        abstract: "Copies the stored images to a folder, under readable names.",
         usage: "avatars export <dir> [--class <class>] [--owner <id>] [<options>]",
         discussion: """
-            The folder is made, or must be empty. The files are copies; manifest.jsonl says of each which key, class and \
-            contacts it has, for avatars import. Nothing in the store changes.
+            The folder must be empty or not exist yet. Its manifest.jsonl names the key, class and contacts of each file, \
+            for avatars import. The store does not change.
 
             Example: avatars export ./pictures --class documents
             """
     )
 
-    @Argument(help: "The folder.", completion: .directory)
+    @Argument(help: "The folder to copy to.", completion: .directory)
     var directory: String
 
     @Option(name: .customLong("class"), help: "Only images of this class.")
@@ -29,7 +29,7 @@ struct ExportCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if directory.isEmpty { throw ValidationError("The pictures need a folder.") }
+        if directory.isEmpty { throw ValidationError("The path of the folder is empty. Name a folder.") }
     }
 
     func run() async throws {
@@ -38,7 +38,7 @@ struct ExportCommand: AsyncParsableCommand {
         query.storageClass = storageClass
         query.owner = owner
         let report = try await store.withStore(.readOnly) { store in
-            try await progress.display(self.store).during(ifInterrupted: "nothing is left in \(target), run it again") {
+            try await progress.display(self.store).during(ifInterrupted: "nothing is left in \(target); run it again") {
                 try await store.exportPictures(query, to: target, progress: $0)
             }
         }
@@ -52,6 +52,6 @@ struct ExportCommand: AsyncParsableCommand {
             "images": JSON(report.images), "bytes": JSON(report.bytes), "missing": JSON(report.missing),
         ])
         let sentence = "Exported \(Wording.count(report.images, "image")) (\(Wording.size(report.bytes))) to \(target)."
-        try output.print(json, Wording.oneLine(sentence) + "\n", store)
+        try output.print(json, text: Wording.oneLine(sentence) + "\n", quiet: store.quiet)
     }
 }

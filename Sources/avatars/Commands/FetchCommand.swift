@@ -1,27 +1,27 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars fetch`: some images through the read policies.
+/// `avatars fetch`: reads images by URL, from the store or their origins.
 struct FetchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",
-        abstract: "Fetches images and stores them.",
+        abstract: "Fetches images by URL and stores them.",
         usage: "avatars fetch <url> ... [<options>]",
         discussion: """
-            One line an image, in the order of the URLs. What is stored already is given without a request, unless \
-            --policy says otherwise. Exit code 1 if an image could not be had.
+            Prints one line per image, in the order of the URLs. An image that is stored already needs no request, \
+            unless --policy says otherwise. Exit code 1 if an image is not available.
 
             Example: avatars fetch https://example.com/ada.png --policy revalidate
             """
     )
 
-    @Argument(help: ArgumentHelp("Where the images are.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The URLs of the images.", valueName: "url"))
     var urls: [String]
 
-    @Option(help: "Which of store and origin is asked.")
+    @Option(help: "When to use the stored image and when to send a request.")
     var policy = FetchOptions.Policy.cacheFirst
 
-    @Option(name: .customLong("class"), help: "Where the images are stored.")
+    @Option(name: .customLong("class"), help: "The storage class of the images.")
     var storage = FetchOptions.Storage.caches
 
     @OptionGroup(title: "Origins") var origin: OriginOptions
@@ -37,7 +37,8 @@ struct FetchCommand: AsyncParsableCommand {
             try await inOrder(urls, atOnce: origin.connections, reads.result(of:)) { result in
                 result.report()
                 if storage != .transient, let note = result.refusalNote { self.store.note(note) }
-                try output.print(result.json, ImageResult.table.line(result.row), self.store)
+                let line = ImageResult.table.line(result.row)
+                try output.print(result.json, text: line, quiet: self.store.quiet)
                 if result.outcome == .failed { hasFailures = true }
             }
         }

@@ -1,33 +1,33 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars get`: the bytes of one image.
+/// `avatars get`: writes the bytes of one image.
 struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Writes the bytes of an image to standard output or a file.",
+        abstract: "Writes an image to standard output or a file.",
         usage: "avatars get <key> [--output <file>] [<options>]",
         discussion: """
-            A URL that is not stored is fetched, unless --policy is offline. Exit code 1 if there is nothing to give.
+            Fetches a URL that is not stored, unless --policy is offline. Exit code 1 if there is no image.
 
             Example: avatars get https://example.com/ada.png --output ada.png
             """
     )
 
-    @Argument(help: "A URL, name:NAME, contact:ID, or a key of your own.")
+    @Argument(help: "A URL, name:NAME, contact:ID, or your own key.")
     var key: String
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("The file to write; - for standard output, even if that is a terminal.", valueName: "file"),
+        help: ArgumentHelp("File to write, or - for standard output, even to a terminal.", valueName: "file"),
         completion: .file()
     )
     var output: String?
 
-    @Option(help: "Which of store and origin is asked.")
+    @Option(help: "When to use the stored image and when to send a request.")
     var policy = FetchOptions.Policy.cacheFirst
 
-    @Option(name: .customLong("class"), help: "Where a fetched image is stored.")
+    @Option(name: .customLong("class"), help: "The storage class of a fetched image.")
     var storage = FetchOptions.Storage.caches
 
     @OptionGroup(title: "Origins") var origin: OriginOptions
@@ -36,7 +36,7 @@ struct GetCommand: AsyncParsableCommand {
     func run() async throws {
         guard output != nil || !Console.output.isTerminal else {
             Message.error(
-                "Standard output is a terminal, and an image is not text. Name a file with --output, or insist with --output -."
+                "Cannot write an image to a terminal: it is not text. Name a file with --output, or force it with --output -."
             )
             throw ExitCode.validationFailure
         }

@@ -2,31 +2,33 @@ import ArgumentParser
 import AvatarStore
 import Foundation
 
-/// `avatars import`: a folder of pictures into the store.
+/// `avatars import`: stores a folder of images.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Takes a folder of pictures into the store.",
+        abstract: "Stores the images of a folder.",
         usage: "avatars import <dir> [--class <class>] [--dry-run] [<options>]",
         discussion: """
-            Ada.png becomes an image of your own, name:Ada; the same name replaces. What manifest.jsonl of avatars export \
-            names gets the key, class and contacts it had. What is no image is reported and left out, with exit code 1. \
-            The folder stays as it is; folders in it and hidden files are left alone.
+            Ada.png is stored under the key name:Ada and replaces an image with that key. Files that the manifest.jsonl of \
+            avatars export names get their former key, class and contacts.
+
+            Files that are not images are reported and left out, with exit code 1. Subfolders and hidden files are \
+            ignored. The folder does not change.
 
             Example: avatars import ./pictures
             """
     )
 
-    @Argument(help: "The folder.", completion: .directory)
+    @Argument(help: "The folder with the images.", completion: .directory)
     var directory: String
 
     @Option(
         name: .customLong("class"),
-        help: "Where all of them are stored; default: as the manifest says, else documents."
+        help: "The storage class of all images. Default: as in the manifest, else documents."
     )
     var storageClass: StorageClass?
 
-    @Flag(help: "Change nothing; say what would be done.")
+    @Flag(help: "Change nothing; print what would be imported.")
     var dryRun = false
 
     @OptionGroup var progress: ProgressOptions
@@ -34,13 +36,13 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if directory.isEmpty { throw ValidationError("The pictures are in a folder.") }
+        if directory.isEmpty { throw ValidationError("The path of the folder is empty. Name a folder.") }
     }
 
     func run() async throws {
         let source = StoreLocation.absolute(directory)
-        let remains = "what was taken is stored, run it again for the rest"
-        // Before a store is made for nothing.
+        let remains = "the images imported so far are stored; run it again for the rest"
+        // Checked first, so that no store is made for a mistyped path.
         try requireFolder(source)
         let work = { (store: AvatarStore) in
             try await progress.display(self.store).during(ifInterrupted: remains) {
@@ -50,27 +52,33 @@ struct ImportCommand: AsyncParsableCommand {
             }
         }
         let report = try await dryRun ? store.withStoreOrEmptyOne(work) : store.withStore(.readWrite, work)
-        if !output.json { sayFailures(of: report) }
-        try output.print(json(report), sentence(report), store, isData: dryRun)
+        if !output.json { printFailures(of: report) }
+        try output.print(json(report), text: sentence(report), quiet: store.quiet, isData: dryRun)
         if report.failed > 0 { throw ExitCode.someFailed }
     }
 
     private func requireFolder(_ path: String) throws {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
-            throw AvatarStoreError(.storage, "\(path) is no folder; name the folder that the pictures are in.")
+            throw AvatarStoreError(
+                .storage,
+                "Cannot import \"\(path)\": it is not a folder. Name the folder with the images."
+            )
         }
     }
 
-    private func sayFailures(of report: ImportReport) {
+    /// Prints an error for each of the first 10 files that were not imported.
+    private func printFailures(of report: ImportReport) {
         for failure in report.failures.prefix(10) { Message.error("\(failure.kind): \(failure.message)") }
         let rest = report.failed - min(10, report.failures.count)
-        if rest > 0 { Message.error("… and \(rest) more; --json names up to \(ImportReport.largestFailureCount).") }
+        if rest > 0 {
+            Message.error("… and \(rest) more; --json lists up to \(ImportReport.largestFailureCount) failures.")
+        }
     }
 
     private func sentence(_ report: ImportReport) -> String {
         let new = "\(Wording.count(report.stored, "new image"))"
-        let rest = [(report.replaced, "replaced"), (report.unchanged, "unchanged"), (report.failed, "not taken")]
+        let rest = [(report.replaced, "replaced"), (report.unchanged, "unchanged"), (report.failed, "failed")]
             .filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }.joined()
         return "\(dryRun ? "Would import" : "Imported") \(new) (\(Wording.size(report.bytes)))\(rest).\n"
     }

@@ -1,15 +1,17 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars list`: the entries, page by page.
+/// `avatars list`: lists the entries, all or page by page.
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists entries.",
+        abstract: "Lists the stored entries.",
         usage: "avatars list [<options>]",
         discussion: """
-            All of them, or with --limit one page; --after goes on where a page ended. By size the largest come first, by \
-            last-access the most recently used, by next-check the earliest; entries without the value come last.
+            Lists all entries, or with --limit one page; --after continues after a page.
+
+            Sorted by size, the largest come first; by last-access, the most recently used; by next-check, the earliest. \
+            Entries without that value come last.
 
             Example: avatars list --state failing --sort next-check
             """
@@ -27,18 +29,18 @@ struct ListCommand: AsyncParsableCommand {
     @Option(parsing: .unconditional, help: ArgumentHelp("Only images of this contact.", valueName: "id"))
     var owner: String?
 
-    @Option(help: "The order.")
+    @Option(help: "The order of the entries.")
     var sort = AvatarListQuery.Order.key
 
-    @Flag(help: "Turn the order round.")
+    @Flag(help: "Reverse the order.")
     var reverse = false
 
-    @Option(help: ArgumentHelp("At most so many, and then where to go on.", valueName: "n"))
+    @Option(help: ArgumentHelp("List at most N entries, then print where the next page starts.", valueName: "n"))
     var limit: Int?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Go on after this; the \"next\" of the page before.", valueName: "next")
+        help: ArgumentHelp("Continue after a page: the \"next\" that it printed.", valueName: "next")
     )
     var after: String?
 
@@ -46,7 +48,7 @@ struct ListCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if let limit, limit < 1 { throw ValidationError("--limit is at least 1.") }
+        if let limit, limit < 1 { throw ValidationError("--limit must be at least 1, not \(limit).") }
     }
 
     func run() async throws {
@@ -65,10 +67,11 @@ struct ListCommand: AsyncParsableCommand {
         }
     }
 
-    /// Each page by another order than the keys' costs a look at all entries, so there are to be few of them: this many
-    /// entries take some 30 MB.
+    /// The entries read at once in any order but `key`. Each such read sorts all entries, so large pages save time; this
+    /// many take about 30 MB of memory.
     private static let sortedPage = 20_000
 
+    /// The filters, the order and the first place of the list.
     private var query: AvatarListQuery {
         var query = AvatarListQuery()
         query.storageClass = storageClass
@@ -82,6 +85,9 @@ struct ListCommand: AsyncParsableCommand {
         return query
     }
 
+    /// Reads one page.
+    ///
+    /// - Throws: `ValidationError` if `--after` is not a place that a page printed; `AvatarStoreError`.
     private func page(_ query: AvatarListQuery, in store: AvatarStore) throws -> AvatarListPage {
         do {
             return try store.list(query)
@@ -102,7 +108,7 @@ struct ListCommand: AsyncParsableCommand {
         try Console.output.write(text)
     }
 
-    /// Where the next page begins, for whoever asked for one.
+    /// Prints where the next page starts: a last line with `--json`, else a note.
     private func printEnd(next: String?) throws {
         if output.json {
             try Console.output.write(JSON.object(["next": JSON(next)]).line)

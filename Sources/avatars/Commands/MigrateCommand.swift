@@ -1,21 +1,21 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars migrate`: brings an index of an older version of this program up to date.
+/// `avatars migrate`: updates the schema of an index that an older version of this program made.
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Brings the index to this program's schema.",
+        abstract: "Updates the index to this program's schema.",
         usage: "avatars migrate [--status] [<options>]",
         discussion: """
-            Every command that writes does so too; this one does nothing else. Each step happens as a whole or not at \
-            all.
+            Every command that writes does this first; this one does nothing else. Each step is applied completely or \
+            not at all.
 
             Example: avatars migrate --status
             """
     )
 
-    @Flag(help: "Change nothing; list the steps that are applied and pending.")
+    @Flag(help: "Change nothing; list the applied and pending steps.")
     var status = false
 
     @Flag(help: "The same as --status.")
@@ -26,13 +26,14 @@ struct MigrateCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let isQuestion = status || dryRun
-        let status = try await isQuestion ? AvatarStore.migrationStatus(store.layout) : migrated()
-        try output.print(json(status), text(status), store, isData: isQuestion)
+        let onlyStatus = status || dryRun
+        let status = try await onlyStatus ? AvatarStore.migrationStatus(store.layout) : migrated()
+        try output.print(json(status), text: text(status), quiet: store.quiet, isData: onlyStatus)
     }
 
+    /// Applies the pending steps and returns the status after them.
     private func migrated() async throws -> AvatarStore.MigrationStatus {
-        let remains = "the steps that are done stay, run it again for the rest"
+        let remains = "completed steps are kept; run it again for the rest"
         return try await progress.display(store).during(ifInterrupted: remains) {
             try await AvatarStore.migrate(store.configuration(.readWrite), progress: $0)
         }
@@ -50,7 +51,9 @@ struct MigrateCommand: AsyncParsableCommand {
         var facts = Facts()
         facts.add("schema", "version \(status.schemaVersion)")
         for (number, name) in status.applied.enumerated() { facts.add(number == 0 ? "applied" : "", name) }
-        for (number, name) in status.pending.enumerated() { facts.add(number == 0 ? "pending" : "", name, .magenta) }
+        for (number, name) in status.pending.enumerated() {
+            facts.add(number == 0 ? "pending" : "", name, colour: .magenta)
+        }
         if status.pending.isEmpty { facts.add("pending", "none") }
         return facts.text
     }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars move`: from one storage class to the other.
+/// `avatars move`: moves images between the storage classes `caches` and `documents`.
 struct MoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "move",
@@ -14,13 +14,13 @@ struct MoveCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "URLs, name:NAME, contact:ID, or keys of your own.")
+    @Argument(help: "URLs, name:NAME, contact:ID, or your own keys.")
     var keys: [String]
 
-    @Option(help: "The class to move to.")
+    @Option(help: "The storage class to move to.")
     var to: StorageClass
 
-    @Flag(help: "Change nothing; say how many would be moved.")
+    @Flag(help: "Change nothing; print how many would be moved.")
     var dryRun = false
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
@@ -29,7 +29,7 @@ struct MoveCommand: AsyncParsableCommand {
     func run() async throws {
         let named = KeyArguments(keys)
         var moved = 0
-        var hasFailures = named.hasImpossible
+        var hasFailures = named.hasInvalid
         try await store.withStore(dryRun ? .readOnly : .readWriteExisting) { store in
             for key in named.keys {
                 do {
@@ -41,11 +41,14 @@ struct MoveCommand: AsyncParsableCommand {
             }
         }
         let sentence = "\(dryRun ? "Would move" : "Moved") \(Wording.count(moved, "image")) to \(to.rawValue).\n"
-        try output.print(.object(["moved": JSON(moved)]), sentence, store, isData: dryRun)
+        try output.print(.object(["moved": JSON(moved)]), text: sentence, quiet: store.quiet, isData: dryRun)
         if hasFailures { throw ExitCode.someFailed }
     }
 
-    /// Whether the image was, or with `--dry-run` would be, moved; false if it is there already.
+    /// Moves the image of `key`, or with `--dry-run` only checks that it can be moved.
+    ///
+    /// - Returns: whether it was or would be moved; false if it is in that storage class already.
+    /// - Throws: `noSuchEntry` if there is no image to move.
     private func isMoved(_ key: AvatarKey, in store: AvatarStore) async throws -> Bool {
         guard dryRun else { return try await store.move(key, to: to) }
         guard let details = try store.details(for: key), details.isFilePresent else {

@@ -1,20 +1,20 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars path`: where the file of an image is.
+/// `avatars path`: prints the path of an image's file.
 struct PathCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "path",
-        abstract: "Prints the path of a stored image.",
+        abstract: "Prints the path of an image's local file.",
         usage: "avatars path <key> [<options>]",
         discussion: """
-            Exit code 1 if there is no file. Looking does not count as a use of the image.
+            Exit code 1 if there is no file. This does not count as an access for eviction.
 
             Example: avatars path https://example.com/ada.png
             """
     )
 
-    @Argument(help: "A URL, name:NAME, contact:ID, or a key of your own.")
+    @Argument(help: "A URL, name:NAME, contact:ID, or your own key.")
     var key: String
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
@@ -24,7 +24,7 @@ struct PathCommand: ParsableCommand {
         let key = try AvatarKey(parsing: key)
         try store.withStoreToLookAt { store in
             guard let file = try store.localFile(for: key, recordsAccess: false) else {
-                throw AvatarStoreError(.noSuchEntry, "There is no file for \(key).")
+                throw AvatarStoreError(.noSuchEntry, "The store has no file for \"\(key)\".")
             }
             let json = JSON.object(["key": JSON(key.rawValue), "localFile": JSON(file)])
             try Console.output.write(output.json ? json.line : file + "\n")

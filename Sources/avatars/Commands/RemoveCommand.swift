@@ -1,41 +1,42 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars remove`: entries and their files.
+/// `avatars remove`: removes entries and their files, with `--erase` without a trace.
 struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Removes entries and their files, and says what is gone.",
+        abstract: "Removes entries and their files.",
         usage: """
             avatars remove <key> ... [<options>]
                    avatars remove --owner <id> | --host <name> | --all [<options>]
             """,
         discussion: """
-            A file that another entry uses stays, and so does an image that another contact uses. --erase also deletes \
-            what changes tells of them, interrupted downloads and indexes that were set aside, and empties the index's \
-            log, so that nothing of what was removed is left in the store. With --owner it also removes the images that \
-            the contact had before.
+            An image that another contact uses stays, and so does a file that another entry uses.
+
+            --erase also deletes their change events, interrupted downloads and set-aside indexes, and empties the \
+            write-ahead log, so that the store keeps no trace of them. With --owner it also removes images that the \
+            contact had before.
 
             Example: avatars remove --owner 4711 --erase
             """
     )
 
-    @Argument(help: "URLs, name:NAME, contact:ID, or keys of your own.")
+    @Argument(help: "URLs, name:NAME, contact:ID, or your own keys.")
     var keys: [String] = []
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("All images of this contact.", valueName: "id"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Remove all images of this contact.", valueName: "id"))
     var owner: String?
 
-    @Option(help: ArgumentHelp("All images of this host name, on any port.", valueName: "name"))
+    @Option(help: ArgumentHelp("Remove all images of this host name, on any port.", valueName: "name"))
     var host: String?
 
-    @Flag(help: "All entries.")
+    @Flag(help: "Remove all entries.")
     var all = false
 
-    @Flag(help: "Leave no trace.")
+    @Flag(help: "Leave no trace in the store.")
     var erase = false
 
-    @Flag(help: "Change nothing; say what would be gone.")
+    @Flag(help: "Change nothing; print what would be removed.")
     var dryRun = false
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
@@ -43,7 +44,7 @@ struct RemoveCommand: AsyncParsableCommand {
 
     func validate() throws {
         let choices = [!keys.isEmpty, owner != nil, host != nil, all].filter(\.self)
-        guard choices.count == 1 else { throw ValidationError("Give either keys, --owner, --host or --all.") }
+        guard choices.count == 1 else { throw ValidationError("Name exactly one of: keys, --owner, --host, --all.") }
     }
 
     func run() async throws {
@@ -52,22 +53,29 @@ struct RemoveCommand: AsyncParsableCommand {
             try await dryRun ? preview(named.keys, in: store) : remove(named.keys, from: store)
         }
         for key in receipt.unknown { Message.error(AvatarStoreError.unknown(key).message) }
-        if let owner, receipt.hasUnknownContact { Message.error("The store knows no contact \"\(owner)\".") }
+        if let owner, receipt.hasUnknownContact { Message.error("The store has no contact \"\(owner)\".") }
         try print(receipt)
         let isIncomplete = erase && !dryRun && !receipt.isErased
-        for path in receipt.traces { Message.error("\(path) may hold traces and could not be removed.") }
-        if isIncomplete && receipt.traces.isEmpty {
-            Message.error("Another process still reads the state before; traces of it are left.")
+        for path in receipt.traces {
+            Message.error("Cannot delete \"\(path)\", which may hold traces. Delete it by hand.")
         }
-        let hasUnknown = named.hasImpossible || !receipt.unknown.isEmpty || receipt.hasUnknownContact
+        if isIncomplete && receipt.traces.isEmpty {
+            Message.error(
+                "Another process still reads an older snapshot, so the write-ahead log may hold traces. Run the command again "
+                    + "once it is done."
+            )
+        }
+        let hasUnknown = named.hasInvalid || !receipt.unknown.isEmpty || receipt.hasUnknownContact
         if isIncomplete || hasUnknown { throw ExitCode.someFailed }
     }
 
+    /// Removes the entries that the arguments and options select; `named` are the valid keys among the arguments.
     private func remove(_ named: [AvatarKey], from store: AvatarStore) async throws -> RemovalReceipt {
         if let owner { return try await store.remove(contact: owner, erasing: erase) }
         return try await store.remove(try keys.isEmpty ? store.keys(query) : named, erasing: erase)
     }
 
+    /// The receipt that `remove` would return; changes nothing.
     private func preview(_ named: [AvatarKey], in store: AvatarStore) throws -> RemovalReceipt {
         if let owner {
             var receipt = try store.removalPreview(try store.keysUsedOnly(by: owner, erasing: erase))
@@ -77,7 +85,7 @@ struct RemoveCommand: AsyncParsableCommand {
         return try store.removalPreview(try keys.isEmpty ? store.keys(query) : named)
     }
 
-    /// What `--host` or `--all` names.
+    /// The entries that `--host` or `--all` selects.
     private var query: AvatarListQuery {
         var query = AvatarListQuery()
         query.host = host
@@ -95,13 +103,15 @@ struct RemoveCommand: AsyncParsableCommand {
         let gone = "\(entries) and \(Wording.count(receipt.files, "file")) (\(Wording.size(receipt.bytes)))"
         let traces = receipt.isErased && !receipt.hasUnknownContact ? ", and erased the traces" : ""
         let sentence = dryRun ? "Would remove \(gone)." : "Removed \(gone)\(traces)."
-        try output.print(json, sentence + "\n", store, isData: dryRun)
+        try output.print(json, text: sentence + "\n", quiet: store.quiet, isData: dryRun)
     }
 }
 
 extension AvatarStore {
-    /// The images that only `contact` uses: what `remove(contact:erasing:)` takes away.
-    func keysUsedOnly(by contact: String, erasing: Bool) throws -> [AvatarKey] {
+    /// The keys of the images that only `contact` uses, which `remove(contact:erasing:)` removes.
+    ///
+    /// - Parameter erasing: whether to include images that the contact had before and that no contact uses now.
+    fileprivate func keysUsedOnly(by contact: String, erasing: Bool) throws -> [AvatarKey] {
         var query = AvatarListQuery()
         query.owner = contact
         var keys: [AvatarKey] = []

@@ -1,22 +1,22 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars restore`: a store from a backup.
+/// `avatars restore`: makes a store from a backup.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Makes a store from a backup, where there is none yet.",
+        abstract: "Restores a backup into a new store.",
         usage: "avatars restore <dir> [<options>]",
         discussion: """
-            The place of the store must be empty. Each file of the backup is checked. Missing and damaged files are left \
-            out and counted; `avatars sync` fetches cached images again. A lost document is named, and the exit code is 1. \
-            The backup stays as it is.
+            The store directory must be empty or not exist yet. Each file of the backup is checked: missing and damaged \
+            files are left out and counted. `avatars sync` fetches cached images again; lost documents are named, with \
+            exit code 1. The backup does not change.
 
             Example: avatars restore /mnt/backup/avatars --store ./store
             """
     )
 
-    @Argument(help: "The directory of the backup.", completion: .directory)
+    @Argument(help: "The directory that holds the backup.", completion: .directory)
     var directory: String
 
     @OptionGroup var progress: ProgressOptions
@@ -24,13 +24,13 @@ struct RestoreCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if directory.isEmpty { throw ValidationError("A backup is in a directory.") }
+        if directory.isEmpty { throw ValidationError("The path of the backup is empty. Name a directory.") }
     }
 
     func run() async throws {
         let configuration = store.configuration(.readWrite)
         let source = StoreLocation.absolute(directory)
-        let report = try await progress.display(store).during(ifInterrupted: "nothing was restored, run it again") {
+        let report = try await progress.display(store).during(ifInterrupted: "nothing was restored; run it again") {
             do {
                 return try await AvatarStore.restore(from: source, to: configuration, progress: $0)
             } catch var error as AvatarStoreError where error.code == .noStore {
@@ -42,17 +42,17 @@ struct RestoreCommand: AsyncParsableCommand {
         if cached > 0 {
             Message.warning(
                 "\(Wording.count(cached, "cached image")) of the backup \(cached == 1 ? "is" : "are") missing or damaged and "
-                    + "not restored; the next read or `avatars sync` fetches \(cached == 1 ? "it" : "them") again."
+                    + "\(cached == 1 ? "was" : "were") not restored; the next read or `avatars sync` fetches \(cached == 1 ? "it" : "them") again."
             )
         }
         for key in report.lostDocuments {
-            Message.warning("The document \(key) is missing or damaged in the backup and not restored.")
+            Message.warning("The document \"\(key)\" is missing or damaged in the backup and was not restored.")
         }
         try output.print(
             report,
-            "Restored \(report.summary) to \(configuration.layout.indexPath).",
-            store,
-            ["lostDocuments": JSON(report.lostDocuments.map(\.rawValue))]
+            sentence: "Restored \(report.summary) to \(configuration.layout.indexPath).",
+            quiet: store.quiet,
+            more: ["lostDocuments": JSON(report.lostDocuments.map(\.rawValue))]
         )
         if !report.lostDocuments.isEmpty { throw ExitCode.someFailed }
     }

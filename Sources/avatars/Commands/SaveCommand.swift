@@ -1,27 +1,27 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars save`: an image of one's own.
+/// `avatars save`: stores an image of the caller's own under a name.
 struct SaveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "save",
-        abstract: "Stores an image of your own under a name.",
+        abstract: "Stores your own image under a name.",
         usage: "avatars save <file> --name <name> [--class <class>] [<options>]",
         discussion: """
-            Its key is name:NAME; the same NAME replaces. A NAME is never a path. What is no image is refused with \
-            exit code 1.
+            The key is name:NAME; an image with that key is replaced. NAME is never used as a path. A file that is not \
+            an image is refused with exit code 1.
 
             Example: avatars save me.png --name me
             """
     )
 
-    @Argument(help: "The image, or - for standard input.", completion: .file())
+    @Argument(help: "The image file, or - for standard input.", completion: .file())
     var file: String
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("1 to 1,024 bytes without NUL.", valueName: "name"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("The name: 1 to 1,024 bytes without NUL.", valueName: "name"))
     var name: String
 
-    @Option(name: .customLong("class"), help: "Where it is stored.")
+    @Option(name: .customLong("class"), help: "The storage class of the image.")
     var storageClass = StorageClass.documents
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
@@ -49,7 +49,8 @@ struct SaveCommand: AsyncParsableCommand {
             }
         }
         result.report()
-        try output.print(result.json, ImageResult.table.heading + ImageResult.table.line(result.row), store)
+        let text = ImageResult.table.heading + ImageResult.table.line(result.row)
+        try output.print(result.json, text: text, quiet: store.quiet)
         if result.outcome == .failed { throw ExitCode.someFailed }
     }
 }

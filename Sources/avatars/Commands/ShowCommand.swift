@@ -1,18 +1,18 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars show`: one entry, and why it is as it is.
+/// `avatars show`: shows one entry and the reasons for its state.
 struct ShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Shows one entry in full, and says why it is fresh, stale or failing.",
+        abstract: "Shows one entry and why it is fresh, stale or failing.",
         usage: "avatars show <key> [<options>]",
         discussion: """
             Example: avatars show https://example.com/ada.png
             """
     )
 
-    @Argument(help: "A URL, name:NAME, contact:ID, or a key of your own.")
+    @Argument(help: "A URL, name:NAME, contact:ID, or your own key.")
     var key: String
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions

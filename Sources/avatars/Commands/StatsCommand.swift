@@ -1,26 +1,26 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars stats`: counts and bytes.
+/// `avatars stats`: prints the store's counts and sizes, as text, JSON or Prometheus metrics.
 struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract: "Prints counts and bytes of the store.",
+        abstract: "Prints the store's counts, sizes and last sync.",
         usage: "avatars stats [--format <format>] [<options>]",
         discussion: """
-            --format prometheus is for the text file collector of Prometheus's node exporter: write it to a file beside \
-            the one that is collected, and rename it.
+            --format prometheus suits the text file collector of Prometheus's node exporter. Write it to a file beside \
+            the collected one, then rename it.
 
             Example: avatars stats --format prometheus
             """
     )
 
-    /// How it is printed.
+    /// The values of `--format`.
     enum Format: String, CaseIterable, ExpressibleByArgument {
         case text, json, prometheus
     }
 
-    @Option(help: "How it is printed.")
+    @Option(help: "The output format. Default: text.")
     var format: Format?
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
@@ -28,7 +28,7 @@ struct StatsCommand: AsyncParsableCommand {
 
     func validate() throws {
         if output.json, let format, format != .json {
-            throw ValidationError("--json and --format contradict each other.")
+            throw ValidationError("--json and --format \(format.rawValue) exclude each other. Use one of them.")
         }
     }
 

@@ -2,19 +2,20 @@ import ArgumentParser
 import AvatarContacts
 import AvatarStore
 
-/// `avatars sync`: the main job.
+/// `avatars sync`: links contacts to their images, fetches missing images and revalidates due ones.
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
-        abstract: "Brings the store in line with contact lists: fetches what is missing, revalidates what is due.",
+        abstract: "Syncs the store with contact lists: fetches missing images, revalidates due ones.",
         usage: "avatars sync [<contacts> ...] [<options>]",
         discussion: """
             A list is JSON (an array of objects, or an object with \"contacts\"; the image's URL under avatarURL), \
-            NDJSON, vCards, or text with one URL a line. Several are read as one. Without a list, what is due is revalidated.
+            NDJSON, vCards, or text with one URL per line. Several lists are read as one. Without a list, a sync \
+            revalidates the stored images that are due.
 
-            A sync can be stopped at any time: what has arrived is stored, and the next one goes on from there. Exit \
-            code 1 if some images failed, 69 if there were images to ask for and not one could be asked or answered, 75 if \
-            another sync is running.
+            You can stop a sync at any time: images that arrived are stored, and the next sync continues from there. \
+            Exit code 1 if some images failed, 69 if there were images to request but none could be requested or no request \
+            was answered, 75 if another sync is running.
 
             Example: avatars sync people.json --json
             """
@@ -23,35 +24,35 @@ struct SyncCommand: AsyncParsableCommand {
     @Argument(help: "Contact lists: .json, .ndjson, .vcf, .txt, or - for standard input.", completion: .file())
     var contacts: [String] = []
 
-    @Option(help: "How the lists are written; default: as their names say.")
+    @Option(help: "The format of the lists. Default: by file name.")
     var format: ContactList.Format?
 
-    @Option(help: "Which of store and origin is asked.")
+    @Option(help: "When to use the stored image and when to send a request.")
     var policy = FetchOptions.Policy.revalidate
 
     @Option(
         name: .customLong("class"),
-        help: "Where images are stored: caches or documents.",
+        help: "The storage class of the images: caches or documents.",
         completion: .storageClass
     )
     var storage = FetchOptions.Storage.caches
 
-    @Flag(help: "Ask for what is still fresh, too.")
+    @Flag(help: "Request images that are still fresh, too.")
     var all = false
 
-    @Option(help: ArgumentHelp("Ask for at most so many images.", valueName: "n"))
+    @Option(help: ArgumentHelp("Request at most N images.", valueName: "n"))
     var limit: Int?
 
     @Option(
-        help: ArgumentHelp("Receive about so many bytes at most, such as 20MB.", valueName: "bytes"),
+        help: ArgumentHelp("Stop after receiving about this many bytes, such as 20MB.", valueName: "bytes"),
         transform: ByteAmount.parse
     )
     var maxBytes: Int?
 
-    @Option(help: ArgumentHelp("End after so many seconds; what has arrived is stored.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Stop after this time; images that arrived are stored.", valueName: "seconds"))
     var timeLimit: Double?
 
-    @Option(help: ArgumentHelp("Leave a host alone that keeps the sync busy for longer.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Skip the rest of a host that keeps the sync busy for longer.", valueName: "seconds"))
     var hostTimeLimit: Double?
 
     @Flag(
@@ -64,19 +65,20 @@ struct SyncCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Who is asked for people without a picture, by a digest of their e-mail addresses: libravatar, gravatar, or a "
-                + "server's URL. Several are tried in order. It learns that you know the address.",
+            "Ask this service for the pictures of contacts without one, by a digest of their e-mail addresses: libravatar, "
+                + "gravatar, or a server's URL. Repeat the option to try several in order. The service learns that you know "
+                + "the address.",
             valueName: "source"
         ),
         completion: .emailSource,
-        // Looked at in `validate()`: an error thrown here is printed with the whole value, a password in it too.
+        // Checked in `validate()`: the parser prints an error thrown here with the whole value, passwords included.
         transform: { text in Result { try EmailSource.parse(text) } }
     )
     var emailSource: [Result<EmailSource, any Error>] = []
 
     @Option(
         help: ArgumentHelp(
-            "For how long a source that has no picture for an address is not asked again; default: 604800, a week.",
+            "Ask a service again about an address without a picture after this time. Default: 604800, a week.",
             valueName: "seconds"
         )
     )
@@ -84,7 +86,7 @@ struct SyncCommand: AsyncParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "Also ask hosts that are paused because they kept failing: each gets one request first. A pause that a host "
+            "Also send requests to hosts that are paused after failures, starting with one per host. A pause that a host "
                 + "asked for (Retry-After) is kept."
         )
     )
@@ -93,7 +95,7 @@ struct SyncCommand: AsyncParsableCommand {
     @Flag(help: "Wait for another sync to end.")
     var wait = false
 
-    @Flag(help: "Send no request and change nothing; say what would be done.")
+    @Flag(help: "Send no request and change nothing; print the plan.")
     var dryRun = false
 
     @OptionGroup(title: "Origins") var origin: OriginOptions
@@ -103,20 +105,22 @@ struct SyncCommand: AsyncParsableCommand {
 
     func validate() throws {
         let fromInput = contacts.filter { $0 == "-" }.count
-        guard fromInput <= 1 else { throw ValidationError("Standard input can be read once.") }
-        guard fromInput == 0 || format != nil else { throw ValidationError("Reading from - needs --format.") }
-        guard storage != .transient else {
-            throw ValidationError("A sync stores images; --class is caches or documents.")
+        guard fromInput <= 1 else { throw ValidationError("Standard input (-) can be named only once.") }
+        guard fromInput == 0 || format != nil else {
+            throw ValidationError("Reading from standard input (-) needs --format.")
         }
-        if prune && contacts.isEmpty { throw ValidationError("--prune needs a list: who is not in it is unlinked.") }
+        guard storage != .transient else {
+            throw ValidationError("A sync cannot use storage class `transient`; use `caches` or `documents`.")
+        }
+        if prune && contacts.isEmpty { throw ValidationError("--prune needs a contact list.") }
         for source in emailSource { _ = try source.get() }
-        if let limit, limit < 0 { throw ValidationError("--limit is at least 0.") }
+        if let limit, limit < 0 { throw ValidationError("--limit must be at least 0, not \(limit).") }
         let times = [
             ("--time-limit", timeLimit), ("--host-time-limit", hostTimeLimit), ("--email-recheck", emailRecheck),
         ]
         for (name, seconds) in times {
             guard (0...31_536_000).contains(seconds ?? 0) else {
-                throw ValidationError("\(name) is 0 to 31536000 seconds.")
+                throw ValidationError("\(name) must be 0 to 31536000 seconds (a year), not \(seconds ?? 0).")
             }
         }
     }
@@ -131,16 +135,18 @@ struct SyncCommand: AsyncParsableCommand {
         try finish(summary)
     }
 
+    /// Plans the sync and sends no request.
     private func preview(_ lists: ContactLists?, in store: AvatarStore) async throws -> SyncPreview {
         let options = try options()
         guard let lists else { return try await store.syncPreview(options: options) }
         return try await store.syncPreview(lists, options: options)
     }
 
+    /// Runs the sync, with progress, and prints notes about an interruption and about images that were not stored.
     private func sync(_ lists: ContactLists?, in store: AvatarStore) async throws -> SyncReport {
         let options = try options()
         let display = progress.display(self.store, timeLimit: timeLimit)
-        let remains = "what arrived is stored, and the next sync goes on from there"
+        let remains = "images that arrived are stored; the next sync continues from there"
         let report = try await display.during(ifInterrupted: remains) { show in
             try await waitingForOthers {
                 guard let lists else { return try await store.sync(options: options) { show($0.work) } }
@@ -155,15 +161,15 @@ struct SyncCommand: AsyncParsableCommand {
         return report
     }
 
-    /// Runs `sync`, with `--wait` again and again until no other one is running.
+    /// Runs `sync`; with `--wait`, tries again every 200 ms while another sync is running.
     private func waitingForOthers(_ sync: () async throws -> SyncReport) async throws -> SyncReport {
-        var hasSaidSo = false
+        var hasPrintedNote = false
         while true {
             do {
                 return try await sync()
             } catch let error as AvatarStoreError where error.code == .syncIsRunning && wait {
-                if !hasSaidSo { store.note("waiting for another sync to end") }
-                hasSaidSo = true
+                if !hasPrintedNote { store.note("waiting for another sync to end") }
+                hasPrintedNote = true
                 try await Task.sleep(for: .milliseconds(200))
             }
         }
@@ -189,6 +195,9 @@ struct SyncCommand: AsyncParsableCommand {
         return options
     }
 
+    /// Prints failures, warnings and the summary.
+    ///
+    /// - Throws: the exit code, unless it is 0.
     private func finish(_ summary: SyncSummary) throws {
         if !output.json { summary.reportFailures(allowsPrivateNetwork: origin.allowPrivateNetwork) }
         summary.reportWarnings()
@@ -196,7 +205,7 @@ struct SyncCommand: AsyncParsableCommand {
             let reason = "the lists have no contacts, could not be read in full, or were not read to their end"
             store.note("--prune unlinked no contact: \(reason)")
         }
-        try output.print(summary.json, summary.text, store, isData: dryRun)
+        try output.print(summary.json, text: summary.text, quiet: store.quiet, isData: dryRun)
         if summary.exitCode != .success { throw summary.exitCode }
     }
 }

@@ -1,26 +1,26 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars trim`: evicts what was used least recently.
+/// `avatars trim`: evicts the least recently used images.
 struct TrimCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trim",
         abstract: "Evicts images, the least recently used first.",
         usage: "avatars trim [--budget <bytes>] [--dry-run] [<options>]",
         discussion: """
-            Down to the low watermark, or down to --budget, which is not kept. Documents stay.
+            Evicts down to the low watermark, or down to --budget, which applies to this run only. Documents stay.
 
             Example: avatars trim --budget 100MB
             """
     )
 
     @Option(
-        help: ArgumentHelp("How many bytes may stay, such as 64MB.", valueName: "bytes"),
+        help: ArgumentHelp("Bytes that may stay in the caches, such as 64MB.", valueName: "bytes"),
         transform: ByteAmount.parse
     )
     var budget: Int?
 
-    @Flag(help: "Change nothing; say what would be evicted.")
+    @Flag(help: "Change nothing; print what would be evicted.")
     var dryRun = false
 
     @OptionGroup var progress: ProgressOptions
@@ -42,14 +42,16 @@ struct TrimCommand: AsyncParsableCommand {
             ])
             let gone = "\(Wording.count(evicted.files, "file")) (\(Wording.size(evicted.bytes)))"
             let rest = "\(Wording.size(bytes)) of \(Wording.size(budgetBytes))"
-            let sentence = dryRun ? "Would evict \(gone); \(rest) would be in use." : "Evicted \(gone); \(rest) in use."
-            try output.print(json, sentence + "\n", self.store, isData: dryRun)
+            let sentence =
+                dryRun
+                ? "Would evict \(gone); the caches would use \(rest)." : "Evicted \(gone); the caches use \(rest)."
+            try output.print(json, text: sentence + "\n", quiet: self.store.quiet, isData: dryRun)
         }
     }
 
     private func trim(_ store: AvatarStore) async throws -> (files: Int, bytes: Int) {
         let display = progress.display(self.store)
-        let remains = "what was evicted is gone, run it again for the rest"
+        let remains = "evicted files stay evicted; run it again for the rest"
         let evicted = try await display.during(ifInterrupted: remains) {
             try await store.trim(to: budget, progress: $0)
         }

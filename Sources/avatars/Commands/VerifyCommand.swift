@@ -1,32 +1,34 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars verify`: compares index and files, and brings them into agreement.
+/// `avatars verify`: compares the index with the files, and with `--repair` makes them agree.
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Compares the index with the files, and repairs what does not agree.",
+        abstract: "Compares the index with the files and repairs faults.",
         usage: "avatars verify [--repair] [--quick] [--dry-run] [<options>]",
         discussion: """
-            Others may use the store meanwhile. Without --repair nothing is changed. A repair removes the last good copy \
-            of nothing: damaged and unknown documents are kept in the folder set-aside, a damaged index beside the new \
-            one. A file missing from caches is a fault to this command and a miss to everything else: its image is fetched \
-            again when it is read, when a list names it, or when it is due. One of your own has to be saved again.
+            Other processes may use the store meanwhile. Without --repair nothing changes. A repair never deletes the last \
+            good copy of an image: it keeps damaged and unknown documents in the folder set-aside, and a damaged index \
+            beside the new one.
 
-            Exit code 1: there are faults, or some that could not be repaired, or a repair could not recover what was in \
-            a damaged or lost index.
+            A file missing from caches is a fault here, but only a miss elsewhere: the image is fetched again when it is \
+            read, named by a list, or due. Save your own image again.
+
+            Exit code 1 if there are faults, if some could not be repaired, or if a repair could not recover everything \
+            from a damaged or lost index.
 
             Example: avatars verify --repair
             """
     )
 
-    @Flag(help: "Repair what is found.")
+    @Flag(help: "Repair the faults found.")
     var repair = false
 
     @Flag(help: "Compare lengths only; do not read the files.")
     var quick = false
 
-    @Flag(help: "With --repair: change nothing; say what would be repaired.")
+    @Flag(help: "With --repair: change nothing; print what would be repaired.")
     var dryRun = false
 
     @OptionGroup var progress: ProgressOptions
@@ -35,12 +37,11 @@ struct VerifyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let repairs = repair && !dryRun
-        let remains =
-            repairs ? "what was repaired stays so, the rest is to do: run it again" : "run it again for the rest"
+        let remains = repairs ? "repairs so far are kept; run it again for the rest" : "run it again for a full check"
         let report = try await progress.display(store).during(ifInterrupted: remains) {
             try await AvatarStore.verify(store.configuration(.readOnly), repair: repairs, quick: quick, progress: $0)
         }
-        try output.print(json(report), text(report), store, isData: report.faultCount > 0)
+        try output.print(json(report), text: text(report), quiet: store.quiet, isData: report.faultCount > 0)
         if !report.isSound || report.lost?.isNothing == false { throw ExitCode.someFailed }
     }
 
@@ -82,12 +83,12 @@ struct VerifyCommand: AsyncParsableCommand {
         var remarks = ""
         let caches = store.layout.cachesRoot + "/"
         if report.faults.contains(where: { $0.kind == .missing && $0.path?.hasPrefix(caches) == true }) {
-            remarks += "The next read or sync fetches again what is missing from caches.\n"
+            remarks += "The next read or sync fetches images that are missing from caches again.\n"
         }
         if kinds.contains(.damagedIndex), report.lost == nil {
             remarks +=
-                "Restore a backup if you have one: --repair makes the index again from the documents and loses contacts, "
-                + "settings and cached images.\n"
+                "Restore a backup if you have one: --repair rebuilds the index from the documents and loses contacts, settings "
+                + "and cached images.\n"
         }
         return remarks
     }
@@ -102,6 +103,7 @@ struct VerifyCommand: AsyncParsableCommand {
 }
 
 extension LostContent {
+    /// The field `lost` of `verify --repair --json`.
     var json: JSON {
         .object([
             "contacts": JSON(contacts),
@@ -112,20 +114,28 @@ extension LostContent {
         ])
     }
 
-    /// The lost content, and how to get it back; empty if nothing is lost.
+    /// The content that a repair could not recover and how to get it back; empty if nothing is lost.
     var text: String {
         guard !isNothing else { return "" }
         var facts = Facts()
-        if contacts != 0 { facts.add("contacts", "\(number(contacts)): sync your contact lists again", .red) }
-        if settings != 0 { facts.add("settings", "\(number(settings)): set them again with avatars config", .red) }
+        if contacts != 0 { facts.add("contacts", "\(number(contacts)): sync your contact lists again", colour: .red) }
+        if settings != 0 {
+            facts.add("settings", "\(number(settings)): set them again with `avatars config`", colour: .red)
+        }
         if cachedImages > 0 {
-            facts.add("cached images", "\(cachedImages): the next sync fetches those that a list names", .red)
+            facts.add("cached images", "\(cachedImages): the next sync fetches those that a list names", colour: .red)
         }
         for (place, path) in documents.enumerated() {
-            facts.add(place == 0 ? "documents" : "", place == 0 ? "\(documentCount), kept as \(path)" : path, .red)
+            facts.add(
+                place == 0 ? "documents" : "",
+                place == 0 ? "\(documentCount), kept as \(path)" : path,
+                colour: .red
+            )
         }
-        if documentCount > documents.count { facts.add("", "… and \(documentCount - documents.count) more", .red) }
-        return "The index was made again from the files. Not recovered:\n" + facts.text
+        if documentCount > documents.count {
+            facts.add("", "… and \(documentCount - documents.count) more", colour: .red)
+        }
+        return "The index was rebuilt from the files. Not recovered:\n" + facts.text
     }
 
     private func number(_ count: Int?) -> String {

@@ -2,7 +2,7 @@ public import ArgumentParser
 public import AvatarContacts
 public import AvatarStore
 
-// Values of the library that options take in their own spelling.
+// Values of the library that options accept by their raw values.
 
 extension FetchOptions.Policy: ExpressibleByArgument {}
 extension FetchOptions.Storage: ExpressibleByArgument {}
@@ -10,22 +10,27 @@ extension StorageClass: ExpressibleByArgument {}
 extension AvatarListQuery.Order: ExpressibleByArgument {}
 extension ContactList.Format: ExpressibleByArgument {}
 
-// Lists that shells complete from.
+// Word lists for the completion of shells.
 
 extension CompletionKind {
+    /// The names of all settings.
     static let settingName = list(Setting.all.map(\.name))
+    /// Values of settings that are words.
     static let settingValue = list(["default", "true", "false"])
+    /// The two storage classes on disk, without `transient`.
     static let storageClass = list(StorageClass.allCases.map(\.rawValue))
+    /// The e-mail sources with a name of their own.
     static let emailSource = list(["libravatar", "gravatar"])
 }
 
-/// Keys as a person names them.
+/// The KEY arguments of a command: URLs, `name:NAME`, `contact:ID` or a caller's own keys.
 struct KeyArguments {
-    /// Those that can be keys, each once.
+    /// The valid keys, in the order of the arguments, without duplicates.
     private(set) var keys: [AvatarKey] = []
-    /// Whether one cannot be a key; that has been said.
-    private(set) var hasImpossible = false
+    /// Whether an argument is not a valid key. An error was printed for each of them.
+    private(set) var hasInvalid = false
 
+    /// Parses `texts` and prints an error for each that is not a valid key.
     init(_ texts: [String]) {
         var seen: Set<AvatarKey> = []
         for text in texts {
@@ -33,7 +38,7 @@ struct KeyArguments {
                 let key = try AvatarKey(parsing: text)
                 if seen.insert(key).inserted { keys.append(key) }
             } catch {
-                hasImpossible = true
+                hasInvalid = true
                 Message.error(error.message)
             }
         }
@@ -41,35 +46,45 @@ struct KeyArguments {
 }
 
 extension AvatarStoreError {
-    /// There is no entry for `key`.
+    /// The error `noSuchEntry` for `key`.
     static func unknown(_ key: AvatarKey) -> AvatarStoreError {
-        AvatarStoreError(.noSuchEntry, "There is no entry \(key).")
+        AvatarStoreError(.noSuchEntry, "The store has no entry \"\(key)\".")
     }
 }
 
-/// A number of bytes as people write it: `500000`, `500B`, `200kB`, `64MB`, `64MiB`, `2GiB`.
+/// A byte amount with an optional unit, as in `500000`, `500B`, `200kB`, `64MB`, `64MiB` and `2GiB`.
+///
+/// Units are case-sensitive; fractions and spaces are not accepted.
 enum ByteAmount {
+    /// The bytes in one of each unit; powers of ten for kB to TB, powers of two for KiB to TiB.
     private static let units: [String: Int] = [
         "": 1, "B": 1, "kB": 1000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000,
         "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
     ]
 
-    /// The bytes that `text` stands for.
+    /// Parses `text` and returns the amount in bytes.
     ///
-    /// - Throws: `ValidationError` that names the forms.
+    /// - Throws: `ValidationError` if `text` is not a byte amount, or is more than `Int.max` bytes.
     static func parse(_ text: String) throws -> Int {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int(digits), let unit = units[String(text[digits.endIndex...])] else {
-            throw ValidationError("A byte amount is written 500000, 200kB, 64MB, 64MiB or 2GiB, not \"\(text)\".")
+            throw ValidationError(
+                "\"\(text)\" is not a byte amount. Write a whole number with an optional unit, such as 500000, 200kB, 64MB, "
+                    + "64MiB or 2GiB."
+            )
         }
         let (bytes, overflow) = number.multipliedReportingOverflow(by: unit)
-        guard !overflow else { throw ValidationError("\(text) is more than this program can count.") }
+        guard !overflow else {
+            throw ValidationError("\"\(text)\" is too large: at most \(Int.max) bytes are possible.")
+        }
         return bytes
     }
 }
 
 extension EmailSource {
-    /// A source as a person names it: `libravatar`, `gravatar`, or the URL before the digest.
+    /// Parses the value of `--email-source`: `libravatar`, `gravatar`, or the base URL to which the digest is appended.
+    ///
+    /// - Throws: `ValidationError` if `text` is none of them. The message never holds a password from the URL.
     static func parse(_ text: String) throws -> EmailSource {
         switch text {
         case "libravatar": return .libravatar

@@ -2,22 +2,28 @@ import ArgumentParser
 import AvatarContacts
 import AvatarStore
 
-/// Several contact lists, read one after the other as one.
+/// The contact lists that the arguments of `sync` name, read one after the other as a single sequence of records.
 struct ContactLists: AsyncSequence, Sendable {
     typealias Element = ContactRecord
 
+    /// The lists in the order of the arguments; a name is the path as given, or `-`.
     private let lists: [(name: String, list: ContactList)]
-    /// How many records there are in all.
+    /// The number of records in all lists together.
     let count: Int
 
-    /// Opens the lists at `paths` (`-`: standard input) and reads each once, so that one that cannot be read stops the
-    /// command before it has begun. Says which are empty.
+    /// Opens the lists at `paths`, where `-` is standard input, and reads each to its end once, so that an unreadable list
+    /// stops the command before the first request. Prints a warning for each empty list.
+    ///
+    /// - Parameter format: the format of all lists; `nil` to tell it from the file names.
+    /// - Throws: `AvatarStoreError` if a list cannot be read, is cut short or has an unknown format; `CancellationError`.
     static func open(_ paths: [String], format: ContactList.Format?) async throws -> ContactLists {
         try await withBlockingThread {
             let lists = try paths.map { (name: $0, list: try open($0, format: format)) }
             let counts = try lists.map { try $0.list.validate() }
             for (list, count) in zip(lists, counts) where count == 0 {
-                Message.warning("\(list.name == "-" ? "Standard input" : list.name) holds no contacts.")
+                Message.warning(
+                    list.name == "-" ? "Standard input has no contacts." : "\"\(list.name)\" has no contacts."
+                )
             }
             return ContactLists(lists: lists, count: counts.reduce(0, +))
         }
@@ -34,8 +40,11 @@ struct ContactLists: AsyncSequence, Sendable {
 
     /// The records of all lists in their order.
     struct AsyncIterator: AsyncIteratorProtocol {
+        /// The lists not yet begun.
         private var rest: ArraySlice<(name: String, list: ContactList)>
+        /// Whether records carry the name of their list: with one list, a line number says enough.
         private let namesLists: Bool
+        /// The list being read.
         private var current: (name: String, records: ContactList.AsyncIterator)?
 
         fileprivate init(_ lists: [(name: String, list: ContactList)]) {
@@ -55,7 +64,8 @@ struct ContactLists: AsyncSequence, Sendable {
             }
         }
 
-        /// A line number says little if it is not clear of which list.
+        /// Adds the list's name to `record` where its messages will need it: if there are several lists, for a photo and for an
+        /// unreadable record.
         private func named(_ record: ContactRecord) -> ContactRecord {
             guard let current else { return record }
             let list = current.name == "-" ? "standard input" : current.name
@@ -74,6 +84,7 @@ struct ContactLists: AsyncSequence, Sendable {
 }
 
 extension ContactImage {
+    /// The image with `list` as the list it is in; a URL names no list.
     fileprivate func named(_ list: String) -> ContactImage {
         switch self {
         case .url:

@@ -1,7 +1,7 @@
 import AvatarStore
 import Foundation
 
-/// Header fields for hosts, such as tokens, in a file so that no process list shows them.
+/// Header fields to send to particular hosts, such as tokens. They are in a file because a process list shows arguments.
 ///
 /// ```
 /// # HOST[:PORT] NAME: VALUE; without a port for 80 and 443
@@ -9,15 +9,17 @@ import Foundation
 /// localhost:8080     X-Team: avatars
 /// ```
 ///
-/// No message holds a value.
+/// Error messages never hold a field's value.
 struct HeaderFile: Sendable {
+    /// The fields by host, written `name:port`.
     private var fields: [String: [(name: String, value: String)]] = [:]
 
-    /// Reads the file at `path`.
+    /// Reads the file at `path`; empty lines and lines that begin with `#` are ignored.
     ///
-    /// - Throws: `storage` if it cannot be read; `invalidConfiguration`, naming the line.
+    /// - Throws: `storage` if the file cannot be read; `invalidConfiguration` if it is not UTF-8, or if a line has another
+    ///   form, with the line's number.
     init(path: String) throws {
-        // By what Swift takes for a line end: CR LF is one character of its own.
+        // Splitting at "\n" would miss CR LF, which Swift takes for one character.
         let lines = try Self.text(of: path).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (number, line) in lines.enumerated() {
             let line = line.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -25,18 +27,18 @@ struct HeaderFile: Sendable {
             guard add(line) else {
                 throw AvatarStoreError(
                     .invalidConfiguration,
-                    "\(path), line \(number + 1): \"HOST[:PORT] NAME: VALUE\" was expected."
+                    "\(path), line \(number + 1): a header line must have the form \"HOST[:PORT] NAME: VALUE\", in printable ASCII."
                 )
             }
         }
     }
 
-    /// The fields for a host written `name:port`.
+    /// The fields for `host`, written `name:port`; empty if there are none.
     subscript(host: String) -> [(name: String, value: String)] {
         fields[host] ?? []
     }
 
-    /// Whether `text` may stand in a header field: no control characters, nothing beyond ASCII.
+    /// Whether `text` can be the value of a header field: not empty, printable ASCII only.
     static func isFieldValue(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
     }
@@ -45,13 +47,13 @@ struct HeaderFile: Sendable {
         guard let text = String(validating: try InputFile(path: path).allBytes(), as: UTF8.self) else {
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "The header file \"\(path)\" is not UTF-8 text; save it as UTF-8."
+                "The header file \"\(path)\" must be UTF-8 text. Save it as UTF-8."
             )
         }
         return text
     }
 
-    /// Takes one line; false if it is none.
+    /// Adds the field in `line` and returns whether the line has the right form.
     private mutating func add(_ line: String) -> Bool {
         let parts = line.split(maxSplits: 1) { $0 == " " || $0 == "\t" }
         guard parts.count == 2, let colon = parts[1].firstIndex(of: ":") else { return false }
@@ -63,7 +65,7 @@ struct HeaderFile: Sendable {
         return true
     }
 
-    /// `name:port` for each port that is meant, in the spelling of keys; none for what is no host.
+    /// The hosts that `text` means, as `name:port` in the spelling of keys: two without a port, none if it is not a host.
     private static func hosts(_ text: String) -> Set<String> {
         guard !text.contains(where: { "/?#@\\".contains($0) }) else { return [] }
         do {
@@ -74,7 +76,7 @@ struct HeaderFile: Sendable {
         }
     }
 
-    /// RFC 9110 section 5.6.2.
+    /// Whether `text` is a token (RFC 9110, section 5.6.2), as field names must be.
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty
             && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "!#$%&'*+-.^_`|~".contains($0)) }

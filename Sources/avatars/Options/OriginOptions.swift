@@ -2,72 +2,77 @@ import ArgumentParser
 import AvatarStore
 import Foundation
 
-/// How origins are asked: the options of the commands that fetch.
+/// The options of the commands that fetch: how many requests, how long, to which addresses, with which header fields.
 struct OriginOptions: ParsableArguments {
-    @Flag(help: "Freshness as RFC 9111 has it, to the letter.")
+    @Flag(help: "Follow RFC 9111 to the letter for freshness and storing.")
     var strict = false
 
-    @Option(help: ArgumentHelp("Images asked for at once, in all.", valueName: "n"))
+    @Option(help: ArgumentHelp("Request at most N images at once.", valueName: "n"))
     var connections = 64
 
-    @Option(help: ArgumentHelp("Images asked for at once, of one host.", valueName: "n"))
+    @Option(help: ArgumentHelp("Request at most N images at once from one host.", valueName: "n"))
     var perHost = 8
 
-    @Option(help: ArgumentHelp("The time for one image, redirects included.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Time limit for one image, redirects included.", valueName: "seconds"))
     var timeout = 60.0
 
-    @Option(help: ArgumentHelp("Redirects to follow for one image; 0 follows none.", valueName: "n"))
+    @Option(help: ArgumentHelp("Follow at most N redirects for one image; 0 follows none.", valueName: "n"))
     var maxRedirects = 10
 
-    @Flag(help: "Fetch the smaller images for constrained networks, where there are some.")
+    @Flag(help: "Fetch the smaller image where a contact has one, as on a constrained network.")
     var lowData = false
 
     @Flag(help: "Also contact loopback and private addresses.")
     var allowPrivateNetwork = false
 
     @Option(
-        help: ArgumentHelp("A lower ceiling for the caches in this run, such as 64MB; not kept.", valueName: "bytes"),
+        help: ArgumentHelp("A lower budget for this run only, such as 64MB.", valueName: "bytes"),
         transform: ByteAmount.parse
     )
     var budget: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Header fields for hosts, one a line: \"HOST[:PORT] NAME: VALUE\". Without a port: 80 and 443.",
+            "File of header fields to send, one per line: \"HOST[:PORT] NAME: VALUE\". Without a port: 80 and 443.",
             valueName: "file"
         ),
         completion: .file()
     )
     var headerFile: String?
 
-    @Option(help: ArgumentHelp("The User-Agent field.", valueName: "text"))
+    @Option(help: ArgumentHelp("Value of the User-Agent field.", valueName: "text"))
     var userAgent: String?
 
     @Option(
-        help: ArgumentHelp("PEM certificates to trust beside the system's.", valueName: "file"),
+        help: ArgumentHelp("PEM file of certificates to trust in addition to the system's.", valueName: "file"),
         completion: .file()
     )
     var caFile: String?
 
     func validate() throws {
         guard connections > 0, perHost > 0 else {
-            throw ValidationError("--connections and --per-host are at least 1.")
+            throw ValidationError("--connections and --per-host must be at least 1.")
         }
         guard timeout > 0, timeout <= 86_400 else {
-            throw ValidationError("--timeout is more than 0 and at most 86400 seconds.")
+            throw ValidationError("--timeout must be more than 0 and at most 86400 seconds (a day), not \(timeout).")
         }
-        guard maxRedirects >= 0 else { throw ValidationError("--max-redirects must not be negative.") }
+        guard maxRedirects >= 0 else {
+            throw ValidationError("--max-redirects must be at least 0, not \(maxRedirects).")
+        }
         guard userAgent.map(HeaderFile.isFieldValue) ?? true else {
-            throw ValidationError("--user-agent is a line of printable ASCII.")
+            throw ValidationError("--user-agent must be one line of printable ASCII.")
         }
     }
 
-    /// `strict`, or `nil` for what the store has.
+    /// The caching mode that `--strict` asks for; `nil` for the store's own.
     var mode: CachingMode? { strict ? .strict : nil }
 
-    /// Sets up the store's client.
+    /// Sets the connections, limits, proxies and header fields of the store's HTTP client.
     ///
-    /// - Throws: `invalidConfiguration` if a file cannot be read.
+    /// Proxies come from the environment variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+    ///
+    /// - Throws: `storage` if the header file cannot be read; `invalidConfiguration` if it is malformed, if the certificates
+    ///   cannot be read, or if a proxy variable is not valid.
     func apply(to configuration: inout AvatarStore.Configuration) throws {
         configuration.timeout = .seconds(timeout)
         configuration.connections = connections
@@ -87,7 +92,7 @@ struct OriginOptions: ParsableArguments {
         #endif
     }
 
-    /// The options of one read.
+    /// The options of a read with `policy` that stores the image in `storage`.
     func fetchOptions(_ policy: FetchOptions.Policy, _ storage: FetchOptions.Storage) -> FetchOptions {
         var options = FetchOptions(policy: policy, storage: storage)
         options.mode = mode
@@ -95,11 +100,15 @@ struct OriginOptions: ParsableArguments {
         return options
     }
 
+    /// Returns `path` if it is a readable regular file.
     private func readable(_ path: String) throws -> String {
         guard FileManager.default.isReadableFile(atPath: path) else {
-            throw AvatarStoreError(.invalidConfiguration, "\(path) cannot be read.")
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "Cannot read the certificates in \"\(path)\". Check that the file exists and that you may read it."
+            )
         }
-        // The client opens it more than once, and a pipe would make it wait.
+        // The client opens the file more than once, so a pipe would block it.
         var information = stat()
         guard stat(path, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
             throw AvatarStoreError(

@@ -1,13 +1,13 @@
 import ArgumentParser
 
-/// `--progress`, for commands whose work may be long.
+/// `--progress`, for the commands whose work may take long.
 struct ProgressOptions: ParsableArguments {
-    @Option(help: "How progress is shown: one line on a terminal, plain lines for a log, or none.")
+    @Option(help: "Show progress as one line on a terminal, as plain lines for a log, or not at all.")
     var progress = ProgressDisplay.Style.auto
 
-    /// What shows it.
+    /// A display in the chosen style; `--quiet` turns it off.
     ///
-    /// - Parameter timeLimit: when the work ends at the latest, in seconds.
+    /// - Parameter timeLimit: the longest that the work may take, in seconds; `nil` if there is no limit.
     func display(_ store: StoreOptions, timeLimit: Double? = nil) -> ProgressDisplay {
         ProgressDisplay(progress, isQuiet: store.quiet, isLogging: store.verbose, timeLimit: timeLimit)
     }
@@ -18,14 +18,18 @@ struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON instead of text for people.")
     var json = false
 
-    /// Prints what a command did: `fields` with `--json`, else `text`.
+    /// Prints the result of a command on standard output: `fields` with `--json`, else `text`.
     ///
-    /// - Parameter isData: whether the command was asked for it, as a dry run is, or it names faults. Else it is a summary,
-    ///   which `--quiet` keeps back.
-    func print(_ fields: JSON, _ text: String, _ store: StoreOptions, isData: Bool = false) throws {
+    /// - Parameters:
+    ///   - text: the result for people, with a line feed at its end.
+    ///   - quiet: whether `--quiet` was given, which drops a summary. JSON is always printed.
+    ///   - isData: whether `text` is what the command was asked for, as in a dry run, or names faults. Otherwise it is a
+    ///     summary.
+    /// - Throws: `ClosedPipe` if the reader is gone; `UnwritableOutput`.
+    func print(_ fields: JSON, text: String, quiet: Bool, isData: Bool = false) throws {
         if json {
             try fields.print()
-        } else if isData || !store.quiet {
+        } else if isData || !quiet {
             try Console.output.write(text)
         }
     }

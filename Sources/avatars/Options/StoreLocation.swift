@@ -1,12 +1,13 @@
 import AvatarStore
 import Foundation
 
-/// Where the store is: where the command line says, else `$AVATARS_STORE`, else where this system keeps such things.
+/// The place of the store: the directory that `--store` names, else `$AVATARS_STORE`, else the platform's directories for
+/// caches and data.
 struct StoreLocation {
-    /// What the command line says.
+    /// The value of `--store`; `nil` if the option was not given.
     var directory: String?
 
-    /// All paths are absolute.
+    /// The store's paths, all absolute.
     var layout: StoreLayout {
         if let directory = directory ?? value("AVATARS_STORE") {
             return StoreLayout(directory: Self.absolute(directory))
@@ -14,14 +15,16 @@ struct StoreLocation {
         return StoreLayout(cachesIn: cachesDirectory + "/avatars", documentsIn: dataDirectory + "/avatars")
     }
 
-    /// `path` from the root on, without `.` and empty parts. `..` stays: what it leads to is for the system to say.
+    /// `path` as an absolute path without `.` and empty components; a relative path starts at the working directory.
+    ///
+    /// `..` stays, because only the file system knows where it leads when the component before it is a symbolic link.
     static func absolute(_ path: String) -> String {
         let whole = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
     }
 
     #if os(Linux)
-    // XDG Base Directory Specification 0.8; a relative path in these variables is to be ignored.
+    // XDG Base Directory Specification 0.8, which requires relative paths in these variables to be ignored.
     private var cachesDirectory: String { absoluteValue("XDG_CACHE_HOME") ?? home + "/.cache" }
     private var dataDirectory: String { absoluteValue("XDG_DATA_HOME") ?? home + "/.local/share" }
 
@@ -35,6 +38,7 @@ struct StoreLocation {
     private var dataDirectory: String { Self.absolute(URL.applicationSupportDirectory.path(percentEncoded: false)) }
     #endif
 
+    /// The environment variable `name`; `nil` if it is unset or empty.
     private func value(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }

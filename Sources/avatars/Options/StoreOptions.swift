@@ -3,12 +3,12 @@ import AvatarStore
 import Foundation
 import Logging
 
-/// Which store, and how much is said: the options of every command.
+/// The options of every command: where the store is, and how much is printed.
 struct StoreOptions: ParsableArguments {
     @Option(
         name: .customLong("store"),
         help: ArgumentHelp(
-            "One directory for everything. Default: $AVATARS_STORE, else the places of this system for caches and data.",
+            "Store directory. Default: $AVATARS_STORE, else \(StoreOptions.defaultPlaces).",
             valueName: "dir"
         ),
         completion: .directory
@@ -21,21 +21,30 @@ struct StoreOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Log to standard error.")
     var verbose = false
 
+    #if os(Linux)
+    private static let defaultPlaces = "~/.cache/avatars and ~/.local/share/avatars"
+    #else
+    private static let defaultPlaces = "avatars in the folders Caches and Application Support"
+    #endif
+
     func validate() throws {
-        if directory?.isEmpty == true { throw ValidationError("--store names no directory.") }
+        if directory?.isEmpty == true { throw ValidationError("--store must not be empty. Name a directory.") }
     }
 
-    /// Where the store has its parts.
+    /// The absolute paths of the store's parts.
     var layout: StoreLayout { StoreLocation(directory: directory).layout }
 
-    /// Says something that `--quiet` keeps back.
+    /// Prints `text` on standard error, unless `--quiet` was given.
     func note(_ text: String) {
         if !quiet { Message.note(text) }
     }
 
-    /// Opens the store, runs `body` and closes the store.
+    /// Opens the store, runs `body` and closes the store, even if `body` fails.
     ///
-    /// - Parameter configure: changes how the store is opened.
+    /// - Parameters:
+    ///   - access: `.readOnly`; `.readWriteExisting`, which fails without a store; or `.readWrite`, which makes one.
+    ///   - configure: changes the configuration before the store is opened.
+    /// - Throws: `AvatarStoreError` if the store cannot be opened or closed; the error of `body` or `configure`.
     func withStore<Result>(
         _ access: AvatarStore.Configuration.Access,
         configure: (inout AvatarStore.Configuration) throws -> Void = { _ in },
@@ -46,7 +55,7 @@ struct StoreOptions: ParsableArguments {
         return try await Self.run(body, with: try await AvatarStore.open(configuration))
     }
 
-    /// As `withStore(.readOnly)`, for a command that waits for nobody.
+    /// As `withStore(.readOnly)`, but synchronous, for commands that only look something up.
     func withStoreToLookAt<Result>(_ body: (AvatarStore) throws -> Result) throws -> Result {
         let store = try AvatarStore.openForReading(configuration(.readOnly))
         let result = Swift.Result { try body(store) }
@@ -59,8 +68,8 @@ struct StoreOptions: ParsableArguments {
         return try result.get()
     }
 
-    /// As `withStore(.readOnly)`, for the dry run of a command that may make a store: without a store, `body` gets an empty
-    /// one in a folder for temporary files.
+    /// As `withStore(.readOnly)`, for the dry run of a command that may make a store: where no store exists, `body` gets an
+    /// empty one in a temporary folder, which is deleted afterwards.
     func withStoreOrEmptyOne<Result>(_ body: (AvatarStore) async throws -> Result) async throws -> Result {
         do {
             return try await withStore(.readOnly, body)
@@ -77,11 +86,11 @@ struct StoreOptions: ParsableArguments {
         do {
             try FileManager.default.removeItem(at: folder)
         } catch {
-            // It lies in the system's folder for temporary files, which empties itself.
+            // The system empties its temporary folder by itself.
         }
     }
 
-    /// Whether nothing is in the way of a new store.
+    /// Whether a store could be made: the directory of its index does not exist or is empty.
     private var hasRoomForAStore: Bool {
         let directory = (layout.indexPath as NSString).deletingLastPathComponent
         guard FileManager.default.fileExists(atPath: directory) else { return true }
@@ -93,7 +102,9 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
-    /// As `withStore(.readWrite)`; a store that cannot be written is opened for reading instead, with a warning.
+    /// As `withStore(.readWrite)`, but a store that cannot be written is opened for reading, with a warning.
+    ///
+    /// A failure to close the store is a warning too, because the images read are complete.
     func withStoreForReads<Result>(
         configure: (inout AvatarStore.Configuration) throws -> Void,
         _ body: (AvatarStore) async throws -> Result
@@ -102,8 +113,8 @@ struct StoreOptions: ParsableArguments {
         try configure(&configuration)
         let store = try await openForReads(configuration)
         return try await Self.run(body, with: store) { error in
-            // What was read is good; what could not be written is when.
-            Message.warning("The store could not be closed: \(error)")
+            // Only the times of the last accesses were lost.
+            Message.warning("The store could not be closed: \(error) The images read are complete.")
         }
     }
 
@@ -115,7 +126,7 @@ struct StoreOptions: ParsableArguments {
             configuration.access = .readOnly
             do {
                 let store = try await AvatarStore.open(configuration)
-                Message.warning("\(unwritable.message) Only what is stored can be given.")
+                Message.warning("\(unwritable.message) Only stored images are available; nothing is fetched.")
                 return store
             } catch let error as AvatarStoreError where error.code == .noStore {
                 throw unwritable
@@ -123,7 +134,9 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
-    /// Runs `body` and closes the store; a failure to close it is an error, unless `closeFailed` is there for it.
+    /// Runs `body` and closes `store`.
+    ///
+    /// - Parameter closeFailed: called with the error if closing fails; `nil` to throw that error.
     private static func run<Result>(
         _ body: (AvatarStore) async throws -> Result,
         with store: AvatarStore,
@@ -150,7 +163,7 @@ struct StoreOptions: ParsableArguments {
         return result
     }
 
-    /// How the store is opened.
+    /// The configuration of the store at `layout` with `access`; with `--verbose` it logs to standard error.
     func configuration(_ access: AvatarStore.Configuration.Access) -> AvatarStore.Configuration {
         var configuration = AvatarStore.Configuration(layout: layout)
         configuration.access = access

@@ -1,6 +1,7 @@
 import AvatarStore
 
 extension AvatarChange {
+    /// The fields of the change as `--json` prints them.
     var fields: [String: JSON] {
         [
             "sequence": JSON(Int(sequence)),
@@ -17,10 +18,11 @@ extension AvatarChange {
         .right("NUMBER", 7),
         .left("KIND", 7),
         .left("TIME", 11),
-        .left("OWNERS", 12),
+        .left("CONTACTS", 12),
         .left("KEY")
     )
 
+    /// The cells of the change in `table`.
     var row: [Table.Cell] {
         [
             Table.Cell("\(sequence)"),
@@ -31,7 +33,7 @@ extension AvatarChange {
         ]
     }
 
-    /// The first owners; a logo may have thousands.
+    /// The first three contacts and the number of the others: thousands may share an image.
     private var shortOwners: String {
         let names = owners.prefix(3).joined(separator: ", ")
         return owners.count > 3 ? "\(names) and \(owners.count - 3) more" : names

@@ -1,29 +1,29 @@
 import Foundation
 
-/// Standard output or standard error.
+/// Standard output and standard error.
 ///
-/// Written with `write(2)`: a line is out when the call returns, whatever becomes of the process next, and a reader that
-/// went away is an error like any other.
+/// They are written with `write(2)`, without a buffer in the process. So a line is out when the call returns, even if the
+/// process is killed next, and a closed pipe is an error instead of the end of the process.
 enum Console: Int32, Sendable {
     /// For data.
     case output = 1
     /// For messages, warnings and progress.
     case diagnostics = 2
 
-    /// Whether a person reads along.
+    /// Whether the stream goes to a terminal.
     var isTerminal: Bool { isatty(rawValue) == 1 }
 
-    /// Whether a line can be drawn again.
+    /// Whether a line can be redrawn: on a terminal other than `dumb`.
     var canRedraw: Bool { isTerminal && ProcessInfo.processInfo.environment["TERM"] != "dumb" }
 
-    /// How wide the terminal is; 80 if it does not say.
+    /// The width of the terminal in columns; 80 if it is not known.
     var columns: Int {
         var size = winsize()
         guard ioctl(rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
 
-    /// Whether colours and cursor movements make sense.
+    /// Whether to print colours: on a terminal other than `dumb`, unless `NO_COLOR` is set and not empty.
     var hasColour: Bool {
         let environment = ProcessInfo.processInfo.environment
         let isUnwanted = environment["NO_COLOR"].map { !$0.isEmpty } ?? false
@@ -32,17 +32,19 @@ enum Console: Int32, Sendable {
 
     /// Writes all of `text`.
     ///
-    /// - Throws: `ClosedPipe` if nobody reads it; `UnwritableOutput`.
+    /// - Throws: `ClosedPipe` if the reader of the pipe is gone; `UnwritableOutput` for any other error, such as a full disk.
     func write(_ text: String) throws {
         try write(Array(text.utf8))
     }
 
     /// Writes all of `bytes`; errors as above.
     func write(_ bytes: [UInt8]) throws {
-        try Self.write(bytes, to: rawValue, named: self == .output ? "Standard output" : "Standard error")
+        try Self.write(bytes, to: rawValue, named: self == .output ? "standard output" : "standard error")
     }
 
-    /// Writes all of `bytes` to `descriptor`, which messages call `name`; errors as above.
+    /// Writes all of `bytes` to `descriptor`; errors as above.
+    ///
+    /// - Parameter name: the name of the file or stream in messages.
     static func write(_ bytes: [UInt8], to descriptor: Int32, named name: String) throws {
         try bytes.withUnsafeBytes { buffer in
             var rest = buffer[...]
@@ -57,12 +59,13 @@ enum Console: Int32, Sendable {
         }
     }
 
+    /// Returns if the write may be repeated after the error `number`, else throws.
     private static func recover(from number: Int32, _ descriptor: Int32, _ name: String) throws {
         switch number {
         case EINTR:
             return
         case EAGAIN:
-            // Somebody we share a terminal or pipe with made it non-blocking.
+            // Another process that shares the terminal or pipe made it non-blocking.
             var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             _ = poll(&waiting, 1, -1)
         case EPIPE:
@@ -73,14 +76,16 @@ enum Console: Int32, Sendable {
     }
 }
 
-/// The reader of a pipe went away: no fault, and nothing more to do.
+/// The reader of a pipe is gone. The program ends quietly with exit code 0.
 struct ClosedPipe: Error {}
 
-/// Output that cannot be written, on a full disk for example.
+/// A file or stream that cannot be written, for example because the disk is full.
 struct UnwritableOutput: Error, CustomStringConvertible {
+    /// The name of the file, in quotes, or of the stream.
     let name: String
     /// The value of `errno`.
     let number: Int32
 
-    var description: String { "\(name) cannot be written (\(String(cString: strerror(number))))." }
+    /// `Cannot write "ada.png": No space left on device.`
+    var description: String { "Cannot write \(name): \(String(cString: strerror(number)))." }
 }

@@ -3,7 +3,7 @@ import AvatarStore
 import Foundation
 
 extension AvatarListItem {
-    /// The columns of `avatar_overview`, and the owners.
+    /// The fields as `list --json` prints them: the columns of `avatar_overview`, and the contacts as `owners`.
     var fields: [String: JSON] {
         [
             "key": JSON(key),
@@ -29,6 +29,7 @@ extension AvatarListItem {
         .left("KEY")
     )
 
+    /// The cells of the entry in `table`.
     var row: [Table.Cell] {
         [
             Table.Cell(state, EntryState(rawValue: state)?.colour),
@@ -40,11 +41,11 @@ extension AvatarListItem {
     }
 }
 
-/// The states of an entry, as in `avatar_overview`.
+/// The states of an entry, as the column `state` of `avatar_overview` spells them.
 enum EntryState: String, CaseIterable, ExpressibleByArgument {
     case fresh, stale, failing, gone, evicted, missing, own
 
-    /// The colour a state is shown in.
+    /// The colour of the state on a terminal.
     var colour: Colour? {
         switch self {
         case .fresh, .own: .green
@@ -55,7 +56,7 @@ enum EntryState: String, CaseIterable, ExpressibleByArgument {
 }
 
 extension AvatarDetails {
-    /// All fields; `localFile` is absolute.
+    /// All fields as `show --json` prints them; `localFile` is absolute, unlike in `list`.
     var json: JSON {
         var fields = overview.fields
         fields["localFile"] = JSON(localFile)
@@ -76,15 +77,15 @@ extension AvatarDetails {
         return .object(fields)
     }
 
-    /// The fields that have a value, and the reasons below them.
+    /// The fields that have a value, one a line, then the reasons for the entry's state, wrapped to the terminal.
     var text: String {
         var facts = Facts()
         facts.add("key", overview.key)
         if overview.sourceURL != overview.key { facts.add("source", overview.sourceURL) }
-        facts.add("state", overview.state, EntryState(rawValue: overview.state)?.colour)
+        facts.add("state", overview.state, colour: EntryState(rawValue: overview.state)?.colour)
         addFile(to: &facts)
         facts.add("class", overview.storageClass)
-        facts.add("owners", overview.owners.isEmpty ? nil : overview.owners.joined(separator: ", "))
+        facts.add("contacts", overview.owners.isEmpty ? nil : overview.owners.joined(separator: ", "))
         facts.add("shared with", sharedWith.isEmpty ? nil : sharedWith.map(\.rawValue).joined(separator: ", "))
         addOrigin(to: &facts)
         let columns = Console.output.isTerminal ? Console.output.columns : .max
@@ -92,13 +93,14 @@ extension AvatarDetails {
             + "\n"
     }
 
+    /// The header fields of the last response that the store keeps, one a line.
     private var responseLines: [String] {
         (responseFields ?? "").split(separator: "\n").map(String.init)
     }
 
     private func addFile(to facts: inout Facts) {
         facts.add("file", localFile)
-        if localFile != nil, !isFilePresent { facts.add("", "the file is gone", .red) }
+        if localFile != nil, !isFilePresent { facts.add("", "the file is missing", colour: .red) }
         facts.add("size", overview.sizeBytes.map { Wording.size($0) + ($0 >= 1000 ? " (\($0) bytes)" : "") })
         if let mediaType, let width, let height { facts.add("image", "\(mediaType), \(width)×\(height)") }
         facts.add("sha256", sha256)
@@ -108,12 +110,13 @@ extension AvatarDetails {
     private func addOrigin(to facts: inout Facts) {
         facts.add("etag", overview.etag)
         facts.add("modified", lastModified)
-        for (number, line) in responseLines.enumerated() { facts.add(number == 0 ? "answered" : "", line) }
+        for (number, line) in responseLines.enumerated() { facts.add(number == 0 ? "response" : "", line) }
         facts.add("fetched", fetched.map { Wording.age(of: $0.date) })
         facts.add("checked", overview.checkedAt.map { Wording.age(ofISO8601: $0) })
         facts.add("next check", nextCheck.map { Wording.age(of: $0.date) })
         if let failure {
-            facts.add("failure", "\(failure)" + (failureCount > 1 ? ", \(failureCount) times in a row" : ""), .red)
+            let count = failureCount > 1 ? ", \(failureCount) times in a row" : ""
+            facts.add("failure", "\(failure)\(count)", colour: .red)
         }
     }
 }

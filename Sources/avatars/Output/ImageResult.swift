@@ -1,35 +1,43 @@
 import AvatarStore
 
-/// What came of one image: the line that `fetch` and `save` print.
+/// The result for one image: the line that `fetch` and `save` print.
 struct ImageResult: Sendable {
-    /// What came of it.
+    /// The outcome, with the raw values of the JSON field.
     enum Outcome: String {
-        /// It is in the store; no request was answered.
+        /// The image comes from the store; no request was sent, or none succeeded.
         case stored
-        /// It came from its origin.
+        /// The image comes from its origin.
         case fetched
-        /// It is in the store, and its origin said that it did not change.
+        /// The image comes from the store; its origin confirmed it.
         case notModified
-        /// There is none.
+        /// There is no image.
         case failed
     }
 
+    /// The image's key; without one, the redacted URL.
     var key: String
     var outcome: Outcome
+    /// Whether the image is past its freshness lifetime.
     var isStale = false
     /// Whether the image is in the store now; `nil` if there is no image.
     var isStored: Bool?
+    /// The absolute path of the image's file; `nil` if it has none.
     var localFile: String?
+    /// The size of the image in bytes.
     var sizeBytes: Int?
     var mediaType: String?
+    /// The width in pixels.
     var width: Int?
+    /// The height in pixels.
     var height: Int?
+    /// Why there is no image, or why a stale one was given; `nil` if nothing failed.
     var kind: FailureKind?
+    /// The same as a sentence.
     var message: String?
-    /// The message with what a person at a shell can do about it.
-    private var spokenMessage: String?
+    /// The message with advice that names commands and options; `nil` unless the outcome is `failed`.
+    private var messageWithAdvice: String?
 
-    /// A read gave an image.
+    /// The result of a read that gave `image`.
     init(_ image: AvatarFile) {
         key = image.key.rawValue
         outcome =
@@ -49,7 +57,7 @@ struct ImageResult: Sendable {
         message = image.failureMessage
     }
 
-    /// An image was saved.
+    /// The result of saving an image.
     init(_ saved: AvatarDetails) {
         key = saved.overview.key
         outcome = .stored
@@ -61,15 +69,16 @@ struct ImageResult: Sendable {
         height = saved.height
     }
 
-    /// There is no image of `key`.
+    /// The result where `error` left no image for `key`.
     init(_ key: String, failed error: AvatarStoreError) {
         self.key = key
         outcome = .failed
         kind = error.failure ?? (error.code == .unsupportedURL ? .unsupportedURL : .storage)
         message = error.message
-        spokenMessage = error.messageWithAdvice
+        messageWithAdvice = error.messageWithAdvice
     }
 
+    /// The fields as `--json` prints them.
     var json: JSON {
         .object([
             "key": JSON(key),
@@ -89,6 +98,7 @@ struct ImageResult: Sendable {
     /// The columns of `row`.
     static let table = Table(.left("OUTCOME", 16), .right("SIZE", 8), .left("PIXELS", 9), .left("KEY"))
 
+    /// The cells of the result in `table`.
     var row: [Table.Cell] {
         let pixels = width.flatMap { width in height.map { "\(width)×\($0)" } }
         return [
@@ -97,6 +107,7 @@ struct ImageResult: Sendable {
         ]
     }
 
+    /// The outcome in words.
     private var words: String {
         switch outcome {
         case .failed: kind?.rawValue ?? "failed"
@@ -115,23 +126,23 @@ struct ImageResult: Sendable {
         }
     }
 
-    /// Says on standard error why there is no image, or no new one.
+    /// Prints on standard error why there is no image, or why a stored one was used in its place.
     func report() {
         guard let message else { return }
         if outcome == .failed {
-            Message.error(spokenMessage ?? message)
+            Message.error(messageWithAdvice ?? message)
         } else {
-            Message.warning("\(message) What is stored is given.")
+            Message.warning("\(message) The stored copy is used.")
         }
     }
 
-    /// Says why an image that was to be stored is not in the store; `nil` if it is there, or there is no image.
+    /// A note that the image was not stored, and why; `nil` if it was stored or there is no image.
     var refusalNote: String? {
         guard isStored == false else { return nil }
         return "\(AvatarKey.redact(key)) was fetched but not stored: \(Self.refusalReason)"
     }
 
-    /// Why `--strict` does not store an image.
+    /// The reason why `--strict` does not store an image.
     static let refusalReason =
-        "the origin forbids storing (for example by Cache-Control: no-store), and --strict obeys"
+        "the origin forbids storing (for example with Cache-Control: no-store), and --strict obeys it"
 }

@@ -1,7 +1,9 @@
 import AvatarStore
 import Foundation
 
-/// A JSON value. Objects are written with all their fields, absent values as null, in alphabetical order.
+/// A JSON value, as `--json` prints it.
+///
+/// An object always has all its fields, in alphabetical order; an absent value is `null`.
 enum JSON: Encodable, Sendable {
     case null
     case boolean(Bool)
@@ -50,7 +52,7 @@ enum JSON: Encodable, Sendable {
 }
 
 extension Timestamp {
-    /// UTC, with milliseconds: `2025-03-09T14:05:07.250Z`.
+    /// The time in UTC with milliseconds, as in `2025-03-09T14:05:07.250Z`.
     var iso8601: String {
         let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
         let fraction = rest < 0 ? rest + 1000 : rest

@@ -1,56 +1,58 @@
 import AvatarStore
 
-/// What is said on standard error, beside the data.
+/// Messages on standard error, each on one line that begins with `avatars: `.
+///
+/// A message that cannot be written is dropped: the exit code still tells whether the command succeeded.
 enum Message {
-    /// Why something did not work.
+    /// Prints why something failed.
     static func error(_ text: String) {
-        say(text)
+        write(text)
     }
 
-    /// What worked, but not as somebody might expect.
+    /// Prints a warning: the command succeeded, but not in the way that a reader might expect.
     static func warning(_ text: String) {
-        say("warning: " + text)
+        write("warning: " + text)
     }
 
-    /// What somebody at the keyboard may want to know.
+    /// Prints information that `--quiet` would drop. The caller checks `--quiet`; see `StoreOptions.note(_:)`.
     static func note(_ text: String) {
-        say(text)
+        write(text)
     }
 
-    private static func say(_ text: String) {
+    private static func write(_ text: String) {
         do {
             try Console.diagnostics.write("avatars: \(Wording.oneLine(text))\n")
         } catch {
-            // There is no other place to say it, and the exit code says the most important part.
+            // Standard error is the last resort.
         }
     }
 }
 
 extension AvatarStoreError {
-    /// What a person at a shell can do about it, where the message does not say so itself; `nil` if there is nothing.
+    /// The command or option that helps with this error; `nil` if there is none.
     var advice: String? {
         switch code {
-        case .noStore: "`avatars sync` makes one; --store names another place."
-        case .noSuchEntry: "`avatars list` shows what there is."
-        case .syncIsRunning: "--wait waits for it to end."
-        case .foreignIndex: "Choose another place with --store."
-        case .damagedIndex: "`avatars verify --repair` sets it aside and makes it anew from the documents."
+        case .noStore: "Create one with `avatars sync`, or name another directory with --store."
+        case .noSuchEntry: "`avatars list` shows the stored keys."
+        case .syncIsRunning: "Wait for it with --wait."
+        case .foreignIndex, .unusableRoot: "Choose another directory with --store."
+        case .damagedIndex: "`avatars verify --repair` sets it aside and rebuilds the index from the documents."
         case .busy: "Try again in a moment."
-        case .diskFull: "Make room on that disk. What lies in the store's caches may be deleted by hand."
+        case .diskFull: "Free space on that disk; you may delete files in the store's caches directory."
         case .overBudget: "`avatars config budget` shows and sets the budget."
-        case .unusableRoot: "Choose another place with --store."
-        case .readOnly: "Run it as somebody who may write there."
-        case .startOver: "Look at all images once, and go on from the number that --json gives."
+        case .readOnly: "Run the command as a user with write access."
+        case .startOver: "Process all images once, then continue with the sequence number that --json prints."
         case .imageRefused where failure == .tooLarge: "`avatars config max-image-bytes` shows and sets the limit."
         case .imageRefused where failure == .tooManyPixels: "`avatars config max-pixels` shows and sets the limit."
-        case .fetchFailed where failure == .forbiddenAddress: "--allow-private-network allows it."
+        case .fetchFailed where failure == .forbiddenAddress: "Allow it with --allow-private-network."
         default: nil
         }
     }
 
-    /// The message, and the advice unless the message has some of its own.
+    /// The message, followed by the advice unless the message already says what to do.
     var messageWithAdvice: String {
-        let saysItself = message.contains("`avatars ") || message.lowercased().contains("try again")
+        let lowercased = message.lowercased()
+        let saysItself = ["`avatars ", "try again", "run the command again"].contains { lowercased.contains($0) }
         guard !saysItself, let advice else { return message }
         return "\(message) \(advice)"
     }

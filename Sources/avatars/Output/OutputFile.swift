@@ -1,14 +1,26 @@
 import AvatarStore
 import Foundation
 
-/// A file that is written as a whole, or not at all.
+/// A file named with `--output`. A regular file is replaced in one step, so a reader never sees half of it.
 struct OutputFile {
+    /// The path as it was given.
     let path: String
 
-    /// Writes `bytes` to a new file beside the old one and puts it in its place. What is no regular file, such as a
-    /// device or a pipe, is written to instead, on another thread: a pipe may have no reader yet.
+    /// The path as messages show it. Stored, because formatting it between a failed call and `errno` could change `errno`.
+    private let quotedPath: String
+
+    init(path: String) {
+        self.path = path
+        quotedPath = "\"\(path)\""
+    }
+
+    /// Writes `bytes` to a new file beside the old one and renames it into place.
     ///
-    /// - Throws: `ClosedPipe`; `UnwritableOutput`; `CancellationError`, and only for what is no regular file.
+    /// A device, pipe or other special file is written to in place, on another thread, because a pipe may not have a reader
+    /// yet.
+    ///
+    /// - Throws: `UnwritableOutput` if the file cannot be written; `ClosedPipe` or `CancellationError`, both only for a
+    ///   special file.
     func write(_ bytes: [UInt8]) async throws {
         var information = stat()
         let isSpecial = stat(path, &information) == 0 && information.st_mode & S_IFMT != S_IFREG
@@ -20,12 +32,12 @@ struct OutputFile {
     }
 
     private func replace(with bytes: [UInt8]) throws {
-        // A symbolic link stays one; its file is replaced.
+        // Renaming onto a symbolic link would replace the link instead of its target.
         let target = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
         let temporary = "\(target).\(ProcessInfo.processInfo.processIdentifier).partial"
         do {
             try write(bytes, to: temporary, flags: O_WRONLY | O_CREAT | O_TRUNC)
-            guard rename(temporary, target) == 0 else { throw UnwritableOutput(name: path, number: errno) }
+            guard rename(temporary, target) == 0 else { throw UnwritableOutput(name: quotedPath, number: errno) }
         } catch {
             unlink(temporary)
             throw error
@@ -34,13 +46,13 @@ struct OutputFile {
 
     private func write(_ bytes: [UInt8], to file: String, flags: Int32) throws {
         let descriptor = open(file, flags | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw UnwritableOutput(name: path, number: errno) }
+        guard descriptor >= 0 else { throw UnwritableOutput(name: quotedPath, number: errno) }
         do {
-            try Console.write(bytes, to: descriptor, named: path)
+            try Console.write(bytes, to: descriptor, named: quotedPath)
         } catch {
             close(descriptor)
             throw error
         }
-        guard close(descriptor) == 0 else { throw UnwritableOutput(name: path, number: errno) }
+        guard close(descriptor) == 0 else { throw UnwritableOutput(name: quotedPath, number: errno) }
     }
 }

@@ -4,16 +4,15 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Shows on standard error how far long work has come: on a terminal one line that is redrawn, in a log a line now and
-/// then.
+/// Shows the progress of long work on standard error: one line that is redrawn on a terminal, lines at intervals in a log.
 ///
-/// A timer of its own shows the last known state again, so that work that stands still is seen to.
+/// A timer repeats the last known state every second or more, so that a reader sees when the work stands still.
 final class ProgressDisplay: Sendable {
-    /// What is shown.
+    /// The values of `--progress`.
     enum Style: String, CaseIterable, ExpressibleByArgument {
-        /// A bar on a terminal, else nothing.
+        /// A bar on a terminal; plain lines on one that cannot redraw; nothing elsewhere.
         case auto
-        /// A line now and then, for logs.
+        /// A line every 5 seconds in the first minute and every 30 seconds after it, for logs.
         case plain
         /// Nothing.
         case none
@@ -23,23 +22,30 @@ final class ProgressDisplay: Sendable {
         case bar, lines, nothing
     }
 
+    /// Times are in seconds since `started`.
     private struct State {
+        /// The last progress reported; `nil` before the first.
         var progress: WorkProgress?
+        /// The speed within the current phase.
         var pace = Pace(at: 0)
         var phaseBegan = 0.0
         var lastShown = -Double.infinity
+        /// Whether the cursor is in the line of a bar.
         var isBarOpen = false
         var timer: (any DispatchSourceTimer)?
     }
 
     private let form: Form
+    /// The longest that a phase may take, in seconds.
     private let timeLimit: Double?
     private let started = ContinuousClock.now
     private let state = Mutex(State())
 
-    /// - Parameter isQuiet: nothing is shown, whatever the style.
-    /// - Parameter isLogging: log lines would tear a bar apart, so on a terminal too there are lines.
-    /// - Parameter timeLimit: when a phase ends at the latest, in seconds.
+    /// - Parameters:
+    ///   - style: the value of `--progress`.
+    ///   - isQuiet: whether to show nothing, whatever the style.
+    ///   - isLogging: whether the log goes to standard error too; its lines would tear a bar apart, so plain lines are shown.
+    ///   - timeLimit: the longest that a phase may take, in seconds; `nil` if there is no limit.
     init(_ style: Style, isQuiet: Bool, isLogging: Bool = false, timeLimit: Double? = nil) {
         self.timeLimit = timeLimit
         let canRedraw = Console.diagnostics.canRedraw && !isLogging
@@ -52,9 +58,10 @@ final class ProgressDisplay: Sendable {
             }
     }
 
-    /// Runs `work`, and shows how far it comes.
+    /// Runs `work` and shows the progress that it reports.
     ///
-    /// If it is interrupted, that is said, and what `remains` to be done.
+    /// - Parameter remains: the end of the note that is printed if the task is cancelled: what was kept, and how to continue.
+    /// - Throws: the error of `work`.
     func during<Result>(
         ifInterrupted remains: String,
         _ work: (@escaping ProgressHandler) async throws -> Result
@@ -70,7 +77,7 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// `interrupted while comparing files, after 120 of 300 files; run it again`
+    /// The note for an interruption, as in `interrupted while comparing files, after 120 of 300 files; run it again`.
     func interruption(_ remains: String) -> String {
         guard let progress = state.withLock({ $0.progress }) else { return "interrupted; \(remains)" }
         guard progress.done > 0 || progress.total != nil else {
@@ -79,7 +86,7 @@ final class ProgressDisplay: Sendable {
         return "interrupted while \(progress.phase.rawValue), after \(progress.amount); \(remains)"
     }
 
-    /// Shows `progress`, unless something was shown just before.
+    /// Takes note of `progress`, and shows it at the start of a phase or if the last line is old enough.
     func show(_ progress: WorkProgress) {
         let now = elapsed
         state.withLock { state in
@@ -96,7 +103,9 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Ends the line, so that what follows begins on an empty one; in a log, says how far it came.
+    /// Erases the bar, so that other output starts on an empty line.
+    ///
+    /// - Parameter isDone: whether the work was completed; in a log, a last line then gives the amount and the time taken.
     func end(isDone: Bool = true) {
         let now = elapsed
         state.withLock { state in
@@ -111,9 +120,10 @@ final class ProgressDisplay: Sendable {
         }
     }
 
+    /// The seconds since the display was made.
     private var elapsed: Double { (ContinuousClock.now - started) / .seconds(1) }
 
-    /// The seconds between two of them; whoever reads the log of an hour wants fewer.
+    /// The least number of seconds between two lines. After a minute it grows, to keep the log of long work short.
     private func interval(_ now: Double) -> Double {
         switch form {
         case .bar: 0.1
@@ -146,7 +156,7 @@ final class ProgressDisplay: Sendable {
         let line = ProgressLine(progress, state.pace, seconds: now - state.phaseBegan, timeLimit: timeLimit)
         state.lastShown = now
         state.isBarOpen = form == .bar
-        // The last column stays empty, or a terminal goes on to the next line; so do two before it, for the ^C of Ctrl-C.
+        // A full last column would wrap to the next line, and Ctrl-C prints ^C: three columns stay empty.
         write(
             form == .bar ? "\r\(line.bar(columns: Console.diagnostics.columns - 3))\u{1B}[K" : "avatars: \(line.text)\n"
         )
@@ -156,7 +166,7 @@ final class ProgressDisplay: Sendable {
         do {
             try Console.diagnostics.write(text)
         } catch {
-            // Nobody watches; the work itself goes on.
+            // The work goes on without a reader.
         }
     }
 }

@@ -1,15 +1,16 @@
 import AvatarStore
 import Foundation
 
-/// One line that says how far work has come and how it goes on.
+/// One line of progress: the amount done, bytes, speed, time left and failures.
 struct ProgressLine {
     private let progress: WorkProgress
     private let pace: Pace
-    /// Since the phase began.
+    /// The seconds since the phase began.
     private let seconds: Double
-    /// When the phase ends at the latest, in seconds.
+    /// The longest that the phase may take, in seconds; `nil` if there is no limit.
     private let timeLimit: Double?
 
+    /// Makes a line from the `progress` and `pace` of a phase that began `seconds` ago.
     init(_ progress: WorkProgress, _ pace: Pace, seconds: Double, timeLimit: Double? = nil) {
         self.progress = progress
         self.pace = pace
@@ -17,10 +18,10 @@ struct ProgressLine {
         self.timeLimit = timeLimit
     }
 
-    /// `syncing: 1234 of 5000 entries, 12.4 MB, 310/s, 12 s left, 3 failed`
+    /// The line as text, as in `syncing: 1234 of 5000 entries, 12.4 MB, 310/s, 12 s left, 3 failed`.
     var text: String { "\(progress.phase.rawValue): \(parts.joined(separator: ", "))" }
 
-    /// The line with a bar in front, as far as both fit into `columns`.
+    /// The line with a bar before the text if both fit into `columns`, else the text, cut to `columns`.
     func bar(columns: Int) -> String {
         let width = min(24, columns - text.count - 4)
         guard let total = progress.total, total > 0, width >= 8 else { return String(text.prefix(max(0, columns))) }
@@ -34,7 +35,7 @@ struct ProgressLine {
         if progress.total != nil || progress.done > 0 { parts.append(progress.amount) }
         if let bytes = progress.bytesText { parts.append(bytes) }
         let isUnderWay = progress.total.map { progress.done < $0 } ?? true
-        // Steps differ too much for one to say anything about the next.
+        // Steps differ too much in size to predict the time of the next one.
         if isUnderWay, progress.unit != .steps, let perSecond = pace.perSecond, progress.done > 0 {
             parts.append(rate(perSecond))
             if let left = secondsLeft {
@@ -47,12 +48,13 @@ struct ProgressLine {
         return parts.isEmpty ? ["…"] : parts
     }
 
-    /// How long the phase still takes: at this pace, and no longer than its time limit.
+    /// The seconds until the phase ends at its present pace, at most until its time limit; `nil` if neither is known.
     private var secondsLeft: Int? {
         let limit = timeLimit.map { max(0, Int(($0 - seconds).rounded(.up))) }
         return [progress.total.flatMap(pace.secondsLeft), limit].compactMap(\.self).min()
     }
 
+    /// The speed in the unit of the work: `310/s`, `4.2/s`, `12/min` or `1.2 MB/s`.
     private func rate(_ perSecond: Double) -> String {
         if progress.unit == .bytes { return Wording.size(Int(perSecond)) + "/s" }
         if perSecond < 1 { return String(format: "%.0f/min", perSecond * 60) }
@@ -61,12 +63,12 @@ struct ProgressLine {
 }
 
 extension WorkProgress {
-    /// `1234 of 5000 files`, `12.4 MB of 1.2 GB`.
+    /// The amount done and the total if it is known, as in `1234 of 5000 files` or `12.4 MB of 1.2 GB`.
     var amount: String {
         if unit == .bytes { return total.map { "\(Wording.size(done)) of \(Wording.size($0))" } ?? Wording.size(done) }
         return total.map { "\(done) of \($0) \(unit.rawValue)" } ?? "\(done) \(unit.rawValue)"
     }
 
-    /// `12.4 MB`; `nil` as long as there are none, and where bytes are what is counted.
+    /// The bytes of the work beside its count, as in `12.4 MB`; `nil` if there are none, or if bytes are its unit.
     var bytesText: String? { bytes.flatMap { $0 > 0 && unit != .bytes ? Wording.size($0) : nil } }
 }

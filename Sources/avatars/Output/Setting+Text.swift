@@ -3,9 +3,9 @@ import AvatarStore
 import Foundation
 
 extension Setting {
-    /// The value that `text` stands for.
+    /// Parses a value of this setting: a byte amount, a boolean, or a whole number in the setting's unit.
     ///
-    /// - Throws: `ValidationError` that says what is possible.
+    /// - Throws: `ValidationError` if the value is malformed or out of range, or if a budget below 1 MiB has no unit.
     func parse(_ text: String) throws -> Int64 {
         let value: Int64? =
             switch (unit, text) {
@@ -16,27 +16,28 @@ extension Setting {
             default: Int64(text)
             }
         guard let value, range.contains(value) else {
-            throw ValidationError("\(name) can be \(choices), not \"\(text)\".")
+            throw ValidationError("\(name) must be \(choices), not \"\(text)\".")
         }
         if self == .budget, value < Self.leastBareBudget, text.allSatisfy(\.isNumber) {
             throw ValidationError(
-                "The budget \"\(text)\" needs a unit: a number alone means bytes and must be at least "
+                "The budget \"\(text)\" needs a unit: a number without one means bytes and must be at least "
                     + "\(Self.leastBareBudget) (1 MiB). Add a unit, such as 64MB; \(text)B means bytes."
             )
         }
         return value
     }
 
-    /// Below it a number of bytes without a unit is more likely a slip, which would evict nearly all of the caches.
+    /// The least budget without a unit, in bytes. A smaller number is more likely a slip (`64` for `64MB`), and would evict
+    /// nearly all of the caches.
     private static let leastBareBudget: Int64 = 1 << 20
 
-    /// A number, a boolean, or null where nothing is set.
+    /// The value as `--json` prints it: a number, a boolean, or `null` if the setting has no value.
     func json(_ value: Int64?) -> JSON {
         guard let value else { return .null }
         return unit == .boolean ? .boolean(value != 0) : .integer(Int(value))
     }
 
-    /// `268.4 MB (268435456 bytes)`, `1 day (86400 seconds)`, `true`.
+    /// The value for people, as in `268.4 MB (268435456 bytes)`, `1 day (86400 seconds)` or `true`.
     func text(_ value: Int64?) -> String {
         guard let value = value.map(Int.init) else { return "none" }
         switch unit {
@@ -48,12 +49,13 @@ extension Setting {
         }
     }
 
-    /// `lowWatermark` for `low-watermark`.
+    /// The setting's name in JSON, as in `lowWatermark` for `low-watermark`.
     var camelCaseName: String {
         let words = name.split(separator: "-")
         return words.prefix(1).joined() + words.dropFirst().map(\.capitalized).joined()
     }
 
+    /// The values that the setting accepts.
     private var choices: String {
         unit == .boolean ? "true or false" : "\(range.lowerBound) to \(range.upperBound) \(unit.rawValue)"
     }

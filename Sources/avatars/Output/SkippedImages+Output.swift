@@ -2,6 +2,7 @@ import AvatarStore
 import Foundation
 
 extension SkippedImages {
+    /// The counts by reason, as the field `skippedBy`.
     var json: JSON {
         .object([
             "backoff": JSON(backoff),
@@ -15,6 +16,7 @@ extension SkippedImages {
     /// The most hosts that JSON names.
     private static let namedHosts = 100
 
+    /// The paused hosts with the most waiting images, as the field `pausedHosts`.
     var pausedHostsJSON: JSON {
         .array(
             byImages.prefix(Self.namedHosts).map { name, host in
@@ -26,34 +28,38 @@ extension SkippedImages {
         )
     }
 
-    /// `4 backing off, 3 waiting for a paused host`.
-    var reasons: String {
-        let counts = [
-            (backoff, "backing off"), (hostPaused, "waiting for a paused host"), (offline, "offline"),
+    /// The lines of the summary that say why images wait: the reasons with their counts, then the paused hosts.
+    ///
+    /// If there is one reason it has no count, and if that is a paused host, the line names the host:
+    /// `host example.com:443 is paused until 21:03 (retry now with --ignore-pauses or --policy reload)`.
+    var waitingLines: [String] {
+        let reasons = [
+            (backoff, "backing off after a failure"), (hostPaused, "for a paused host"), (offline, "offline"),
             (limit, "over a limit"), (interrupted, "interrupted"),
-        ]
-        return counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        ].filter { $0.0 > 0 }
+        guard let first = reasons.first, reasons.count == 1 else {
+            return [reasons.map { "\($0.0) \($0.1)" }.joined(separator: ", ")] + pauseLines
+        }
+        return pauseLines.isEmpty ? [first.1] : pauseLines
     }
 
-    /// The most hosts that are named for people.
+    /// The most hosts that the summary names.
     private static let hostsForPeople = 3
 
-    /// Until when hosts are paused, a line each, and how to ask them anyway.
-    var pauses: [String] {
-        guard !pausedHosts.isEmpty else { return [] }
+    /// When the pause of each host ends, and how to send requests to it before.
+    private var pauseLines: [String] {
         var lines = byImages.prefix(Self.hostsForPeople).map { name, host in
-            let cause = host.isRetryAfter ? " (it sent Retry-After)" : ""
+            let cause = host.isRetryAfter ? ", as its Retry-After asks" : ""
             return "host \(name) is paused until \(Wording.clock(host.until.date))\(cause)"
         }
         let rest = pausedHosts.count - lines.count
         if rest > 0 { lines.append("… and \(Wording.count(rest, "more host"))") }
-        if pausedHosts.values.contains(where: { !$0.isRetryAfter }) {
-            lines.append("retry now with --ignore-pauses or --policy reload")
-        }
-        return lines
+        guard pausedHosts.values.contains(where: { !$0.isRetryAfter }) else { return lines }
+        let advice = "retry now with --ignore-pauses or --policy reload"
+        return lines.count == 1 ? ["\(lines[0]) (\(advice))"] : lines + [advice]
     }
 
-    /// The hosts with the most waiting images first.
+    /// The paused hosts, those with the most waiting images first, then by name.
     private var byImages: [(key: String, value: PausedHost)] {
         pausedHosts.sorted { ($1.value.images, $0.key) < ($0.value.images, $1.key) }
     }

@@ -2,6 +2,7 @@ import AvatarStore
 import Foundation
 
 extension StoreStatistics {
+    /// The fields as `stats --json` prints them.
     var json: JSON {
         .object([
             "entries": JSON(entries),
@@ -26,25 +27,28 @@ extension StoreStatistics {
         ])
     }
 
+    /// The statistics as a table for people.
     var text: String {
         var facts = Facts()
-        facts.add("entries", "\(entries), of \(Wording.count(hosts, "host"))")
+        facts.add("entries", "\(entries), from \(Wording.count(hosts, "host"))")
         for state in EntryState.allCases {
-            if let count = states[state.rawValue] { facts.add("  \(state.rawValue)", "\(count)", state.colour) }
+            if let count = states[state.rawValue] { facts.add("  \(state.rawValue)", "\(count)", colour: state.colour) }
         }
         if !failures.isEmpty {
             let kinds = failures.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
-            facts.add("failures", kinds, .red)
+            facts.add("failures", kinds, colour: .red)
         }
-        if neverHad > 0 { facts.add("never fetched", "\(neverHad) of the images that contacts use", .magenta) }
-        facts.add("last sync", lastSync?.text ?? "never", lastSync.flatMap(\.colour))
+        if neverHad > 0 {
+            facts.add("never fetched", "\(neverHad) of the images that contacts use", colour: .magenta)
+        }
+        facts.add("last sync", lastSync?.text ?? "never", colour: lastSync.flatMap(\.colour))
         facts.add("files", "\(files)")
         facts.add("  caches", "\(Wording.size(cachesBytes)) of \(Wording.size(budgetBytes))\(share)")
         facts.add("  documents", Wording.size(documentsBytes))
         facts.add("  pending", Wording.size(pendingBytes))
         facts.add("  staging", Wording.size(stagingBytes))
         facts.add("low watermark", Wording.size(lowWatermarkBytes))
-        facts.add("on disk", "\(Wording.size(allocatedBytes)), \(Wording.size(walBytes)) of it the index's log")
+        facts.add("on disk", "\(Wording.size(allocatedBytes)), with a write-ahead log of \(Wording.size(walBytes))")
         facts.add("oldest access", oldestAccess.map { Wording.age(of: $0.date) })
         facts.add("newest access", newestAccess.map { Wording.age(of: $0.date) })
         facts.add("schema", "version \(schemaVersion)")
@@ -52,12 +56,14 @@ extension StoreStatistics {
         return facts.text
     }
 
+    /// The part of the budget that the caches use, in percent.
     private var share: String {
         budgetBytes > 0 ? String(format: " (%.0f %%)", 100 * Double(cachesBytes) / Double(budgetBytes)) : ""
     }
 }
 
 extension LastSync {
+    /// The fields of `lastSync` in `stats --json`.
     var json: JSON {
         .object([
             "time": JSON(time),
@@ -69,9 +75,9 @@ extension LastSync {
         ])
     }
 
-    /// `3 min ago, exit code 69: 7 wanted, 0 failed, 7 skipped`.
+    /// The line for people, as in `3 min ago, exit code 69: 7 wanted, 0 failed, 7 waiting`.
     fileprivate var text: String {
-        let counts = "\(wanted) wanted, \(failed) failed, \(skipped) skipped"
+        let counts = "\(wanted) wanted, \(failed) failed, \(skipped) waiting"
         return "\(Wording.age(of: time.date)), exit code \(outcome.exitCode.rawValue): \(counts)"
     }
 

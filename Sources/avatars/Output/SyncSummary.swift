@@ -2,17 +2,19 @@ import ArgumentParser
 import AvatarStore
 import Foundation
 
-/// What a sync did, or with `--dry-run` would do, as it is printed.
+/// The printed summary of a sync, or of the plan of a sync with `--dry-run`.
 struct SyncSummary {
+    /// The counts. In a dry run, images to fetch and to revalidate count as skipped.
     private var report: SyncReport
-    /// Images that would be fetched and revalidated; `nil` after a real sync.
-    private var wouldAsk: (toFetch: Int, toRevalidate: Int)?
+    /// The images that would be fetched and revalidated; `nil` after a real sync.
+    private var planned: (toFetch: Int, toRevalidate: Int)?
 
+    /// The summary of a sync that has ended.
     init(_ report: SyncReport) {
         self.report = report
     }
 
-    /// What would be asked for counts as skipped: the sum stays that of the wanted images.
+    /// The summary of a dry run. Images to request count as skipped, so that the counts still add up to `wanted`.
     init(_ preview: SyncPreview) {
         report = SyncReport()
         report.contacts = preview.contacts
@@ -28,20 +30,21 @@ struct SyncSummary {
         report.failures = preview.failures
         report.skipped = preview.skipped + preview.toFetch + preview.toRevalidate
         report.skippedBy = preview.skippedBy
-        wouldAsk = (preview.toFetch, preview.toRevalidate)
+        planned = (preview.toFetch, preview.toRevalidate)
     }
 
-    /// The exit code of the sync. A dry run, which asks no host, fails only for what it read.
+    /// The exit code of the sync. A dry run sends no request, so only its lists and keys can be at fault.
     var exitCode: ExitCode {
-        guard wouldAsk != nil else { return report.outcome.exitCode }
+        guard planned != nil else { return report.outcome.exitCode }
         return report.failed > 0 || report.unreadable > 0 ? .someFailed : .success
     }
 
-    /// Whether no contact was unlinked although that was asked for.
+    /// Whether `--prune` was given and unlinked no contact, because the lists were not read in full or name no contact.
     var hasKeptLeavers: Bool { report.hasKeptLeavers }
 
-    // MARK: For machines
+    // MARK: JSON
 
+    /// The fields as `--json` prints them.
     var json: JSON {
         var fields: [String: JSON] = [
             "contacts": JSON(report.contacts),
@@ -67,9 +70,9 @@ struct SyncSummary {
             "seconds": .number((report.seconds * 1000).rounded() / 1000),
             "failures": .array(report.failures.map(Self.json)),
         ]
-        if let wouldAsk {
-            fields["toFetch"] = JSON(wouldAsk.toFetch)
-            fields["toRevalidate"] = JSON(wouldAsk.toRevalidate)
+        if let planned {
+            fields["toFetch"] = JSON(planned.toFetch)
+            fields["toRevalidate"] = JSON(planned.toRevalidate)
         }
         return .object(fields)
     }
@@ -81,28 +84,35 @@ struct SyncSummary {
         ])
     }
 
-    // MARK: For people
+    // MARK: Text
 
-    /// The counts that are not zero.
+    /// The summary as a table, without the counts that are zero.
     var text: String {
         var facts = Facts()
         addContacts(to: &facts)
         facts.add("images", "\(report.wanted)")
-        addIfAny(report.fetched, "  fetched", "\(report.fetched)\(changes), \(traffic)", .green, to: &facts)
-        if let wouldAsk {
-            facts.add("  to fetch", "\(wouldAsk.toFetch)")
-            facts.add("  to revalidate", "\(wouldAsk.toRevalidate)")
+        facts.add("  fetched", "\(report.fetched)\(changes), \(traffic)", ifAny: report.fetched, colour: .green)
+        if let planned {
+            facts.add("  to fetch", "\(planned.toFetch)")
+            facts.add("  to revalidate", "\(planned.toRevalidate)")
         }
-        addIfAny(report.notModified, "  not modified", "\(report.notModified)", .green, to: &facts)
-        addIfAny(report.fresh, "  fresh", "\(report.fresh)", .green, to: &facts)
-        let skipped = report.skipped - (wouldAsk.map { $0.toFetch + $0.toRevalidate } ?? 0)
-        addIfAny(skipped, "  skipped", "\(skipped): \(report.skippedBy.reasons)", .magenta, to: &facts)
-        for line in report.skippedBy.pauses { facts.add("", line, .magenta) }
-        addIfAny(report.overBudget, "  over budget", "\(report.overBudget)", .magenta, to: &facts)
-        addIfAny(report.failed, "  failed", "\(report.failed)", .red, to: &facts)
-        addIfAny(report.evicted, "evicted", Wording.count(report.evicted, "file"), nil, to: &facts)
-        if wouldAsk == nil { facts.add("took", String(format: "%.1f s", report.seconds)) }
+        facts.add("  not modified", "\(report.notModified)", ifAny: report.notModified, colour: .green)
+        facts.add("  fresh", "\(report.fresh)", ifAny: report.fresh, colour: .green)
+        addWaiting(to: &facts)
+        facts.add("  over budget", "\(report.overBudget)", ifAny: report.overBudget, colour: .magenta)
+        facts.add("  failed", "\(report.failed)", ifAny: report.failed, colour: .red)
+        facts.add("evicted", Wording.count(report.evicted, "file"), ifAny: report.evicted)
+        if planned == nil { facts.add("took", String(format: "%.1f s", report.seconds)) }
         return facts.text
+    }
+
+    /// Adds the images that wait for a later sync: JSON calls them `skipped`, without the planned ones.
+    private func addWaiting(to facts: inout Facts) {
+        let waiting = report.skipped - (planned.map { $0.toFetch + $0.toRevalidate } ?? 0)
+        guard waiting > 0 else { return }
+        for (number, line) in report.skippedBy.waitingLines.enumerated() {
+            facts.add(number == 0 ? "  waiting" : "", number == 0 ? "\(waiting): \(line)" : line, colour: .magenta)
+        }
     }
 
     private func addContacts(to facts: inout Facts) {
@@ -110,13 +120,9 @@ struct SyncSummary {
         let remarks = [(report.withoutImage, "without an image"), (report.unreadable, "unreadable")]
             .filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }
         facts.add("contacts", "\(report.contacts)" + remarks.joined())
-        addIfAny(report.duplicates, "duplicates", Wording.count(report.duplicates, "record"), nil, to: &facts)
-        addIfAny(report.saved, "saved", Wording.count(report.saved, "photo"), nil, to: &facts)
-        addIfAny(report.unlinked, "unlinked", Wording.count(report.unlinked, "contact"), nil, to: &facts)
-    }
-
-    private func addIfAny(_ count: Int, _ name: String, _ value: String, _ colour: Colour?, to facts: inout Facts) {
-        if count > 0 { facts.add(name, value, colour) }
+        facts.add("duplicates", Wording.count(report.duplicates, "record"), ifAny: report.duplicates)
+        facts.add("saved", Wording.count(report.saved, "photo"), ifAny: report.saved)
+        facts.add("unlinked", Wording.count(report.unlinked, "contact"), ifAny: report.unlinked)
     }
 
     private var changes: String {
@@ -128,15 +134,14 @@ struct SyncSummary {
         "\(Wording.size(report.bytesReceived)) in \(Wording.count(report.requests, "request"))"
     }
 
-    // MARK: On standard error
+    // MARK: Standard error
 
-    /// The most failures that are named for people.
+    /// The most failures that `reportFailures` names.
     private static let namedFailures = 10
 
-    /// Names what failed; the first of them, if there are many. Addresses that may not be contacted are one error, as one
-    /// option allows them all.
+    /// Prints an error for each of the first failures. Refused addresses share one error, because one option allows them all.
     ///
-    /// - Parameter allowsPrivateNetwork: whether that option was given already.
+    /// - Parameter allowsPrivateNetwork: whether `--allow-private-network` was given, so that advising it would be useless.
     func reportFailures(allowsPrivateNetwork: Bool) {
         let refused = report.failures.filter { $0.kind == .forbiddenAddress }
         for failure in report.failures.lazy.filter({ $0.kind != .forbiddenAddress }).prefix(Self.namedFailures) {
@@ -144,12 +149,12 @@ struct SyncSummary {
         }
         let rest = report.failed + report.unreadable - refused.count - Self.namedFailures
         if rest > 0 {
-            Message.error("… and \(rest) more; --json names up to \(SyncReport.largestFailureCount).")
+            Message.error("… and \(rest) more; --json lists up to \(SyncReport.largestFailureCount) failures.")
         }
         guard let first = refused.first else { return }
         let isCutShort = report.failures.count == SyncReport.largestFailureCount
         let count = "\(isCutShort ? "at least " : "")\(refused.count) images, the first: "
-        let advice = allowsPrivateNetwork ? "" : " --allow-private-network allows it."
+        let advice = allowsPrivateNetwork ? "" : " Allow it with --allow-private-network."
         Message.error("\(first.kind): \(refused.count > 1 ? count : "")\(first.message)\(advice)")
     }
 
@@ -157,12 +162,12 @@ struct SyncSummary {
         "\(failure.kind)\(failure.contact.map { " (contact \($0))" } ?? ""): \(failure.message)"
     }
 
-    /// Says what is no fault and still worth knowing.
+    /// Prints warnings: contacts with several records, and images for which the budget had no room.
     func reportWarnings() {
         if report.duplicates > 0 { Message.warning(duplicateWarning) }
         if report.overBudget > 0 {
-            let what = Wording.count(report.overBudget, "image")
-            Message.warning("No room within the budget for \(what); avatars config budget shows and sets it.")
+            let images = Wording.count(report.overBudget, "image")
+            Message.warning("The budget has no room for \(images). `avatars config budget` shows and sets it.")
         }
     }
 
@@ -177,8 +182,15 @@ struct SyncSummary {
         let isCut = report.duplicateContacts.count == SyncReport.largestDuplicateCount
         return """
             Contacts with more than one record: \(contacts.joined(separator: ", "))\(isCut ? " and perhaps others" : ""). The last \
-            record of each counts; \(Wording.count(report.duplicates, "other record")) \
-            \(report.duplicates == 1 ? "was" : "were") not used.
+            record of each wins; \(Wording.count(report.duplicates, "other record")) \
+            \(report.duplicates == 1 ? "was" : "were") ignored.
             """
+    }
+}
+
+extension Facts {
+    /// Adds a line, unless `count` is 0.
+    fileprivate mutating func add(_ name: String, _ value: String, ifAny count: Int, colour: Colour? = nil) {
+        if count > 0 { add(name, value, colour: colour) }
     }
 }

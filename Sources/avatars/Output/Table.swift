@@ -1,23 +1,30 @@
-/// Rows of cells in columns, for people.
+/// Rows of cells in aligned columns, for output without `--json`.
+///
+/// Widths are counted in characters.
 struct Table {
-    /// One column: its heading and how wide it is at least.
+    /// A column.
     struct Column {
         var heading: String
+        /// The least width; cells that are longer are printed in full.
         var width = 0
         var isRightAligned = false
 
+        /// A column whose cells begin at the left.
         static func left(_ heading: String, _ width: Int = 0) -> Column {
             Column(heading: heading, width: width)
         }
 
+        /// A column whose cells end at the right, for numbers.
         static func right(_ heading: String, _ width: Int = 0) -> Column {
             Column(heading: heading, width: width, isRightAligned: true)
         }
     }
 
-    /// What a cell says, and in which colour.
+    /// The text of a cell and its colour.
     struct Cell: ExpressibleByStringLiteral {
+        /// One line, without control characters.
         var text: String
+        /// `nil` for the terminal's own colour.
         var colour: Colour?
 
         init(_ text: String, _ colour: Colour? = nil) {
@@ -33,7 +40,7 @@ struct Table {
     private var columns: [Column]
     private let hasColour = Console.output.hasColour
 
-    /// The last column is as wide as its cells, so that nothing long pushes others aside.
+    /// Makes a table with `columns`. The column with the longest cells goes last, where it is not padded.
     init(_ columns: Column...) {
         self.columns = columns.map { column in
             var column = column
@@ -42,7 +49,7 @@ struct Table {
         }
     }
 
-    /// Makes the columns wide enough for `rows`.
+    /// Widens the columns so that all cells of `rows` fit.
     mutating func fit(_ rows: [[Cell]]) {
         for row in rows {
             for (number, cell) in row.enumerated() {
@@ -51,12 +58,12 @@ struct Table {
         }
     }
 
-    /// The line with the headings.
+    /// The line with the headings, with a line feed at its end.
     var heading: String {
         line(columns.map { Cell($0.heading, .faint) })
     }
 
-    /// The line with `cells`.
+    /// The line with `cells`, one for each column, with a line feed at its end.
     func line(_ cells: [Cell]) -> String {
         var texts = zip(columns, cells).map { column, cell in padded(cell, column) }
         if let last = cells.last, columns.last?.isRightAligned == false {
@@ -82,21 +89,21 @@ enum Colour: Int {
     case faint = 2
     case red = 31
     case green = 32
-    /// For what wants attention: yellow cannot be read on white.
+    /// For warnings, because yellow is unreadable on white.
     case magenta = 35
 }
 
-/// Names and values, one pair a line, for people.
+/// Names and values, one pair a line, for output without `--json`.
 struct Facts {
     private var rows: [[Table.Cell]] = []
 
-    /// Adds a line, unless there is no value.
-    mutating func add(_ name: String, _ value: String?, _ colour: Colour? = nil) {
+    /// Adds a line with `name` and `value`, or nothing if `value` is `nil`.
+    mutating func add(_ name: String, _ value: String?, colour: Colour? = nil) {
         guard let value else { return }
         rows.append([Table.Cell(name), Table.Cell(value, colour)])
     }
 
-    /// All lines, the values below each other.
+    /// All lines, with the values in one column.
     var text: String {
         var table = Table(.left(""), .left(""))
         table.fit(rows)

@@ -1,12 +1,12 @@
 import AvatarStore
 import Foundation
 
-/// How sizes and times are written for people.
+/// Sizes, times, counts and names as the program prints them for people.
 enum Wording {
-    /// `822 B`, `12.4 MB`: decimal units, as disks and networks are sold.
+    /// A number of bytes in decimal units, as in `822 B` or `12.4 MB`. Every size that the program prints is in these units.
     static func size(_ bytes: Int) -> String { ByteSize.text(bytes) }
 
-    /// `3 min ago`, `in 5 h`.
+    /// The time from `now` to `date`, as in `3 min ago` or `in 5 h`.
     static func age(of date: Date, now: Date = Date()) -> String {
         let seconds = Int(now.timeIntervalSince(date).rounded())
         guard abs(seconds) >= 1 else { return "just now" }
@@ -14,7 +14,8 @@ enum Wording {
         return seconds > 0 ? "\(span) ago" : "in \(span)"
     }
 
-    /// The local time of day, `21:03`; with its date, `2026-11-24 21:03`, unless that is today's.
+    /// The time of day in the calendar's time zone, as in `21:03`; on another day than `now` with the date, as in
+    /// `2026-11-24 21:03`.
     static func clock(_ date: Date, now: Date = Date(), in calendar: Calendar = .current) -> String {
         let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute], from: date)
         let time = String(format: "%02d:%02d", parts.hour ?? 0, parts.minute ?? 0)
@@ -22,7 +23,7 @@ enum Wording {
         return String(format: "%04d-%02d-%02d ", parts.year ?? 0, parts.month ?? 0, parts.day ?? 0) + time
     }
 
-    /// `45 s`, `3 min`, `5 h`, `12 days`.
+    /// A duration in its largest whole unit, as in `45 s`, `3 min`, `5 h` or `12 days`.
     static func span(seconds: Int) -> String {
         switch seconds {
         case ..<60: "\(seconds) s"
@@ -33,21 +34,22 @@ enum Wording {
         }
     }
 
-    /// The age of a time in the spelling of the index; the text itself if it is none.
+    /// The age of a time as the index spells it, in ISO 8601 with milliseconds; `–` for `nil`, and `text` itself if it has
+    /// another form.
     static func age(ofISO8601 text: String?, now: Date = Date()) -> String {
         guard let text else { return "–" }
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        // Only an index that was changed by hand holds another spelling, which is then shown as it is.
+        // Only an index that was edited by hand holds another form.
         guard let date = try? style.parse(text) else { return text }
         return age(of: date, now: now)
     }
 
-    /// `1 file`, `2 files`.
+    /// A number with its noun, whose plural ends in "s", as in `1 file` or `2 files`.
     static func count(_ number: Int, _ noun: String) -> String {
         "\(number) \(noun)\(number == 1 ? "" : "s")"
     }
 
-    /// `text` in lines of at most `columns` characters, broken between words.
+    /// `text` in lines of at most `columns` characters, broken between words. A longer word has a line of its own.
     static func wrapped(_ text: String, columns: Int) -> String {
         var lines: [String] = []
         for word in text.split(separator: " ") {
@@ -60,8 +62,9 @@ enum Wording {
         return lines.joined(separator: "\n")
     }
 
-    /// `text` without characters that would leave its line, change its direction or command a terminal; names may hold
-    /// anything.
+    /// `text` with control characters, line breaks and bidirectional controls replaced by U+FFFD.
+    ///
+    /// Names come from outside, and could otherwise break a line, hide a file's extension or command the terminal.
     static func oneLine(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

@@ -1,9 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// Runs work that may block for long, such as reading a pipe, on a thread of its own.
+/// Runs `work` on a Dispatch thread, for calls that may block for long, such as reading a pipe.
 ///
-/// If the task is cancelled, this throws at once and leaves the thread to the end of the process.
+/// If the task is cancelled, this throws at once; the thread stays blocked until the process ends.
+///
+/// - Throws: the error of `work`; `CancellationError`.
 func withBlockingThread<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     let waiter = Waiter<Result>()
     return try await withTaskCancellationHandler {
@@ -18,12 +20,15 @@ func withBlockingThread<Result: Sendable>(_ work: @escaping @Sendable () throws 
     }
 }
 
-/// Resumes a continuation with the first result that comes, be it before anybody waits.
+/// Resumes a continuation once, with the first result. The result may arrive before the continuation does.
 private final class Waiter<Value: Sendable>: Sendable {
     private enum State {
+        /// Neither the continuation nor a result has arrived.
         case idle
         case waiting(CheckedContinuation<Value, any Error>)
+        /// The result arrived first.
         case settled(Result<Value, any Error>)
+        /// The continuation was resumed; later results are dropped.
         case done
     }
 
@@ -58,7 +63,11 @@ private final class Waiter<Value: Sendable>: Sendable {
     }
 }
 
-/// Does `work` for each of `inputs`, some at once, and hands the results to `each` in the order of the inputs.
+/// Runs `work` for each of `inputs`, at most `limit` at once, and passes the results to `each` in the order of the inputs.
+///
+/// A slow input holds back the start of later ones once `limit` inputs are started and not yet passed on.
+///
+/// - Throws: the first error of `work` or `each`; the rest of the work is cancelled.
 func inOrder<Input: Sendable, Output: Sendable>(
     _ inputs: [Input],
     atOnce limit: Int,

@@ -1,20 +1,20 @@
 import ArgumentParser
 import AvatarStore
 
-/// The exit codes that scripts rely on. The parser's own `validationFailure` is 64.
+/// The exit codes that scripts rely on, beside 0 for success and the parser's 64 for a usage error.
 extension ExitCode {
-    /// Done, but some entries failed, or one that was named is not there.
+    /// The command ran, but some entries failed, or a key or contact is unknown.
     static let someFailed = ExitCode(1)
-    /// Nothing could be done: unreadable input, or the store cannot be opened or written.
+    /// The command could not run: its input is unreadable, or the store cannot be opened or written.
     static let couldNotRun = ExitCode(2)
-    /// There were images to ask for, and not one could be asked or answered.
+    /// A sync had images to request, but no request could be sent or none was answered.
     static let unreached = ExitCode(69)
-    /// Another sync is running.
+    /// Another sync is running on the store.
     static let syncIsRunning = ExitCode(75)
 }
 
 extension SyncOutcome {
-    /// The exit code of a sync that ended so. A sync that SIGTERM ends has 143 in place of 130.
+    /// The exit code of a sync with this outcome. `Interruption.exitStatus` replaces 130 by 143 after a SIGTERM.
     var exitCode: ExitCode {
         switch self {
         case .complete: .success

@@ -1,40 +1,43 @@
 import AvatarStore
 import Foundation
 
-/// A file that is named on the command line; `-` is standard input.
+/// An open file that the command line names; `-` is standard input.
 final class InputFile: Sendable {
-    private let path: String
+    /// The file in messages: its path in quotes, or "standard input".
+    private let name: String
     private let descriptor: Int32
 
-    /// Opens the file at `path`. A pipe that has no writer is waited for on another thread.
+    /// Opens the file at `path` on another thread, because opening a pipe blocks until it has a writer.
     ///
-    /// - Throws: `storage` if it cannot be opened; `CancellationError`.
+    /// - Throws: `storage` if the file cannot be opened; `CancellationError`.
     static func open(path: String) async throws -> InputFile {
         try await withBlockingThread { try InputFile(path: path) }
     }
 
     /// Opens the file at `path` on this thread.
     ///
-    /// - Throws: `storage` if it cannot be opened.
+    /// - Throws: `storage` if the file cannot be opened.
     init(path: String) throws {
-        self.path = path == "-" ? "Standard input" : path
-        // A copy of the descriptor, so that closing it leaves standard input open.
+        name = path == "-" ? "standard input" : "\"\(path)\""
+        // A duplicate, so that `deinit` leaves standard input open.
         descriptor = path == "-" ? fcntl(0, F_DUPFD_CLOEXEC, 0) : Foundation.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.unreadable(self.path, errno) }
+        guard descriptor >= 0 else { throw Self.unreadable(name, errno) }
     }
 
     deinit {
         close(descriptor)
     }
 
-    /// All bytes, read on another thread, as a pipe may be slow.
+    /// Reads the whole file on another thread, because a pipe may be slow.
     ///
-    /// - Throws: `imageRefused` if there are more than `limit`, before they are read; `CancellationError`.
+    /// - Parameter limit: the most bytes that an image may have.
+    /// - Throws: `imageRefused` once more than `limit` bytes were read; `storage` if the file cannot be read;
+    ///   `CancellationError`.
     func bytes(limit: Int) async throws -> [UInt8] {
         try await withBlockingThread { try self.allBytes(limit: limit) }
     }
 
-    /// All bytes, read on this thread.
+    /// Reads the whole file on this thread; errors as above, without `CancellationError`.
     func allBytes(limit: Int = .max) throws -> [UInt8] {
         var bytes: [UInt8] = []
         while true {
@@ -42,7 +45,7 @@ final class InputFile: Sendable {
             if piece.isEmpty { return bytes }
             bytes += piece
             guard bytes.count <= limit else {
-                let message = "\(path) has more than \(limit) bytes, the limit for one image."
+                let message = "\(name) is larger than an image may be: the limit is \(limit) bytes."
                 throw AvatarStoreError(.imageRefused, message, failure: .tooLarge)
             }
         }
@@ -58,11 +61,11 @@ final class InputFile: Sendable {
             failure = result < 0 ? errno : 0
             filled = max(0, result)
         }
-        guard failure == 0 else { throw Self.unreadable(path, failure) }
+        guard failure == 0 else { throw Self.unreadable(name, failure) }
         return piece
     }
 
-    private static func unreadable(_ path: String, _ number: Int32) -> AvatarStoreError {
-        AvatarStoreError(.storage, "\(path) cannot be read (\(String(cString: strerror(number)))).")
+    private static func unreadable(_ name: String, _ number: Int32) -> AvatarStoreError {
+        AvatarStoreError(.storage, "Cannot read \(name): \(String(cString: strerror(number))).")
     }
 }

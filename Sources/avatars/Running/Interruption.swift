@@ -2,13 +2,14 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Ctrl-C and SIGTERM: the first one asks the work to stop, which keeps what has arrived; a second one ends at once.
+/// Handles Ctrl-C (SIGINT) and SIGTERM: the first signal asks the work to stop cleanly, a later one ends the process at once.
 final class Interruption: Sendable {
-    /// What comes sooner after the first signal is the same request once more: `timeout` and other wrappers signal the
-    /// process and then its group.
+    /// A second signal within this time is taken for the first one: `timeout` and other wrappers signal the process and then
+    /// its group.
     private static let echo = Duration.milliseconds(250)
 
     private struct State {
+        /// The number of the first signal; `nil` before it.
         var received: Int32?
         var receivedAt = ContinuousClock.now
         var sources: [any DispatchSourceSignal] = []
@@ -16,15 +17,15 @@ final class Interruption: Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes a closed pipe an error of `write` instead of the end of the process.
+    /// Ignores SIGPIPE, so that writing to a closed pipe is an error instead of the end of the process.
     init() {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Calls `stop` when the first of the two signals comes.
+    /// Starts to handle both signals, and calls `stop` on the first one, on a Dispatch thread.
     func watch(_ stop: @escaping @Sendable () -> Void) {
         for number in [SIGINT, SIGTERM] {
-            // The source sees the signal all the same; the default action would end the process.
+            // The source still receives an ignored signal; the default action would end the process.
             signal(number, SIG_IGN)
             state.withLock { state in
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -35,7 +36,7 @@ final class Interruption: Sendable {
         }
     }
 
-    /// 128 and the number of the signal that came, as shells have it; `nil` if none came.
+    /// The exit status after a signal, 128 plus its number as in shells; `nil` if no signal was received.
     var exitStatus: Int32? {
         state.withLock { $0.received.map { 128 + $0 } }
     }

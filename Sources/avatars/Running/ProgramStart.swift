@@ -2,10 +2,11 @@ import ArgumentParser
 import CAvatarSystem
 import Foundation
 
-/// The arguments of the program, its name included.
+/// The arguments of the program.
 enum ProgramArguments {
-    /// From the system if it hands them over when the program starts, else from Swift's runtime. Empty if neither knows
-    /// them, which is not the same as a call without arguments: such a call has the program's name.
+    /// The program's name and its arguments: from the system's start code where that passes them, else from Swift's runtime.
+    ///
+    /// Empty if neither knows them. That differs from a call without arguments, which still has the program's name.
     static var all: [String] {
         var arguments: [String] = []
         while let argument = avatar_argument(Int32(arguments.count)) { arguments.append(String(cString: argument)) }
@@ -13,13 +14,16 @@ enum ProgramArguments {
     }
 }
 
-/// Names of commands on the command line, looked at before the parser does: it calls a mistyped one an unexpected argument,
-/// and answers `help nothing` with the help of all.
+/// Checks the name of the command before the parser runs.
+///
+/// The parser would call a mistyped name an unexpected argument, and print the general help for `help nothing`.
 enum CommandName {
+    /// The names of all commands, and `help`.
     private static let all = Avatars.configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
 
-    /// - Throws: `ValidationError`, which names the nearest command, if `arguments` ask for one that does not exist, or for
-    ///   its help.
+    /// Checks that the command in `arguments` exists, and with `help` the command whose help is asked for.
+    ///
+    /// - Throws: `ValidationError` if it does not exist; the message names the nearest command, if one is near.
     static func require(in arguments: ArraySlice<String>) throws {
         guard let name = arguments.first, !name.hasPrefix("-") else { return }
         try require(name)
@@ -30,18 +34,19 @@ enum CommandName {
 
     private static func require(_ name: String) throws {
         guard !all.contains(name) else { return }
-        let suggestion = nearest(to: name).map { " Did you mean `avatars \($0)`?" } ?? ""
-        throw ValidationError("There is no command \"\(name)\".\(suggestion)")
+        let suggestion = nearest(to: name).map { "Did you mean `avatars \($0)`?" } ?? "`avatars --help` lists them."
+        throw ValidationError("There is no command \"\(name)\". \(suggestion)")
     }
 
-    /// The command that `name` is mistyped from, if at most two letters are wrong, and not all of them.
+    /// The command with the least distance to `name`, if at most two letters are wrong and at least one is right.
     private static func nearest(to name: String) -> String? {
         let distances = all.map { (name: $0, distance: distance(from: Array(name.lowercased()), to: Array($0))) }
         guard let best = distances.min(by: { $0.distance < $1.distance }) else { return nil }
         return best.distance <= 2 && best.distance < name.count ? best.name : nil
     }
 
-    /// The least number of letters to insert, delete, replace or swap with their neighbour to make `target` of `source`.
+    /// The least number of letters to insert, delete, replace or swap with a neighbour to turn `source` into `target`
+    /// (optimal string alignment).
     private static func distance(from source: [Character], to target: [Character]) -> Int {
         var before: [Int] = []
         var last = Array(0...target.count)
@@ -60,18 +65,18 @@ enum CommandName {
     }
 }
 
-/// Whether the process may open as many files as it needs before the first image is asked for.
+/// Checks that the process may open enough files.
 ///
-/// Dispatch and SwiftNIO end the process when they cannot open what they wait on, so this is found out before they try.
+/// Dispatch and SwiftNIO crash the process when they run out of file descriptors at their start, so the program checks first.
 enum DescriptorLimit {
-    /// Descriptors of the index, the store's folders and Dispatch, and three for each event loop of SwiftNIO, of which there
-    /// is at most one per processor.
+    /// The descriptors needed at the start: those of the index, the store's folders and Dispatch, and three for each event loop
+    /// of SwiftNIO, of which there is at most one per processor.
     static let needed = 32 + 3 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
-    /// Whether that many descriptors are free.
+    /// Whether at least `needed` descriptors are free.
     static var isEnough: Bool {
         let limit = Int32(clamping: sysconf(Int32(_SC_OPEN_MAX)))
-        // The system states no limit.
+        // A negative value means that the system has no limit.
         guard limit >= 0 else { return true }
         var free = 0
         for descriptor in 0..<limit where fcntl(descriptor, F_GETFD) == -1 {

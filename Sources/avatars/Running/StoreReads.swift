@@ -1,10 +1,12 @@
 import AvatarStore
 
-/// Reads through the store; one that is open for reading only is never asked to fetch.
+/// Reads of `get` and `fetch`. A store that is open for reading only gets the policy `offline`, because it could store nothing.
 struct StoreReads: Sendable {
     let store: AvatarStore
+    /// The options of each read.
     let options: FetchOptions
 
+    /// Makes reads of `store` with `options`, as far as a read-only store allows them.
     init(store: AvatarStore, options: FetchOptions) {
         var options = options
         if store.isReadOnly {
@@ -15,12 +17,16 @@ struct StoreReads: Sendable {
         self.options = options
     }
 
-    /// The image of `key`.
+    /// Reads the image of `key`, and fetches it if the policy asks for that.
+    ///
+    /// - Throws: `AvatarStoreError` if there is no image.
     func image(of key: AvatarKey) async throws -> AvatarImage {
         try await store.avatar(for: key, options: options)
     }
 
-    /// What came of the image at `url`. Thrown is only what concerns all images.
+    /// Reads the image at `url`. The result says why an image is missing.
+    ///
+    /// - Throws: only errors that concern all images, such as a store that cannot be read; `CancellationError`.
     func result(of url: String) async throws -> ImageResult {
         var key = AvatarKey.redact(url)
         do {

@@ -18,7 +18,7 @@ import Testing
         try await workplace.run("verify").requireSuccess()
     }
 
-    /// What `list` and `verify` say of a store.
+    /// The output of `list` and `verify` for a store.
     private func listing(_ store: String, in workplace: Workplace) async throws -> String {
         let verified = try await workplace.run("verify", "--store", store, "--json")
         #expect(verified.status == 0)
@@ -28,7 +28,7 @@ import Testing
         return listed.text
     }
 
-    /// Waits until `sign` is in the directory, or all of it is.
+    /// Waits until the directory contains `sign` or is complete.
     private func begins(_ directory: String, _ sign: String, in workplace: Workplace) async throws {
         let deadline = ContinuousClock.now + .seconds(30)
         while !workplace.exists(directory + "/" + sign), !workplace.exists(directory + "/index.sqlite") {
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func peopleAreToldWhatWasCopied_andWhatIsMissing() async throws {
+    @Test func backupReportsCopiedAndMissingFiles() async throws {
         try await withStore(2) { workplace in
             let file = try await workplace.run("path", "name:me").text
             try workplace.write("kept.png", try workplace.read(String(file.dropLast())))
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func whatCannotBeDoneIsExitCode2_andChangesNothing() async throws {
+    @Test func impossibleSourcesAndTargetsAreExitCode2AndChangeNothing() async throws {
         try await withStore(2) { workplace in
             try await workplace.run("backup", "copy").requireSuccess()
             let names = try workplace.names
@@ -105,7 +105,7 @@ import Testing
             let file = try await workplace.run("path", "name:me", "--store", "copy").text.dropLast()
             var bytes = try workplace.read(String(file))
             bytes[bytes.count / 2] ^= 1
-            // Another file in its place: the damaged one is not to be the store's.
+            // A new file, because the damaged one must not be the store's own by a hard link.
             try FileManager.default.removeItem(atPath: String(file))
             try Data(bytes).write(to: URL(filePath: String(file)))
 
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func aKilledBackupIsNone_andTheNextOneBeginsAnew() async throws {
+    @Test func killedBackupIsNotAStore_andTheNextOneStartsOver() async throws {
         try await withStore(300) { workplace in
             let listed = try await listing("store", in: workplace)
             for moment in 0..<6 {
@@ -132,7 +132,7 @@ import Testing
                 let killed = try await running.end()
 
                 guard killed.status == -SIGKILL, !workplace.exists("copy/index.sqlite") else {
-                    // It was done first.
+                    // It completed before the signal.
                     try FileManager.default.removeItem(atPath: workplace.path("copy"))
                     continue
                 }
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func aKilledRestoreBeginsAnew() async throws {
+    @Test func killedRestoreStartsOver() async throws {
         try await withStore(300) { workplace in
             let listed = try await listing("store", in: workplace)
             try await workplace.run("backup", "copy").requireSuccess()
@@ -206,7 +206,7 @@ import Testing
             _ = try await sync.end()
             #expect(backup.status == 0)
             #expect(try await workplace.run("verify", "--store", "copy").status == 0)
-            // Nobody syncs in the copy.
+            // No sync runs in the copy.
             let again = try await workplace.run(
                 "sync",
                 "list.txt",

@@ -2,9 +2,9 @@ import AvatarStoreTesting
 import ProgramRunning
 import Testing
 
-/// `changes`: whose picture is new, changed or gone.
+/// `changes`: added, changed and removed pictures.
 @Suite struct ChangesCommandTests {
-    /// A store with the pictures 1 and 2; 2 is that of two contacts.
+    /// A store with the pictures 1 and 2; two contacts use picture 2.
     private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func onlyWhatCameAfterTheNumberIsListed() async throws {
+    @Test func sinceListsOnlyLaterChanges() async throws {
         try await withStore { workplace, origin in
             let last =
                 try await workplace.run("changes", "--json").objects.compactMap { $0.number("sequence") }.max() ?? 0
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func whoeverIsOfAnotherFeedStartsOver() async throws {
+    @Test func numberFromAnotherFeedStartsOver() async throws {
         try await withStore { workplace, _ in
             let last =
                 try await workplace.run("changes", "--json").objects.compactMap { $0.number("sequence") }.max() ?? 0

@@ -4,7 +4,7 @@ import Testing
 
 /// `remove`, `move`, `trim`, `config` and `migrate`.
 @Suite struct ChangingCommandTests {
-    /// A store with the pictures 1 to 4, each of a contact of the same number; 4 is also contact 5's.
+    /// A store with the pictures 1 to 4. The contact of the same number uses each; contact 5 uses picture 4 too.
     private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func unknownKeysDoNotKeepTheOthers() async throws {
+    @Test func unknownKeysDoNotStopOthersFromBeingRemoved() async throws {
         try await withStore { workplace, origin in
             let run = try await workplace.run(
                 "remove",
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func unknownKeyDoesNotKeepOthersFromMoving() async throws {
+    @Test func unknownKeyDoesNotStopOthersFromMoving() async throws {
         try await withStore { workplace, origin in
             let run = try await workplace.run(
                 "move",

@@ -4,10 +4,10 @@ import Testing
 
 /// `avatars compact`.
 @Suite struct CompactCommandTests {
-    @Test func whatRemovedEntriesLeaveIsGivenBack() async throws {
+    @Test func compactFreesTheSpaceOfRemovedEntries() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
-            // Long URLs fill pages; most of them fail, which costs no file.
+            // Long URLs fill many pages, and most of them fail, so there are few files.
             let long = String(repeating: "x", count: 3000)
             origin.setResponse(.status(404), for: "/gone")
             let list = (1...400).map { origin.url("/gone?\($0)\(long)") + "\n" }.joined() + origin.url("/p/1.png")
@@ -28,7 +28,7 @@ import Testing
             #expect(report.number("bytesBefore") == full)
             #expect(try report.number("bytes") == size(workplace))
             #expect(report.number("bytesFreed").map { $0 > 1_000_000 } == true)
-            // The map of the pages that go shrinks as well.
+            // The map of freed pages shrinks too.
             let freed = try #require(report.number("bytesFreed"))
             let promised = try #require(try preview.object.number("bytesFreed"))
             #expect(promised <= freed && promised > freed * 9 / 10)

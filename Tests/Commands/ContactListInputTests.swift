@@ -2,7 +2,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// What `sync` makes of lists and URLs that are not as they should be.
+/// How `sync` handles malformed and unusual lists and URLs.
 @Suite struct ContactListInputTests {
     @Test(arguments: [
         ("people.json", "{\"contacts\": [{\"id\": \"1\"}", "people.json, line 1"),
@@ -126,7 +126,7 @@ import Testing
         ("/a\"b.png", "/a%22b.png"),
         ("/100%.png", "/100%25.png"), ("/%7euser.png", "/~user.png"), ("/a/../b.png", "/b.png"),
     ])
-    func urlIsFetchedInItsNormalSpelling(path: String, target: String) async throws {
+    func requestTargetIsTheNormalizedURL(path: String, target: String) async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.url(path) + "\n")

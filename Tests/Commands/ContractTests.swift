@@ -3,8 +3,8 @@ import Foundation
 import ProgramRunning
 import Testing
 
-/// What scripts rely on: the options of each command. Whoever adds one writes it here, with a test beside the others of
-/// its command.
+/// The contract with scripts: the options and JSON fields of each command. Add a new option here, and a test of it beside the
+/// other tests of its command.
 @Suite struct ContractTests {
     private static let everywhere: Set<String> = ["store", "quiet", "verbose", "help", "version"]
     private static let origin: Set<String> = [
@@ -70,7 +70,7 @@ import Testing
         "found", "stored", "replaced", "unchanged", "failed", "bytes", "failures",
     ]
 
-    /// In this order: the first makes the store, the last ones take it away.
+    /// The commands run in this order: the first makes the store, the last ones empty it.
     private static let fields: [([String], Set<String>)] = [
         (["sync", "list.txt", "--allow-private-network"], syncFields),
         (["sync", "--dry-run"], syncFields.union(["toFetch", "toRevalidate"])),
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    /// What the parser tells tools of itself.
+    /// The description of the commands that the parser prints for tools.
     private struct Dump: Decodable {
         let command: Command
     }

@@ -51,7 +51,7 @@ struct DemoCommandTests {
         process.arguments = ["-c", line]
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
         process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder]) { $1 }
-        // Files, as a pipe that nobody empties would stop the program.
+        // Files, because a pipe without a reader would block the program once it is full.
         let (output, errors) = (folder + "/output", folder + "/errors")
         process.standardOutput = try emptyFile(output)
         process.standardError = try emptyFile(errors)

@@ -15,10 +15,10 @@ import Testing
         END:VCARD\r
 
         """
-    /// Of myemailaddress@example.com, from Gravatar's documentation.
+    /// The digest of myemailaddress@example.com, from Gravatar's documentation.
     private static let digest = "84059b07d4be67b806386c0aad8070a23f18836bbaae342275dc0a83414c32ee"
 
-    @Test func sourcesAreAskedForPeopleWithoutAPicture_andNobodyWithoutTheOption() async throws {
+    @Test func sourcesAreRequestedForContactsWithoutPicture_onlyWithTheOption() async throws {
         let origin = try await LoopbackOrigin.start()
         let picture = SampleImage.png(seed: 1, byteCount: 900)
         origin.setResponse(.image(picture, cacheControl: "max-age=3600"), for: "/two/\(Self.digest)")
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: ["gravatar.com", "ftp://example.org/", "https://example.org/?d=mm", ""])
-    func whatIsNoSourceIsAUsageError(source: String) async throws {
+    func invalidSourceIsAUsageError(source: String) async throws {
         #expect(try await Workplace().run("sync", "people.vcf", "--email-source", source).status == 64)
     }
 }

@@ -2,14 +2,14 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// `show` says how soon an image is evicted, and `trim` then does so in that order.
+/// `show` predicts how soon an image is evicted, and `trim` evicts in that order.
 @Suite struct EvictionOrderTests {
-    @Test func whatShowPredictsIsWhatTrimEvicts() async throws {
+    @Test func trimEvictsInTheOrderThatShowPredicts() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(8))
             try await workplace.run("sync", "list.txt", "--allow-private-network").requireSuccess()
-            // Uses, in an order that is neither that of the keys nor that of their coming.
+            // Accesses in an order that differs from that of the keys and of the fetches.
             for number in [5, 2, 8, 1] {
                 try await workplace.run("get", origin.url("/p/\(number).png")).requireSuccess()
             }
@@ -29,7 +29,7 @@ import Testing
             var evicted: [String] = []
             var bytes = try #require(try await workplace.run("stats", "--json").object.number("cachesBytes"))
             for _ in 0..<8 {
-                // One byte less than there is: one file has to go.
+                // One byte less than the files take, so one file must be evicted.
                 let run = try await workplace.run("trim", "--budget", "\(bytes - 1)", "--json")
                 #expect(try run.object.number("evicted") == 1)
                 bytes = try #require(try run.object.number("bytes"))
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func documentsAndWhatHasNoFileHaveNoPlace() async throws {
+    @Test func documentsAndEntriesWithoutFileHaveNoPlaceInTheOrder() async throws {
         let workplace = try Workplace()
         try workplace.write("me.png", SampleImage.identicon(for: "me"))
         try await workplace.run("save", "me.png", "--name", "me").requireSuccess()

@@ -2,7 +2,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// Each failure of a sync says where to look: the contact, the list, the line, the URL.
+/// Each failure of a sync names the contact, the list, the line and the URL.
 @Suite struct FailureNamingTests {
     @Test func badRecordsNameTheListAndTheLine() async throws {
         let workplace = try Workplace()
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func failedImagesNameTheContact_alsoWithoutAList() async throws {
+    @Test func failedImagesNameTheContact_evenWithoutAList() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             origin.setResponse(.status(404), for: "/gone.png")

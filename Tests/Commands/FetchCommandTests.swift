@@ -36,7 +36,7 @@ import Testing
     @Test(arguments: [
         ("cache-first", "stored", 1), ("offline", "stored", 1), ("revalidate", "stored", 1), ("reload", "fetched", 2),
     ])
-    func policySaysWhoIsAsked(policy: String, outcome: String, requests: Int) async throws {
+    func policyDecidesBetweenStoreAndOrigin(policy: String, outcome: String, requests: Int) async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             let url = origin.url("/ada.png")

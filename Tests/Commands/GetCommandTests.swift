@@ -62,7 +62,7 @@ import Testing
     }
 
     #if os(Linux)
-    /// `script` runs a program on a terminal of its own.
+    /// `script` runs a program on a pseudo-terminal.
     private static let hasTerminals = FileManager.default.isExecutableFile(atPath: "/usr/bin/script")
 
     @Test("an image is written to a terminal only if that is insisted on", .enabled(if: hasTerminals))
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: ["name:me", "contact:4711", "my-key", "http://example.com/a.png", "http://u:p4ss@example.com/"])
-    func nothingToGiveIsExitCode1(key: String) async throws {
+    func missingImageIsExitCode1(key: String) async throws {
         let workplace = try Workplace()
 
         let run = try await workplace.run("get", key, "--policy", "offline", "--output", "out")
@@ -107,7 +107,7 @@ import Testing
         #expect(!workplace.exists("out"))
     }
 
-    @Test func imageThatMayNotBeStoredIsGivenAllTheSame() async throws {
+    @Test func imageThatMustNotBeStoredIsStillWritten() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             origin.setResponse(.image(pictureBytes("/a"), cacheControl: "no-store"), for: "/a")

@@ -31,7 +31,7 @@ import Testing
 
         let parsed = try Avatars.parseAsRoot(example.split(separator: " ").map(String.init))
 
-        // Whose type it is, whatever the protocol says of it.
+        // The dynamic type, because the static type is the protocol's.
         let type = ObjectIdentifier(type(of: parsed as Any))
         let isOfCommand = Avatars.configuration.subcommands.contains { found in
             ObjectIdentifier(found) == type && found.configuration.commandName == command
@@ -48,7 +48,7 @@ import Testing
 
     // MARK: Shells
 
-    /// Shells that are not installed do not check what is written for them.
+    /// The scripts are checked only by shells that are installed.
     @Test(arguments: [
         ("bash", "complete -o filenames -F _avatars"), ("zsh", "#compdef avatars"), ("fish", "complete -c 'avatars'"),
     ])
@@ -116,7 +116,7 @@ import Testing
         #expect(run.lines.map { $0.trimmingCharacters(in: .whitespaces) } == expected)
     }
 
-    /// Completes its arguments, and prints what is offered.
+    /// Completes its arguments and prints the candidates.
     private static let bashDriver = """
         source ./script
         COMP_WORDS=(avatars "$@"); COMP_CWORD=$#; COMP_LINE="avatars $*"; COMP_POINT=${#COMP_LINE}

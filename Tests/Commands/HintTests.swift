@@ -2,9 +2,9 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// Advice that names what the command at hand really has, and reasons that are true.
+/// Error messages advise options that the command has, and give the true reason.
 @Suite struct HintTests {
-    @Test func demonstrationAdvisesItsOwnOption() async throws {
+    @Test func demoErrorNamesKeepInsteadOfStore() async throws {
         let workplace = try Workplace()
         try FileManager.default.createDirectory(atPath: workplace.path("www"), withIntermediateDirectories: false)
         try workplace.write("www/index.html", "here already")
@@ -17,7 +17,7 @@ import Testing
         #expect(!run.messages.contains("--store"))
     }
 
-    @Test func restoreFromNowhereDoesNotAdviseASync() async throws {
+    @Test func restoreWithoutABackupNamesBackupInsteadOfSync() async throws {
         let run = try await Workplace().run("restore", "nodir")
 
         #expect(run.status == 2)
@@ -26,7 +26,7 @@ import Testing
         #expect(!run.messages.contains("avatars sync"))
     }
 
-    @Test func changesBeyondTheEndSaySo() async throws {
+    @Test func sinceBeyondTheEndOfTheFeedStartsOver() async throws {
         let workplace = try Workplace()
         try workplace.write("me.png", SampleImage.identicon(for: "me"))
         try await workplace.run("save", "me.png", "--name", "me").requireSuccess()
@@ -39,7 +39,7 @@ import Testing
         #expect(!run.messages.contains("known any more"))
     }
 
-    @Test func headerFileThatIsMissingIsNotCalledUnreadableText() async throws {
+    @Test func missingHeaderFileAndOneThatIsNotUTF8HaveTheirOwnMessages() async throws {
         let workplace = try Workplace()
         try workplace.write("latin.txt", [0xE9, 0x0A])
 
@@ -51,7 +51,7 @@ import Testing
         #expect(latin.messages.contains("The header file \"latin.txt\" must be UTF-8 text"))
     }
 
-    @Test func syncSaysOnceWhichOptionAllowsPrivateAddresses() async throws {
+    @Test func privateAddressesAreOneErrorThatNamesTheOption() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(12))
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: [["help"], ["help", "sync"], ["help", "--help"], ["help", "help"]])
-    func helpOfWhatExistsIsGiven(arguments: [String]) async throws {
+    func helpOfAnExistingCommandIsPrinted(arguments: [String]) async throws {
         let workplace = try Workplace()
         let run = try await workplace.start(arguments).end()
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import avatars
 
-/// Pipes in the place of files, few descriptors, no `/proc`, foreign characters, an index that is replaced.
+/// Pipes in place of files, few descriptors, no `/proc`, bidirectional controls, a replaced index.
 @Suite struct HostileSurroundingsTests {
     // MARK: Pipes
 
@@ -39,7 +39,7 @@ import Testing
     func signalEndsAGetThatWaitsForAReader(signal: Int32, status: Int32) async throws {
         try await withPipe { workplace in
             let running = try workplace.start(["get", "name:me", "--output", "pipe", "--verbose"])
-            // The program minds signals by then.
+            // By then the program handles signals.
             try await running.says("opening the store")
 
             running.signal(signal)
@@ -74,7 +74,7 @@ import Testing
             ["migrate", "--status"], ["backup", "copy"],
         ]
     )
-    func pipeInThePlaceOfTheIndexIsExitCode2(arguments: [String]) async throws {
+    func refusesAPipeInPlaceOfTheIndex(arguments: [String]) async throws {
         try await withPipe { workplace in
             try FileManager.default.removeItem(atPath: workplace.path("store"))
             try FileManager.default.createDirectory(
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: [["trim"], ["get", "name:me"], ["verify", "--repair"]])
-    func pipeInThePlaceOfAMarkIsExitCode2(arguments: [String]) async throws {
+    func refusesAPipeInPlaceOfTheStoreID(arguments: [String]) async throws {
         try await withPipe { workplace in
             let mark = workplace.path("store/staging/caches.store-id")
             try FileManager.default.removeItem(atPath: mark)
@@ -125,7 +125,7 @@ import Testing
             "list", "save me.png --name x", "sync list.txt --allow-private-network",
         ]
     )
-    func fewDescriptorsAreExitCode2(limit: Int, command: String) async throws {
+    func tooFewDescriptorsAreExitCode2(limit: Int, command: String) async throws {
         let workplace = try Workplace()
         try workplace.write("list.txt", "https://localhost:1/a.png\n")
 
@@ -135,7 +135,7 @@ import Testing
         #expect(run.messages.contains("limit on open files is too low"), "\(run.messages)")
     }
 
-    @Test func asManyDescriptorsAsItAsksForSuffice() async throws {
+    @Test func numberOfDescriptorsInTheErrorIsEnough() async throws {
         let workplace = try Workplace()
         try workplace.write("me.png", SampleImage.identicon(for: "me"))
         let limit = 16 + DescriptorLimit.needed
@@ -156,7 +156,7 @@ import Testing
 
     #if os(Linux)
     @Test(.enabled(if: HiddenProcesses.isPossible, "unshare cannot make a mount namespace here"))
-    func argumentsAreKnownWithoutTheListOfProcesses() async throws {
+    func argumentsAreReadWithoutProc() async throws {
         let workplace = try Workplace()
         try workplace.write("me.png", SampleImage.identicon(for: "me"))
 
@@ -175,7 +175,7 @@ import Testing
 
     // MARK: Characters
 
-    @Test func charactersThatTurnTheLineAreShownAsNone() async throws {
+    @Test func bidirectionalControlsAreReplacedInOutput() async throws {
         let controls = "\u{61C}\u{200E}\u{200F}\u{202A}\u{202B}\u{202C}\u{202D}\u{202E}\u{2066}\u{2067}\u{2068}\u{2069}"
         let workplace = try Workplace()
         try workplace.write("me.png", SampleImage.identicon(for: "me"))
@@ -201,7 +201,7 @@ import Testing
 
     // MARK: The store
 
-    @Test func folderInADeadHoldersStagingFolderGoes() async throws {
+    @Test func folderInTheStagingFolderOfADeadProcessIsDeleted() async throws {
         for command in [["trim"], ["verify", "--repair"]] {
             let workplace = try Workplace()
             try workplace.write("me.png", SampleImage.identicon(for: "me"))
@@ -245,10 +245,10 @@ import Testing
     }
 }
 
-/// A mount namespace in which nothing is known of processes.
+/// A mount namespace without `/proc`.
 private enum HiddenProcesses {
     private static let unshare = "/usr/bin/unshare"
-    /// Only the superuser may do it without a user namespace.
+    /// A user namespace, unless the superuser runs the tests.
     private static let options = (geteuid() == 0 ? [] : ["--map-root-user"]) + ["--mount", "/bin/sh", "-c"]
     private static let script = "mount -t tmpfs none /proc && exec \"$@\""
 

@@ -4,7 +4,7 @@ import Testing
 
 /// Signals, closed pipes, and other processes at work on the same store.
 @Suite struct InterruptionTests {
-    /// An origin where pictures in `/p/` come at once and those in `/late/` never, and a list of both.
+    /// An origin that sends pictures in `/p/` at once and those in `/late/` never, and a list of both.
     private func withSlowOrigin(_ body: (Workplace, SlowOrigin) async throws -> Void) async throws {
         let slow = try await SlowOrigin.start()
         do {
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func interruptedSyncDoesNotClaimThatAllIsDone() async throws {
+    @Test func interruptedSyncDoesNotReportAllAsDone() async throws {
         try await withSlowOrigin { workplace, slow in
             let arguments = ["sync", "list.txt", "--allow-private-network", "--progress", "plain"]
             let running = try workplace.start(arguments)
@@ -59,11 +59,11 @@ import Testing
         }
     }
 
-    @Test func repeatedSignalAtOnceIsOneRequestToStop() async throws {
+    @Test func twoSignalsAtOnceCountAsOne() async throws {
         try await withSlowOrigin { workplace, slow in
             let running = try workplace.start(Self.sync)
             await slow.lateRequest()
-            // Two different ones, as equal ones that are still pending count as one.
+            // Two different signals, because the system merges equal ones that are pending.
             running.signal(SIGINT)
             running.signal(SIGTERM)
             let run = try await running.end()

@@ -9,7 +9,7 @@ import Testing
         "state", "owners",
     ]
 
-    /// A store with three pictures, one that is gone, and an own image; contact 4 shares contact 2's.
+    /// A store with three pictures, one that is gone, and a saved image; contacts 2 and 4 share a picture.
     private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
@@ -67,7 +67,7 @@ import Testing
             var keys: [String] = []
             var after: [String] = []
             while true {
-                // One at a time: places may begin with a minus, and are no options.
+                // The value of `--after` may begin with a minus and is still not an option.
                 let arguments = ["list", "--json", "--limit", "1", "--sort", order] + reverse + after
                 let page = try await workplace.start(arguments).end().objects
                 keys += page.compactMap { $0.text("key") }
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func largestComesFirst_andReverseTurnsItRound() async throws {
+    @Test func sortBySizeListsTheLargestFirst_andReverseReversesIt() async throws {
         try await withStore { workplace, _ in
             let down = try await workplace.run("list", "--json", "--sort", "size").objects.map {
                 $0.number("sizeBytes")
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// The program itself reads a thousand entries at a time.
+    /// The program reads at most a thousand entries at a time.
     @Test(arguments: ["key", "size"])
     func aLongPageIsWhole(order: String) async throws {
         try await withPictures { origin in
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func placeThatNoPageGaveIsAUsageError() async throws {
+    @Test func invalidAfterIsAUsageError() async throws {
         try await withStore { workplace, _ in
             let run = try await workplace.run("list", "--sort", "size", "--after", "nonsense")
 

@@ -3,7 +3,7 @@ import Foundation
 import ProgramRunning
 import Testing
 
-/// Options that the tests of their commands leave out.
+/// Options that the tests of their commands do not cover.
 @Suite struct OptionTests {
     private static let network = "--allow-private-network"
 
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// `no-store` tells the modes apart: by default such an image is kept.
+    /// The modes differ in `no-store`: only `--strict` does not store such an image.
     @Test(arguments: ["sync", "fetch", "get"])
     func strictFollowsTheStandard(command: String) async throws {
         try await withPictures { origin in
@@ -57,7 +57,7 @@ import Testing
                 "--json"
             )
 
-            // The one that was asked for has its own time limit, which is longer.
+            // The request under way has a time limit of its own, which is longer.
             #expect(try run.object.number("wanted") == 8)
             #expect(try run.object.number("fetched") == 0)
             #expect(try run.object.number("requests").map { $0 < 8 } == true)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func configWithANameIsThatSetting() async throws {
+    @Test func configWithANamePrintsThatSetting() async throws {
         let workplace = try Workplace()
         try await workplace.run("migrate").requireSuccess()
 
@@ -96,7 +96,7 @@ import Testing
     @Test(arguments: [
         ["trim", "--dry-run"], ["remove", "--all", "--dry-run"], ["move", "name:me", "--to", "caches", "--dry-run"],
     ])
-    func dryRunsSpeakInTheConditional(arguments: [String]) async throws {
+    func dryRunsSayWouldAndChangeNothing(arguments: [String]) async throws {
         let workplace = try Workplace()
         try workplace.write("me.png", SampleImage.identicon(for: "me"))
         try await workplace.run("save", "me.png", "--name", "me").requireSuccess()

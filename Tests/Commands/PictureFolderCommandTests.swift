@@ -5,7 +5,7 @@ import Testing
 
 /// `avatars export` and `avatars import`.
 @Suite struct PictureFolderCommandTests {
-    /// A store with two fetched pictures, one of which two contacts share, and an own image with an awkward name.
+    /// A store with two fetched pictures, one of which two contacts share, and a saved image with an awkward name.
     private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
@@ -26,7 +26,7 @@ import Testing
 
     // MARK: export
 
-    @Test func picturesGetNamesForPeopleAndAManifest() async throws {
+    @Test func exportedFilesHaveReadableNamesAndAManifest() async throws {
         try await withStore { workplace, origin in
             let run = try await workplace.run("export", "out", "--json")
 
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func placeMustBeEmptyAndOutside() async throws {
+    @Test func exportFolderMustBeEmptyAndOutsideTheStore() async throws {
         try await withStore { workplace, _ in
             let full = try await workplace.run("export", ".")
             let inside = try await workplace.run("export", "store/caches/out")
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func fileThatIsGoneIsSaidToBeMissing() async throws {
+    @Test func exportWarnsAboutMissingFiles() async throws {
         try await withStore { workplace, origin in
             let path = try await workplace.run("path", origin.url("/p/ada.png")).lines[0]
             try FileManager.default.removeItem(atPath: path)
@@ -141,7 +141,7 @@ import Testing
             }
             let shared = try await workplace.run("show", origin.url("/q/ada.png"), "--store", "other", "--json").object
             #expect(shared.texts("owners") == ["2", "3"])
-            // A folder does not prove what the origin has.
+            // The folder may differ from the origin, so the image is due for revalidation.
             #expect(shared.text("state") == "stale")
             let sync = try await workplace.run(
                 "sync",
@@ -201,7 +201,7 @@ import Testing
         #expect(try await workplace.run("list", "--class", "caches", "--json").lines.count == 2)
     }
 
-    @Test func whatIsNoImageIsReportedAndLeftOut() async throws {
+    @Test func filesThatAreNotImagesAreReportedAndLeftOut() async throws {
         let workplace = try folder(["Ada.png"])
         try workplace.write("secret.png", SampleImage.identicon(for: "secret"))
         try workplace.write("folder/notes.txt", "no picture")
@@ -231,7 +231,7 @@ import Testing
         #expect(try await workplace.run("list", "--json").lines.count == 1)
     }
 
-    @Test func manifestLeadsNowhereElse() async throws {
+    @Test func importRefusesManifestPathsOutsideTheFolder() async throws {
         let workplace = try folder(["Ada.png"])
         try workplace.write("secret.png", SampleImage.identicon(for: "secret"))
         let secret = workplace.path("secret.png")
@@ -251,7 +251,7 @@ import Testing
         #expect(try await workplace.run("list").text.isEmpty)
     }
 
-    @Test func limitsOfTheStoreHold() async throws {
+    @Test func importObeysTheLimitsOfTheStore() async throws {
         let workplace = try folder(["Ada.png", "Eve.png"])
         try await workplace.run("config", "max-image-bytes", "100").requireSuccess()
         let large = try await workplace.run("import", "folder", "--json")
@@ -269,7 +269,7 @@ import Testing
     }
 
     @Test(arguments: ["nowhere", "file"])
-    func thereMustBeAFolder(name: String) async throws {
+    func importNeedsAFolder(name: String) async throws {
         let workplace = try Workplace()
         try workplace.write("file", "")
 
@@ -280,7 +280,7 @@ import Testing
         #expect(try workplace.names == ["file"])
     }
 
-    /// A workplace with `folder`, which holds a picture of its own for each of `names`.
+    /// A workplace with `folder`, which holds a different picture for each of `names`.
     private func folder(_ names: [String]) throws -> Workplace {
         let workplace = try Workplace()
         try FileManager.default.createDirectory(atPath: workplace.path("folder"), withIntermediateDirectories: false)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import avatars
 
-/// What a line of progress says.
+/// The text of a progress line.
 @Suite struct ProgressLineTests {
-    /// Ten a second, as seen for a minute.
+    /// A steady pace of ten a second over a minute.
     private static var pace: Pace {
         var pace = Pace(at: 0)
         for second in 1...60 { pace.note(10 * second, at: Double(second)) }

@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    /// `script` runs a program on a terminal of its own.
+    /// `script` runs a program on a pseudo-terminal.
     private static let hasTerminals = FileManager.default.isExecutableFile(atPath: "/usr/bin/script")
 
     #if os(Linux)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    /// The program is stopped in the middle of its work: nobody reads what it says of its progress, so it waits.
+    /// The program is stopped in the middle of its work: it blocks on a progress line, because the pipe is full.
     @Test(
         "Ctrl-C says what was done and what remains",
         arguments: [

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// Reads the format by its grammar (https://prometheus.io/docs/instrumenting/exposition_formats/): each
+    /// Parses the format by its grammar (https://prometheus.io/docs/instrumenting/exposition_formats/): each
     /// name has its help and its type before its first sample, once.
     private func samples(_ text: String) throws -> [String: Double] {
         #expect(text.hasSuffix("\n"))

@@ -2,7 +2,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// `--quiet` leaves data, warnings and errors: a cron job that went well sends no mail.
+/// `--quiet` prints data, warnings and errors only, so that a successful cron job sends no mail.
 @Suite(.timeLimit(.minutes(3))) struct QuietTests {
     private func withStore(_ body: (Workplace) async throws -> Void) async throws {
         try await withPictures { origin in
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func commandThatWentWellSaysNothing() async throws {
+    @Test func quietPrintsNothingOnSuccess() async throws {
         try await withStore { workplace in
             let commands = [
                 ["sync", "list.txt", "--all", "--allow-private-network"], ["sync", "--allow-private-network"],
@@ -45,7 +45,7 @@ import Testing
         ["sync", "list.txt", "--dry-run"], ["import", "folder", "--dry-run"], ["compact", "--dry-run"],
         ["sync", "--json"], ["verify", "--json"], ["trim", "--json"],
     ])
-    func dataIsPrintedAllTheSame(command: [String]) async throws {
+    func quietStillPrintsData(command: [String]) async throws {
         try await withStore { workplace in
             let loud = try await workplace.start(command).end()
             let quiet = try await workplace.start(command + ["--quiet"]).end()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func faultsAndFailuresAreNamed() async throws {
+    @Test func quietStillNamesFaultsAndFailures() async throws {
         try await withStore { workplace in
             try workplace.write("bad.txt", "ftp://example.com/a.png\n")
             try workplace.write("store/documents/unknown", "not ours")

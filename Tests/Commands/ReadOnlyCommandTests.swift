@@ -3,9 +3,9 @@ import Foundation
 import ProgramRunning
 import Testing
 
-/// What only looks changes nothing: neither bytes nor times of the index and of any image.
+/// Read-only commands change nothing: neither the bytes nor the times of the index and of any image.
 @Suite(.timeLimit(.minutes(5))) struct ReadOnlyCommandTests {
-    /// Every command that only looks, with each option that leads it another way.
+    /// Every read-only command, with each option that changes its path through the code.
     private static func commands(_ url: String) -> [[String]] {
         [
             ["list"], ["list", "--json"], ["list", "--limit", "2", "--sort", "size"], ["list", "--owner", "1"],
@@ -19,7 +19,7 @@ import Testing
         ]
     }
 
-    /// Those that write elsewhere, to a place that is gone after each.
+    /// Commands that write outside the store, to a place that is deleted after each.
     private static let copying = [["export", "out"], ["backup", "out"]]
 
     /// A workplace with a store of three pictures and one document, a list, and a folder with one more picture.
@@ -50,15 +50,15 @@ import Testing
             }
             for arguments in Self.copying {
                 try await Self.expectSuccess(of: [arguments], in: workplace)
-                // A backup on the same file system is made of links, which the time of change shows and nothing else.
+                // A backup on the same file system makes hard links, which change only the files' ctime.
                 #expect(try State(of: workplace) == before, "\(arguments)")
             }
         }
     }
 
     #if os(Linux)
-    /// Mounting is for the superuser, and not everywhere for that one.
-    @Test func onAReadOnlyMount() async throws {
+    /// Mounting needs the superuser, and some containers forbid it even then.
+    @Test func readOnlyCommandsWorkOnAReadOnlyMount() async throws {
         try await withStore { workplace, url in
             let mount = try await workplace.shell(
                 "mount --bind store store && { mount -o remount,ro,bind store || { umount store; exit 1; }; }"
@@ -90,8 +90,8 @@ import Testing
     }
     #endif
 
-    /// The writer is a sync that has stored pictures and waits for others; its log is not written back.
-    @Test func allOfThemBesideALiveWriter() async throws {
+    /// The writer is a sync that has stored pictures and waits for more; its write-ahead log is not checkpointed.
+    @Test func readOnlyCommandsWorkBesideALiveWriter() async throws {
         let slow = try await SlowOrigin.start()
         do {
             let workplace = try Workplace()
@@ -137,14 +137,14 @@ import Testing
         }
     }
 
-    /// Bytes and times of the index and of all images, as somebody sees them who looks at the disk.
+    /// The bytes and times of the index and of all images on disk.
     private struct State: Equatable {
         private var files: [String: [Int]] = [:]
         private var bytes: [String: [UInt8]] = [:]
 
         init(of workplace: Workplace) throws {
             for name in try FileManager.default.subpathsOfDirectory(atPath: workplace.path("store")) {
-                // These two are SQLite's own, and may appear.
+                // SQLite may create these two.
                 if name.hasSuffix("-wal") || name.hasSuffix("-shm") { continue }
                 var information = stat()
                 let path = workplace.path("store/" + name)

@@ -79,7 +79,7 @@ import Testing
         #expect(try run.object.text("key") == "name:\(name)")
         #expect(stored.bytes == Self.image)
         #expect(try workplace.names == ["me.png", "store"])
-        // Nothing in a name reaches the terminal as a command.
+        // Control characters in a name must not reach the terminal.
         #expect(!list.text.contains("\u{1B}"))
         #expect(list.lines.count == 2)
     }
@@ -96,7 +96,7 @@ import Testing
         #expect(try workplace.names == ["me.png"])
     }
 
-    @Test func whatIsNoImageIsRefused() async throws {
+    @Test func fileThatIsNotAnImageIsRefused() async throws {
         let workplace = try Workplace()
         try workplace.write("me.png", "This is no image.")
         try workplace.write("half.png", Array(Self.image.prefix(2000)))

@@ -2,7 +2,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// Several processes that are asked for the same image at the same moment.
+/// Several processes that need the same image at the same time.
 @Suite struct SingleFlightCommandTests {
     private static let fetch = ["fetch", "--allow-private-network", "--json", "--verbose"]
     private static let waiting = "waiting for another process"
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func killedProcessLeavesItsImageToTheNextAtOnce() async throws {
+    @Test func imageOfAKilledProcessIsFetchedByTheNextAtOnce() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             origin.setResponse(.hang, for: "/a")
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func processThatIsPausedForAMomentKeepsItsImage() async throws {
+    @Test func briefPauseOfAProcessDoesNotLoseItsImage() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             origin.setResponse(picture("/a").delayed(by: .milliseconds(200)), for: "/a")
@@ -87,9 +87,9 @@ import Testing
         }
     }
 
-    /// Its answer waits in the socket, or its image stops halfway; when it goes on, another is stored.
+    /// The process is stopped before it reads the response, or halfway through the image; meanwhile another version is stored.
     @Test(arguments: [false, true])
-    func processThatWasPausedForLongDoesNotReplaceWhatCameMeanwhile(isHalfway: Bool) async throws {
+    func processResumedAfterALongPauseDoesNotReplaceALaterImage(isHalfway: Bool) async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             let slow: LoopbackOrigin.Response =
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func lateFailureIsNotHeldAgainstWhatCameMeanwhile() async throws {
+    @Test func lateFailureDoesNotMarkALaterImageAsFailed() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             origin.setResponse(.status(503).delayed(by: .seconds(1)), for: "/a")

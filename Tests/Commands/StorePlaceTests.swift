@@ -11,7 +11,7 @@ import Testing
         return workplace
     }
 
-    @Test func relativeStoreIsTakenFromTheWorkingDirectory() async throws {
+    @Test func relativeStoreStartsAtTheWorkingDirectory() async throws {
         let workplace = try workplace()
 
         let run = try await workplace.run("save", "me.png", "--name", "me", "--store", "./here//now", "--json")
@@ -40,7 +40,7 @@ import Testing
         #expect(run.status == 0)
         #expect(workplace.exists("data/avatars/index.sqlite"))
         #expect(workplace.exists("data/avatars/documents"))
-        // A relative path in the variable does not count; the home directory is this one.
+        // A relative path in the variable is ignored; the home directory is the workplace.
         #expect(workplace.exists(".cache/avatars/caches"))
     }
     #endif
@@ -73,7 +73,7 @@ import Testing
         #expect(try workplace.read("me.png") == Self.image)
     }
 
-    @Test func demonstrationRefusesAFileBeforeAnythingIsShown() async throws {
+    @Test func demoRefusesAFileBeforeItPrintsAnything() async throws {
         let workplace = try workplace()
 
         let run = try await workplace.run("demo", "--keep", "me.png")
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [["save", "me.png", "--name", "me"], ["list"], ["migrate"], ["stats"]])
-    func somebodyElsesDatabaseIsLeftAlone(arguments: [String]) async throws {
+    func foreignDatabaseIsRefusedAndNotChanged(arguments: [String]) async throws {
         let workplace = try workplace()
         let database = try #require(ForeignDatabase.bytes)
         try FileManager.default.createDirectory(atPath: workplace.path("store"), withIntermediateDirectories: true)
@@ -96,7 +96,7 @@ import Testing
         #expect(try workplace.read("store/index.sqlite") == database)
     }
 
-    @Test func newerIndexIsLeftAlone() async throws {
+    @Test func newerIndexIsRefusedAndNotChanged() async throws {
         let workplace = try workplace()
         _ = try await workplace.run("save", "me.png", "--name", "me")
         var database = try workplace.read("store/index.sqlite")

@@ -4,16 +4,16 @@ import Testing
 
 @testable import avatars
 
-/// Which commands make a store, and what becomes of a folder that holds other files.
+/// Which commands make a store, and how they treat a folder that holds other files.
 @Suite struct StorePresenceTests {
-    /// Commands that make a store where there is none.
+    /// Commands that make a store if it does not exist.
     private static let making: [[String]] = [
         ["sync", "list.txt"], ["fetch", "http://127.0.0.1:1/a.png"], ["get", "http://127.0.0.1:1/a.png"],
         ["save", "me.png", "--name", "me"], ["import", "pictures"], ["restore", "backup"],
         ["config", "budget", "1MB"], ["config", "budget", "default"], ["migrate"],
     ]
 
-    /// Commands that need one.
+    /// Commands that need a store.
     private static let needing: [[String]] = [
         ["verify"], ["verify", "--repair"], ["verify", "--repair", "--dry-run"], ["remove", "--all"],
         ["remove", "name:x", "--erase"], ["remove", "--owner", "3", "--erase"], ["remove", "--host", "h"],
@@ -28,7 +28,7 @@ import Testing
     /// Commands without `--store`.
     private static let storeless: Set<String> = ["demo", "help"]
 
-    /// A workplace with what the commands read.
+    /// A workplace with the files that the commands read.
     private func workplace() async throws -> Workplace {
         let workplace = try Workplace()
         try workplace.write("list.txt", "http://127.0.0.1:1/a.png\n")

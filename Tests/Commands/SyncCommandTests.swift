@@ -9,7 +9,7 @@ import Testing
         "bytesReceived", "seconds", "failures", "duplicates",
     ]
 
-    @Test func syncFetchesWhatIsMissingAndThenLeavesItAlone() async throws {
+    @Test func syncFetchesMissingImagesAndSendsNoRequestWhileTheyAreFresh() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write(
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func withoutJSONThereIsATableOfWhatWasDone() async throws {
+    @Test func withoutJSONASummaryTableIsPrinted() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(2) + "ftp://example.com/x?token=secret\n")
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func withoutAListWhatIsDueIsRevalidated() async throws {
+    @Test func withoutAListDueImagesAreRevalidated() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(2))
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func failuresAreToldApartAndEndWithExitCode1() async throws {
+    @Test func failuresHaveTheirKindsAndExitCode1() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             for (path, status) in [("/gone", 404), ("/refused", 403), ("/broken", 500)] {
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func whatDoesNotFitTheBudgetIsAWarning() async throws {
+    @Test func imagesWithoutRoomInTheBudgetAreAWarning() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(5))
@@ -276,7 +276,7 @@ import Testing
 
     // MARK: Dry run
 
-    @Test func dryRunSaysWhatWouldBeDoneAndAsksNobody() async throws {
+    @Test func dryRunCountsThePlanAndSendsNoRequest() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(2))
@@ -373,7 +373,7 @@ import Testing
                 "--json"
             )
 
-            // Not one image was answered.
+            // No request was answered.
             #expect(run.status == 69)
             #expect(try run.object.failureKinds == ["timeout"])
         }
@@ -381,7 +381,7 @@ import Testing
 
     // MARK: Progress
 
-    @Test func plainProgressIsALineNowAndThen() async throws {
+    @Test func plainProgressPrintsLines() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(3))

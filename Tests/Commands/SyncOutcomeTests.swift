@@ -4,9 +4,9 @@ import Testing
 
 @testable import avatars
 
-/// How a sync says that nothing works, and what of it is left for an alert.
+/// How a sync reports an outage, and the statistics that an alert can use.
 @Suite struct SyncOutcomeTests {
-    /// The list of an origin that is down.
+    /// Runs `body` with a list of `count` images at an origin that is down, and the name of that host.
     private func withoutOrigin(_ count: Int, _ body: (Workplace, String) async throws -> Void) async throws {
         let origin = try await LoopbackOrigin.start { request in picture(request.target) }
         let workplace = try Workplace()
@@ -19,7 +19,7 @@ import Testing
 
     private static let sync = ["sync", "people.ndjson", "--allow-private-network", "--per-host", "1"]
 
-    @Test func originThatIsDownIsExitCode69_alsoWhileItIsPaused() async throws {
+    @Test func originThatIsDownIsExitCode69_evenWhileItIsPaused() async throws {
         try await withoutOrigin(7) { workplace, host in
             let first = try await workplace.start(Self.sync + ["--json"]).end()
             let second = try await workplace.start(Self.sync + ["--json"]).end()
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func fewImagesThatBackOffAreExitCode69Too() async throws {
+    @Test func imagesThatBackOffFromAnOutageAreExitCode69() async throws {
         try await withoutOrigin(2) { workplace, _ in
             _ = try await workplace.start(Self.sync).end()
             let second = try await workplace.start(Self.sync + ["--json"]).end()
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func imageThatIsGoneAndBacksOffIsNoOutage() async throws {
+    @Test func goneImageThatBacksOffIsExitCode0() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             origin.setResponse(.status(404), for: "/p/1.png")
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func oneAnswerIsEnoughForExitCode1() async throws {
+    @Test func oneResponseMakesItExitCode1() async throws {
         try await withoutOrigin(3) { workplace, _ in
             try await withPictures { origin in
                 try workplace.write("more.txt", origin.list(1))
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func limitsAreToldApart() async throws {
+    @Test func limitAndOfflineAreSeparateReasons() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(5))
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func pausedHostIsAskedAnyway() async throws {
+    @Test func ignorePausesSendsRequestsToAPausedHost() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             for number in 1...7 { origin.setResponse(.status(500), for: "/p/\(number).png") }
@@ -108,7 +108,7 @@ import Testing
             #expect(origin.requestCount == 0)
             #expect(paused.status == 69)
 
-            // Still down: one request, and the host rests on.
+            // The host is still down: it gets one request and stays paused.
             let failing = try await workplace.start(words + ["--ignore-pauses"]).end()
             #expect(try failing.object.number("requests") == 1)
 
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func statisticsTellOfTheLastSync() async throws {
+    @Test func statsReportTheLastSync() async throws {
         try await withoutOrigin(7) { workplace, _ in
             try await workplace.run("migrate").requireSuccess()
             #expect(try await workplace.run("stats", "--json").object.isNull("lastSync"))

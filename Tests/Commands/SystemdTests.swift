@@ -60,7 +60,7 @@ import Testing
         #expect(String(decoding: try workplace.read("calls"), as: UTF8.self) == "verify\ncompact\n")
     }
 
-    @Test func metricsLieWhereTheNodeExporterCollectsThem() async throws {
+    @Test func metricsAreWrittenWhereTheNodeExporterReads() async throws {
         let workplace = try Workplace()
         let folder = "/var/lib/prometheus/node-exporter"
         try workplace.write("avatars", "#!/bin/sh\necho avatars_entries 3\n")
@@ -80,14 +80,14 @@ import Testing
     /// The shell command of a unit, which runs the `avatars` of `workplace`.
     private static func script(_ key: String, of unit: String, with workplace: Workplace) throws -> String {
         let line = try #require(try text(unit).split(separator: "\n").first { $0.hasPrefix(key) })
-        // In a unit a dollar is doubled to be one.
+        // A unit writes a dollar as `$$`.
         return String(line.dropFirst(key.count)).replacing("$$", with: "$").replacing(
             program,
             with: workplace.path("avatars")
         )
     }
 
-    @Test func someFailedImagesAreNoFailureOfTheUnit_butAnOutageIs() throws {
+    @Test func exitCode1IsSuccessForTheUnit_butAnOutageIsNot() throws {
         let line = try Self.text("avatars-sync.service").split(separator: "\n").first {
             $0.hasPrefix("SuccessExitStatus=")
         }
@@ -101,7 +101,7 @@ import Testing
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: analyser))) func unitsAreSound() async throws {
         let workplace = try Workplace()
-        // The program need not be installed to look at them.
+        // The check works without an installed program.
         for unit in try Self.units {
             try workplace.write(unit, try Self.text(unit).replacing(Self.program, with: "/bin/true"))
         }

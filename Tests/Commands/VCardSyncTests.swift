@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func pruningUnlinksWhoLeftTheCards() async throws {
+    @Test func pruneUnlinksContactsThatLeftTheCards() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write("people.vcf", card("ada", photo) + card("ben", photo))

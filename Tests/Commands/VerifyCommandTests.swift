@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func damagedIndexIsReportedByVerifyAloneAndMadeAnew() async throws {
+    @Test func damagedIndexIsAFaultToVerify_anErrorElsewhere_andIsRebuilt() async throws {
         try await withStore { workplace in
             try workplace.write("store/index.sqlite", String(repeating: "no database\n", count: 100))
 
@@ -65,7 +65,7 @@ import Testing
             #expect(list.status == 2)
             #expect(found.status == 1)
             #expect(found.text.contains("damagedIndex"))
-            // The cached image, and what the index said of contacts and settings, are gone.
+            // The cached image, the contacts and the settings are lost.
             #expect(repaired.status == 1)
             #expect(image.bytes == face)
             let kept = try FileManager.default.contentsOfDirectory(atPath: workplace.path("store"))
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func repairSaysWhatItCouldNotRecover() async throws {
+    @Test func repairCountsTheContentItCouldNotRecover() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write("face.png", face)
@@ -81,7 +81,7 @@ import Testing
             try workplace.write("list.txt", origin.list(3))
             try await workplace.run("sync", "list.txt", "--allow-private-network").requireSuccess()
             try await workplace.run("config", "max-pixels", "1000000").requireSuccess()
-            // A row without its file's row: the database can be read, and is not sound.
+            // Rows that refer to missing rows: the database can be read but is not sound.
             try await workplace.shell(
                 "sqlite3 store/index.sqlite 'PRAGMA foreign_keys = OFF; DELETE FROM host;'"
             ).requireSuccess()
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func lostIndexWithoutAttributesLosesDocumentsToo_withThemNone() async throws {
+    @Test func lostIndexKeepsDocumentsOnlyWithExtendedAttributes() async throws {
         try await withStore { workplace in
             try await workplace.shell("cp -a store kept && cp -r store bare").requireSuccess()
             for name in ["kept", "bare"] {
@@ -156,10 +156,10 @@ import Testing
 
     /// The fields of the header of a database (https://www.sqlite.org/fileformat2.html#the_database_header).
     @Test(
-        "another program's database and a newer index are left alone",
+        "another program's database and a newer index are refused and not changed",
         arguments: ["user_version": 60, "application_id": 68]
     )
-    func somebodyElses(field: String, offset: Int) async throws {
+    func foreignOrNewerIndexIsRefusedAndNotChanged(field: String, offset: Int) async throws {
         try await withStore { workplace in
             var bytes = try workplace.read("store/index.sqlite")
             bytes.replaceSubrange(offset..<offset + 4, with: [0x11, 0x22, 0x33, 0x44])
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func thereMustBeAStore() async throws {
+    @Test func verifyNeedsAStore() async throws {
         let workplace = try Workplace()
         let run = try await workplace.run("verify")
         #expect(run.status == 2)

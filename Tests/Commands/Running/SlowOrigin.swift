@@ -1,7 +1,7 @@
 import AvatarStoreTesting
 import Synchronization
 
-/// An origin that has a picture at every path, but leaves requests for `/late/` without an answer until told to hurry.
+/// An origin with a picture at every path. It does not answer requests for `/late/` until `hurry()` is called.
 final class SlowOrigin: Sendable {
     let origin: LoopbackOrigin
     private let late: AsyncStream<Void>
@@ -30,12 +30,12 @@ final class SlowOrigin: Sendable {
         return SlowOrigin(origin: origin, late: late, pace: pace)
     }
 
-    /// Waits until a picture that never comes was asked for.
+    /// Waits until a picture in `/late/` was requested.
     func lateRequest() async {
         for await _ in late { return }
     }
 
-    /// From now on every picture comes at once.
+    /// Answers all requests at once from now on.
     func hurry() {
         pace.isHurrying.withLock { $0 = true }
     }

@@ -28,6 +28,7 @@ struct BackupCommand: AsyncParsableCommand {
         if directory.isEmpty { throw ValidationError("The path of the backup is empty. Name a directory.") }
     }
 
+    /// Copies the store to `directory`, and warns if files of the store are missing.
     func run() async throws {
         let target = StoreLocation.absolute(directory)
         let report = try await store.withStore(.readOnly) { store in

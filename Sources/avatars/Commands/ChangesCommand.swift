@@ -28,6 +28,10 @@ struct ChangesCommand: AsyncParsableCommand {
         if since < 0 { throw ValidationError("--since must be at least 0, not \(since).") }
     }
 
+    /// Prints the changes after `since`, a line each.
+    ///
+    /// - Throws: `startOver` if the feed does not reach back to `since`; with `--json` the last sequence number is
+    ///   printed before.
     func run() async throws {
         try await store.withStore(.readOnly) { store in
             do {

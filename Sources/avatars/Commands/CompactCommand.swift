@@ -22,6 +22,7 @@ struct CompactCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// Shrinks the index, or with `--dry-run` prints how much that would free.
     func run() async throws {
         let report = try await store.withStore(dryRun ? .readOnly : .readWriteExisting) { store in
             try await dryRun ? store.compactionPreview() : compact(store)
@@ -41,6 +42,7 @@ struct CompactCommand: AsyncParsableCommand {
         try output.print(json, text: sentence + "\n", quiet: store.quiet, isData: dryRun)
     }
 
+    /// Compacts the index, with progress, and prints a note if it was interrupted.
     private func compact(_ store: AvatarStore) async throws -> CompactionReport {
         let display = progress.display(self.store)
         let remains = "the space freed so far stays free; run it again for the rest"

@@ -40,6 +40,7 @@ struct ConfigCommand: AsyncParsableCommand {
         if let setting = try setting(), let value, value != Self.back { _ = try setting.parse(value) }
     }
 
+    /// Prints all settings, prints one, or changes one and prints it with the eviction that it caused.
     func run() async throws {
         let setting = try setting()
         let newValue = try value == Self.back ? nil : setting.flatMap { setting in try value.map(setting.parse) }
@@ -80,6 +81,7 @@ struct ConfigCommand: AsyncParsableCommand {
         return setting
     }
 
+    /// All settings by their names in camelCase, and the eviction of a change.
     private func json(of store: AvatarStore, _ evicted: (files: Int, bytes: Int)?) throws -> JSON {
         var fields: [String: JSON] = [:]
         for setting in Setting.all { fields[setting.camelCaseName] = setting.json(try store.value(of: setting)) }
@@ -90,6 +92,7 @@ struct ConfigCommand: AsyncParsableCommand {
         return .object(fields)
     }
 
+    /// The settings as a table, and the eviction of a change.
     private func text(
         of settings: [Setting],
         in store: AvatarStore,

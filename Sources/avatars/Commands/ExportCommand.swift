@@ -32,6 +32,7 @@ struct ExportCommand: AsyncParsableCommand {
         if directory.isEmpty { throw ValidationError("The path of the folder is empty. Name a folder.") }
     }
 
+    /// Copies the images that the options select to `directory`, and warns if files of the store are missing.
     func run() async throws {
         let target = StoreLocation.absolute(directory)
         var query = AvatarListQuery()

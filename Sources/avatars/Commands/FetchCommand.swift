@@ -28,6 +28,9 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// Reads the images, several at once, and prints their results in the order of the arguments.
+    ///
+    /// - Throws: `ExitCode.someFailed` if an image is not available.
     func run() async throws {
         let options = origin.fetchOptions(policy, storage)
         var hasFailures = false

@@ -33,6 +33,10 @@ struct GetCommand: AsyncParsableCommand {
     @OptionGroup(title: "Origins") var origin: OriginOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
 
+    /// Reads one image and writes its bytes to a file or standard output.
+    ///
+    /// - Throws: `ExitCode.validationFailure` if the bytes would go to a terminal; `AvatarStoreError` if there is no
+    ///   image.
     func run() async throws {
         guard output != nil || !Console.output.isTerminal else {
             Message.error(

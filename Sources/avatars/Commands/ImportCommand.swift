@@ -39,6 +39,9 @@ struct ImportCommand: AsyncParsableCommand {
         if directory.isEmpty { throw ValidationError("The path of the folder is empty. Name a folder.") }
     }
 
+    /// Stores the images of `directory`, and prints an error for each file that was left out.
+    ///
+    /// - Throws: `ExitCode.someFailed` if a file was left out; `storage` if `directory` is not a folder.
     func run() async throws {
         let source = StoreLocation.absolute(directory)
         let remains = "the images imported so far are stored; run it again for the rest"
@@ -57,6 +60,7 @@ struct ImportCommand: AsyncParsableCommand {
         if report.failed > 0 { throw ExitCode.someFailed }
     }
 
+    /// - Throws: `storage` if `path` is not a folder.
     private func requireFolder(_ path: String) throws {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
@@ -76,6 +80,7 @@ struct ImportCommand: AsyncParsableCommand {
         }
     }
 
+    /// The summary, as in `Imported 2 new images (12.4 kB), 1 replaced, 1 failed.`
     private func sentence(_ report: ImportReport) -> String {
         let new = "\(Wording.count(report.stored, "new image"))"
         let rest = [(report.replaced, "replaced"), (report.unchanged, "unchanged"), (report.failed, "failed")]
@@ -83,6 +88,7 @@ struct ImportCommand: AsyncParsableCommand {
         return "\(dryRun ? "Would import" : "Imported") \(new) (\(Wording.size(report.bytes)))\(rest).\n"
     }
 
+    /// The result as `--json` prints it.
     private func json(_ report: ImportReport) -> JSON {
         .object([
             "found": JSON(report.found),

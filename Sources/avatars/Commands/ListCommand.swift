@@ -51,6 +51,9 @@ struct ListCommand: AsyncParsableCommand {
         if let limit, limit < 1 { throw ValidationError("--limit must be at least 1, not \(limit).") }
     }
 
+    /// Prints the entries that the options select; with `--limit`, one page and where the next one starts.
+    ///
+    /// - Throws: `ValidationError` if `--after` is not a place that a page printed.
     func run() async throws {
         try await store.withStore(.readOnly) { store in
             var query = query
@@ -96,6 +99,7 @@ struct ListCommand: AsyncParsableCommand {
         }
     }
 
+    /// Prints `items`, below the headings if they are the first ones.
     private func print(_ items: [AvatarListItem], isFirst: Bool) throws {
         guard !items.isEmpty else { return }
         var text = isFirst && !output.json ? AvatarListItem.table.heading : ""
@@ -113,7 +117,7 @@ struct ListCommand: AsyncParsableCommand {
         if output.json {
             try Console.output.write(JSON.object(["next": JSON(next)]).line)
         } else if let next {
-            store.note("there may be more: --after '\(next)'")
+            store.note("there may be more entries: continue with --after '\(next)'")
         }
     }
 }

@@ -25,6 +25,7 @@ struct MigrateCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// Applies the pending migrations, or with `--status` only lists them.
     func run() async throws {
         let onlyStatus = status || dryRun
         let status = try await onlyStatus ? AvatarStore.migrationStatus(store.layout) : migrated()
@@ -39,6 +40,7 @@ struct MigrateCommand: AsyncParsableCommand {
         }
     }
 
+    /// The status as `--json` prints it.
     private func json(_ status: AvatarStore.MigrationStatus) -> JSON {
         .object([
             "schemaVersion": JSON(status.schemaVersion),
@@ -47,6 +49,7 @@ struct MigrateCommand: AsyncParsableCommand {
         ])
     }
 
+    /// The status as a table: the version, and the applied and pending steps in their order.
     private func text(_ status: AvatarStore.MigrationStatus) -> String {
         var facts = Facts()
         facts.add("schema", "version \(status.schemaVersion)")

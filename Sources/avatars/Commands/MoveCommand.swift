@@ -26,6 +26,9 @@ struct MoveCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// Moves the images, and prints an error for each key without one.
+    ///
+    /// - Throws: `ExitCode.someFailed` if a key is not valid or has no image; the others are moved.
     func run() async throws {
         let named = KeyArguments(keys)
         var moved = 0

@@ -20,6 +20,9 @@ struct PathCommand: ParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// Prints the absolute path of the image's file, without recording an access.
+    ///
+    /// - Throws: `noSuchEntry` if there is no file.
     func run() throws {
         let key = try AvatarKey(parsing: key)
         try store.withStoreToLookAt { store in

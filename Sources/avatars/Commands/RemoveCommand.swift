@@ -47,6 +47,10 @@ struct RemoveCommand: AsyncParsableCommand {
         guard choices.count == 1 else { throw ValidationError("Name exactly one of: keys, --owner, --host, --all.") }
     }
 
+    /// Removes the selected entries and prints how many entries, files and bytes are gone.
+    ///
+    /// - Throws: `ExitCode.someFailed` if a key or contact is unknown, or if `--erase` left traces; the others are
+    ///   removed.
     func run() async throws {
         let named = KeyArguments(keys)
         let receipt = try await store.withStore(dryRun ? .readOnly : .readWriteExisting) { store in
@@ -92,6 +96,7 @@ struct RemoveCommand: AsyncParsableCommand {
         return query
     }
 
+    /// Prints the numbers of removed entries, files and bytes.
     private func print(_ receipt: RemovalReceipt) throws {
         let json = JSON.object([
             "rows": JSON(receipt.rows),

@@ -27,6 +27,9 @@ struct RestoreCommand: AsyncParsableCommand {
         if directory.isEmpty { throw ValidationError("The path of the backup is empty. Name a directory.") }
     }
 
+    /// Makes a store from the backup in `directory`, and warns about files that are missing or damaged in it.
+    ///
+    /// - Throws: `ExitCode.someFailed` if a document was lost; `noStore` if `directory` holds no backup.
     func run() async throws {
         let configuration = store.configuration(.readWrite)
         let source = StoreLocation.absolute(directory)

@@ -35,6 +35,9 @@ struct SaveCommand: AsyncParsableCommand {
         }
     }
 
+    /// Stores the image and prints its result.
+    ///
+    /// - Throws: `ExitCode.someFailed` if the file is not an image or is over a limit of the store.
     func run() async throws {
         let file = try await InputFile.open(path: file)
         let result = try await store.withStore(.readWrite) { store in

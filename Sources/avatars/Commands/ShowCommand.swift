@@ -18,6 +18,9 @@ struct ShowCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// Prints the entry of the key.
+    ///
+    /// - Throws: `noSuchEntry` if there is none.
     func run() async throws {
         let key = try AvatarKey(parsing: key)
         try await store.withStore(.readOnly) { store in

@@ -32,6 +32,7 @@ struct StatsCommand: AsyncParsableCommand {
         }
     }
 
+    /// Prints the statistics in the chosen format.
     func run() async throws {
         let format = output.json ? .json : format ?? .text
         try await store.withStore(.readOnly) { store in

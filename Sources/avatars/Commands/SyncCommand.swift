@@ -125,6 +125,10 @@ struct SyncCommand: AsyncParsableCommand {
         }
     }
 
+    /// Reads the lists, syncs the store with them, and prints failures, warnings and the summary.
+    ///
+    /// - Throws: the exit code of the sync, unless it is 0; `syncIsRunning` if another sync runs and `--wait` was not
+    ///   given.
     func run() async throws {
         let lists = contacts.isEmpty ? nil : try await ContactLists.open(contacts, format: format)
         if lists?.count == 0 { return try finish(SyncSummary(SyncReport())) }
@@ -175,6 +179,9 @@ struct SyncCommand: AsyncParsableCommand {
         }
     }
 
+    /// The options of the sync; the time limit and the byte limit are those of the whole sync.
+    ///
+    /// - Throws: `ValidationError` if an `--email-source` is not valid.
     private func options() throws -> SyncOptions {
         var options = SyncOptions()
         options.policy = policy

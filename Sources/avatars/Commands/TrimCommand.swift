@@ -27,6 +27,7 @@ struct TrimCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// Evicts files down to the low watermark or `--budget`, and prints how many.
     func run() async throws {
         try await store.withStore(dryRun ? .readOnly : .readWriteExisting) { store in
             let evicted = try await dryRun ? store.trimPreview(to: budget) : trim(store)
@@ -49,6 +50,9 @@ struct TrimCommand: AsyncParsableCommand {
         }
     }
 
+    /// Evicts files, with progress, and prints a note if it was interrupted.
+    ///
+    /// - Returns: the files evicted and their bytes.
     private func trim(_ store: AvatarStore) async throws -> (files: Int, bytes: Int) {
         let display = progress.display(self.store)
         let remains = "evicted files stay evicted; run it again for the rest"

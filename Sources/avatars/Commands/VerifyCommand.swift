@@ -13,7 +13,7 @@ struct VerifyCommand: AsyncParsableCommand {
             beside the new one.
 
             A file missing from caches is a fault here, but only a miss elsewhere: the image is fetched again when it is \
-            read, named by a list, or due. Save your own image again.
+            read, named by a list, or due. Save your own images again.
 
             Exit code 1 if there are faults, if some could not be repaired, or if a repair could not recover everything \
             from a damaged or lost index.
@@ -35,6 +35,9 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// Compares the index with the files, repairs faults if asked to, and prints them.
+    ///
+    /// - Throws: `ExitCode.someFailed` if faults remain, or if content of a damaged index is lost.
     func run() async throws {
         let repairs = repair && !dryRun
         let remains = repairs ? "repairs so far are kept; run it again for the rest" : "run it again for a full check"
@@ -45,6 +48,7 @@ struct VerifyCommand: AsyncParsableCommand {
         if !report.isSound || report.lost?.isNothing == false { throw ExitCode.someFailed }
     }
 
+    /// The result as `--json` prints it.
     private func json(_ report: VerificationReport) -> JSON {
         .object([
             "checked": JSON(report.checked),
@@ -62,6 +66,7 @@ struct VerifyCommand: AsyncParsableCommand {
         ])
     }
 
+    /// The result for people: a table of the faults, the summary, and advice.
     private func text(_ report: VerificationReport) -> String {
         var table = Table(.left("FAULT"), .left("PATH"), .left("KEY"))
         let rows = report.faults.map { fault in
@@ -77,7 +82,7 @@ struct VerifyCommand: AsyncParsableCommand {
         return listed + more + summary(report) + "\n" + remarks(on: report) + (report.lost?.text ?? "")
     }
 
-    /// Advice for some kinds of faults.
+    /// Advice for images missing from `caches` and for a damaged index; empty for other faults.
     private func remarks(on report: VerificationReport) -> String {
         let kinds = Set(report.faults.map(\.kind))
         var remarks = ""
@@ -93,6 +98,7 @@ struct VerifyCommand: AsyncParsableCommand {
         return remarks
     }
 
+    /// The last line, as in `12 files checked, 1 pending: 2 faults, 2 repaired.`
     private func summary(_ report: VerificationReport) -> String {
         let checked = Wording.count(report.checked, "file") + " checked"
         let pending = report.pending > 0 ? ", \(report.pending) pending" : ""
@@ -138,6 +144,7 @@ extension LostContent {
         return "The index was rebuilt from the files. Not recovered:\n" + facts.text
     }
 
+    /// `count` as text; `nil` means that the number is not known.
     private func number(_ count: Int?) -> String {
         count.map { "\($0)" } ?? "all, number unknown"
     }

@@ -30,6 +30,7 @@ struct StoreLocation {
 
     private var home: String { absoluteValue("HOME") ?? NSHomeDirectory() }
 
+    /// The environment variable `name`; `nil` if it is not an absolute path.
     private func absoluteValue(_ name: String) -> String? {
         value(name).flatMap { $0.hasPrefix("/") ? Self.absolute($0) : nil }
     }

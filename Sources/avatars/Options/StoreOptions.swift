@@ -118,6 +118,9 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
+    /// Opens a store for writing, or for reading with a warning if it cannot be written.
+    ///
+    /// - Throws: the error of the attempt to write if there is no store to read.
     private func openForReads(_ configuration: AvatarStore.Configuration) async throws -> AvatarStore {
         do {
             return try await AvatarStore.open(configuration)

@@ -41,6 +41,7 @@ extension AvatarChange {
 }
 
 extension AvatarChange.Kind {
+    /// The colour of the kind on a terminal.
     fileprivate var colour: Colour {
         switch self {
         case .added: .green

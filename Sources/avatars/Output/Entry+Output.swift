@@ -98,6 +98,7 @@ extension AvatarDetails {
         (responseFields ?? "").split(separator: "\n").map(String.init)
     }
 
+    /// Adds the lines about the image's file.
     private func addFile(to facts: inout Facts) {
         facts.add("file", localFile)
         if localFile != nil, !isFilePresent { facts.add("", "the file is missing", colour: .red) }
@@ -107,6 +108,7 @@ extension AvatarDetails {
         facts.add("last access", overview.lastAccess.map { Wording.age(ofISO8601: $0) })
     }
 
+    /// Adds the lines about the last response and the next check.
     private func addOrigin(to facts: inout Facts) {
         facts.add("etag", overview.etag)
         facts.add("modified", lastModified)

@@ -118,6 +118,7 @@ struct ImageResult: Sendable {
         }
     }
 
+    /// The colour of the outcome on a terminal.
     private var colour: Colour? {
         switch outcome {
         case .failed: .red

@@ -31,6 +31,7 @@ struct OutputFile {
         }
     }
 
+    /// Writes `bytes` to a temporary file and renames it to `path`; deletes the temporary file if that fails.
     private func replace(with bytes: [UInt8]) throws {
         // Renaming onto a symbolic link would replace the link instead of its target.
         let target = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
@@ -44,6 +45,7 @@ struct OutputFile {
         }
     }
 
+    /// Opens `file` with `flags` and writes all of `bytes` to it.
     private func write(_ bytes: [UInt8], to file: String, flags: Int32) throws {
         let descriptor = open(file, flags | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw UnwritableOutput(name: quotedPath, number: errno) }

@@ -132,6 +132,7 @@ final class ProgressDisplay: Sendable {
         }
     }
 
+    /// A running timer that calls `showAgain` every second.
     private func makeTimer() -> any DispatchSourceTimer {
         let timer = DispatchSource.makeTimerSource(queue: .global())
         timer.schedule(deadline: .now() + 1, repeating: 1)
@@ -140,6 +141,7 @@ final class ProgressDisplay: Sendable {
         return timer
     }
 
+    /// Shows the last known progress again if the last line is old enough.
     private func showAgain() {
         let now = elapsed
         state.withLock { state in
@@ -151,6 +153,7 @@ final class ProgressDisplay: Sendable {
         }
     }
 
+    /// Writes the line for the current progress.
     private func draw(_ state: inout State, at now: Double) {
         guard let progress = state.progress else { return }
         let line = ProgressLine(progress, state.pace, seconds: now - state.phaseBegan, timeLimit: timeLimit)

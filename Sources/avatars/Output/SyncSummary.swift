@@ -77,6 +77,7 @@ struct SyncSummary {
         return .object(fields)
     }
 
+    /// An element of the field `failures`.
     private static func json(_ failure: SyncReport.Failure) -> JSON {
         .object([
             "key": JSON(failure.key), "kind": JSON(failure.kind.rawValue), "message": JSON(failure.message),
@@ -115,6 +116,7 @@ struct SyncSummary {
         }
     }
 
+    /// Adds the counts of contacts and records; nothing without a list.
     private func addContacts(to facts: inout Facts) {
         guard report.contacts + report.unreadable > 0 else { return }
         let remarks = [(report.withoutImage, "without an image"), (report.unreadable, "unreadable")]
@@ -125,11 +127,13 @@ struct SyncSummary {
         facts.add("unlinked", Wording.count(report.unlinked, "contact"), ifAny: report.unlinked)
     }
 
+    /// How many of the fetched images changed and how many were not stored, as in `, 3 changed, 1 not stored`.
     private var changes: String {
         [(report.changed, "changed"), (report.unstored, "not stored")].filter { $0.0 > 0 }
             .map { ", \($0.0) \($0.1)" }.joined()
     }
 
+    /// The bytes received and the requests sent, as in `1.2 MB in 40 requests`.
     private var traffic: String {
         "\(Wording.size(report.bytesReceived)) in \(Wording.count(report.requests, "request"))"
     }
@@ -158,6 +162,7 @@ struct SyncSummary {
         Message.error("\(first.kind): \(refused.count > 1 ? count : "")\(first.message)\(advice)")
     }
 
+    /// The error for one failure: its kind, its contact if it is known, and its message.
     private static func sentence(_ failure: SyncReport.Failure) -> String {
         "\(failure.kind)\(failure.contact.map { " (contact \($0))" } ?? ""): \(failure.message)"
     }
@@ -171,6 +176,7 @@ struct SyncSummary {
         }
     }
 
+    /// The warning that names contacts with several records and where these are.
     private var duplicateWarning: String {
         let contacts = report.duplicateContacts.map { duplicate in
             // In a list of URLs a contact's id is its URL.

@@ -38,6 +38,7 @@ struct Table {
     }
 
     private var columns: [Column]
+    /// Whether cells are printed in their colours.
     private let hasColour = Console.output.hasColour
 
     /// Makes a table with `columns`. The column with the longest cells goes last, where it is not padded.
@@ -72,12 +73,14 @@ struct Table {
         return texts.joined(separator: "  ") + "\n"
     }
 
+    /// The text of `cell`, padded to the width of `column`.
     private func padded(_ cell: Cell, _ column: Column) -> String {
         let padding = String(repeating: " ", count: max(0, column.width - cell.text.count))
         let text = coloured(cell.text, cell.colour)
         return column.isRightAligned ? padding + text : text + padding
     }
 
+    /// `text` between the control sequences of `colour`, unless the output has no colours.
     private func coloured(_ text: String, _ colour: Colour?) -> String {
         guard hasColour, let colour else { return text }
         return "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m"

@@ -51,6 +51,7 @@ final class InputFile: Sendable {
         }
     }
 
+    /// Reads the next bytes, at most `count`; empty at the end of the file.
     private func read(upTo count: Int) throws -> [UInt8] {
         var failure: Int32 = 0
         let piece = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -65,6 +66,7 @@ final class InputFile: Sendable {
         return piece
     }
 
+    /// The error `storage` for the `errno` value `number`.
     private static func unreadable(_ name: String, _ number: Int32) -> AvatarStoreError {
         AvatarStoreError(.storage, "Cannot read \(name): \(String(cString: strerror(number))).")
     }

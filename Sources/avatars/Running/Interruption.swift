@@ -41,6 +41,7 @@ final class Interruption: Sendable {
         state.withLock { $0.received.map { 128 + $0 } }
     }
 
+    /// Handles the signal `number`: calls `stop` for the first one, and ends the process for a later one.
     private func received(_ number: Int32, _ stop: () -> Void) {
         let now = ContinuousClock.now
         let isFirst = state.withLock { state in

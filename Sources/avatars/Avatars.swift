@@ -79,7 +79,8 @@ struct Avatars: ParsableCommand {
 
     /// Runs `command` and ends the program with its exit code; a signal that `interruption` receives cancels it.
     private static func run(_ command: sending any AsyncParsableCommand, until interruption: Interruption) -> Never {
-        // A task made on the main thread inherits user-interactive priority, which would starve the connections' threads.
+        // A task made on the main thread inherits its high priority, which would take precedence over the connections'
+        // threads.
         let work = Task(priority: .medium) { await exitCode(of: command) }
         interruption.watch { work.cancel() }
         Task(priority: .medium) {

@@ -3,8 +3,8 @@ import Foundation
 import ProgramRunning
 import Testing
 
-/// The contract with scripts: the options and JSON fields of each command. Add a new option here, and a test of it beside the
-/// other tests of its command.
+/// The contract with scripts: the options and JSON fields of each command. Add a new option here, and a test of it
+/// beside the other tests of its command.
 @Suite struct ContractTests {
     private static let everywhere: Set<String> = ["store", "quiet", "verbose", "help", "version"]
     private static let origin: Set<String> = [

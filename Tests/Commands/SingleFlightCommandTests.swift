@@ -87,7 +87,8 @@ import Testing
         }
     }
 
-    /// The process is stopped before it reads the response, or halfway through the image; meanwhile another version is stored.
+    /// The process is stopped before it reads the response, or halfway through the image; meanwhile another version is
+    /// stored.
     @Test(arguments: [false, true])
     func processResumedAfterALongPauseDoesNotReplaceALaterImage(isHalfway: Bool) async throws {
         try await withPictures { origin in

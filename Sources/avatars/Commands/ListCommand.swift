@@ -70,8 +70,8 @@ struct ListCommand: AsyncParsableCommand {
         }
     }
 
-    /// The entries read at once in any order but `key`. Each such read sorts all entries, so large pages save time; this
-    /// many take about 30 MB of memory.
+    /// The entries read at once in any order but `key`. Each such read sorts all entries, so large pages save time;
+    /// this many take about 30 MB of memory.
     private static let sortedPage = 20_000
 
     /// The filters, the order and the first place of the list.

@@ -43,9 +43,10 @@ struct RestoreCommand: AsyncParsableCommand {
         }
         let cached = report.missing - report.lostDocuments.count
         if cached > 0 {
+            let (are, were, them) = cached == 1 ? ("is", "was", "it") : ("are", "were", "them")
             Message.warning(
-                "\(Wording.count(cached, "cached image")) of the backup \(cached == 1 ? "is" : "are") missing or damaged and "
-                    + "\(cached == 1 ? "was" : "were") not restored; the next read or `avatars sync` fetches \(cached == 1 ? "it" : "them") again."
+                "\(Wording.count(cached, "cached image")) of the backup \(are) missing or damaged and \(were) not restored; "
+                    + "the next read or `avatars sync` fetches \(them) again."
             )
         }
         for key in report.lostDocuments {

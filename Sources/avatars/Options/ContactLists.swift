@@ -11,11 +11,12 @@ struct ContactLists: AsyncSequence, Sendable {
     /// The number of records in all lists together.
     let count: Int
 
-    /// Opens the lists at `paths`, where `-` is standard input, and reads each to its end once, so that an unreadable list
-    /// stops the command before the first request. Prints a warning for each empty list.
+    /// Opens the lists at `paths`, where `-` is standard input, and reads each to its end once, so that an unreadable
+    /// list stops the command before the first request. Prints a warning for each empty list.
     ///
     /// - Parameter format: the format of all lists; `nil` to tell it from the file names.
-    /// - Throws: `AvatarStoreError` if a list cannot be read, is cut short or has an unknown format; `CancellationError`.
+    /// - Throws: `AvatarStoreError` if a list cannot be read, is cut short or has an unknown format;
+    ///   `CancellationError`.
     static func open(_ paths: [String], format: ContactList.Format?) async throws -> ContactLists {
         try await withBlockingThread {
             let lists = try paths.map { (name: $0, list: try open($0, format: format)) }
@@ -64,8 +65,8 @@ struct ContactLists: AsyncSequence, Sendable {
             }
         }
 
-        /// Adds the list's name to `record` where its messages will need it: if there are several lists, for a photo and for an
-        /// unreadable record.
+        /// Adds the list's name to `record` where its messages will need it: if there are several lists, for a photo
+        /// and for an unreadable record.
         private func named(_ record: ContactRecord) -> ContactRecord {
             guard let current else { return record }
             let list = current.name == "-" ? "standard input" : current.name

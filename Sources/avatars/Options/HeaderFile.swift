@@ -1,7 +1,8 @@
 import AvatarStore
 import Foundation
 
-/// Header fields to send to particular hosts, such as tokens. They are in a file because a process list shows arguments.
+/// Header fields to send to particular hosts, such as tokens. They are in a file because a process list shows
+/// arguments.
 ///
 /// ```
 /// # HOST[:PORT] NAME: VALUE; without a port for 80 and 443
@@ -16,8 +17,8 @@ struct HeaderFile: Sendable {
 
     /// Reads the file at `path`; empty lines and lines that begin with `#` are ignored.
     ///
-    /// - Throws: `storage` if the file cannot be read; `invalidConfiguration` if it is not UTF-8, or if a line has another
-    ///   form, with the line's number.
+    /// - Throws: `storage` if the file cannot be read; `invalidConfiguration` if it is not UTF-8, or if a line has
+    ///   another form, with the line's number.
     init(path: String) throws {
         // Splitting at "\n" would miss CR LF, which Swift takes for one character.
         let lines = try Self.text(of: path).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
@@ -27,7 +28,7 @@ struct HeaderFile: Sendable {
             guard add(line) else {
                 throw AvatarStoreError(
                     .invalidConfiguration,
-                    "\(path), line \(number + 1): a header line must have the form \"HOST[:PORT] NAME: VALUE\", in printable ASCII."
+                    "\(path), line \(number + 1): a line must have the form \"HOST[:PORT] NAME: VALUE\", in printable ASCII."
                 )
             }
         }
@@ -65,7 +66,8 @@ struct HeaderFile: Sendable {
         return true
     }
 
-    /// The hosts that `text` means, as `name:port` in the spelling of keys: two without a port, none if it is not a host.
+    /// The hosts that `text` means, as `name:port` in the spelling of keys: two without a port, none if it is not a
+    /// host.
     private static func hosts(_ text: String) -> Set<String> {
         guard !text.contains(where: { "/?#@\\".contains($0) }) else { return [] }
         do {

@@ -71,8 +71,8 @@ struct OriginOptions: ParsableArguments {
     ///
     /// Proxies come from the environment variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
     ///
-    /// - Throws: `storage` if the header file cannot be read; `invalidConfiguration` if it is malformed, if the certificates
-    ///   cannot be read, or if a proxy variable is not valid.
+    /// - Throws: `storage` if the header file cannot be read; `invalidConfiguration` if it is malformed, if the
+    ///   certificates cannot be read, or if a proxy variable is not valid.
     func apply(to configuration: inout AvatarStore.Configuration) throws {
         configuration.timeout = .seconds(timeout)
         configuration.connections = connections

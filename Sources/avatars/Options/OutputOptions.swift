@@ -15,7 +15,7 @@ struct ProgressOptions: ParsableArguments {
 
 /// `--json`, for the commands that print data.
 struct OutputOptions: ParsableArguments {
-    @Flag(help: "Print JSON instead of text for people.")
+    @Flag(help: "Print JSON instead of text.")
     var json = false
 
     /// Prints the result of a command on standard output: `fields` with `--json`, else `text`.
@@ -23,8 +23,8 @@ struct OutputOptions: ParsableArguments {
     /// - Parameters:
     ///   - text: the result for people, with a line feed at its end.
     ///   - quiet: whether `--quiet` was given, which drops a summary. JSON is always printed.
-    ///   - isData: whether `text` is what the command was asked for, as in a dry run, or names faults. Otherwise it is a
-    ///     summary.
+    ///   - isData: whether `text` is what the command was asked for, as in a dry run, or names faults. Otherwise it is
+    ///     a summary.
     /// - Throws: `ClosedPipe` if the reader is gone; `UnwritableOutput`.
     func print(_ fields: JSON, text: String, quiet: Bool, isData: Bool = false) throws {
         if json {

@@ -1,8 +1,8 @@
 import AvatarStore
 import Foundation
 
-/// The place of the store: the directory that `--store` names, else `$AVATARS_STORE`, else the platform's directories for
-/// caches and data.
+/// The place of the store: the directory that `--store` names, else `$AVATARS_STORE`, else the platform's directories
+/// for caches and data.
 struct StoreLocation {
     /// The value of `--store`; `nil` if the option was not given.
     var directory: String?

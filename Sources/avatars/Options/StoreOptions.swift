@@ -68,8 +68,8 @@ struct StoreOptions: ParsableArguments {
         return try result.get()
     }
 
-    /// As `withStore(.readOnly)`, for the dry run of a command that may make a store: where no store exists, `body` gets an
-    /// empty one in a temporary folder, which is deleted afterwards.
+    /// As `withStore(.readOnly)`, for the dry run of a command that may make a store: where no store exists, `body`
+    /// gets an empty one in a temporary folder, which is deleted afterwards.
     func withStoreOrEmptyOne<Result>(_ body: (AvatarStore) async throws -> Result) async throws -> Result {
         do {
             return try await withStore(.readOnly, body)

@@ -2,8 +2,8 @@ import Foundation
 
 /// Standard output and standard error.
 ///
-/// They are written with `write(2)`, without a buffer in the process. So a line is out when the call returns, even if the
-/// process is killed next, and a closed pipe is an error instead of the end of the process.
+/// They are written with `write(2)`, without a buffer in the process. So a line is out when the call returns, even if
+/// the process is killed next, and a closed pipe is an error instead of the end of the process.
 enum Console: Int32, Sendable {
     /// For data.
     case output = 1
@@ -32,7 +32,8 @@ enum Console: Int32, Sendable {
 
     /// Writes all of `text`.
     ///
-    /// - Throws: `ClosedPipe` if the reader of the pipe is gone; `UnwritableOutput` for any other error, such as a full disk.
+    /// - Throws: `ClosedPipe` if the reader of the pipe is gone; `UnwritableOutput` for any other error, such as a full
+    ///   disk.
     func write(_ text: String) throws {
         try write(Array(text.utf8))
     }

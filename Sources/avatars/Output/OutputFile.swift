@@ -6,7 +6,8 @@ struct OutputFile {
     /// The path as it was given.
     let path: String
 
-    /// The path as messages show it. Stored, because formatting it between a failed call and `errno` could change `errno`.
+    /// The path as messages show it. Stored, because formatting it between a failed call and `errno` could change
+    /// `errno`.
     private let quotedPath: String
 
     init(path: String) {
@@ -16,8 +17,8 @@ struct OutputFile {
 
     /// Writes `bytes` to a new file beside the old one and renames it into place.
     ///
-    /// A device, pipe or other special file is written to in place, on another thread, because a pipe may not have a reader
-    /// yet.
+    /// A device, pipe or other special file is written to in place, on another thread, because a pipe may not have a
+    /// reader yet.
     ///
     /// - Throws: `UnwritableOutput` if the file cannot be written; `ClosedPipe` or `CancellationError`, both only for a
     ///   special file.

@@ -4,7 +4,8 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Shows the progress of long work on standard error: one line that is redrawn on a terminal, lines at intervals in a log.
+/// Shows the progress of long work on standard error: one line that is redrawn on a terminal, lines at intervals in a
+/// log.
 ///
 /// A timer repeats the last known state every second or more, so that a reader sees when the work stands still.
 final class ProgressDisplay: Sendable {
@@ -44,7 +45,8 @@ final class ProgressDisplay: Sendable {
     /// - Parameters:
     ///   - style: the value of `--progress`.
     ///   - isQuiet: whether to show nothing, whatever the style.
-    ///   - isLogging: whether the log goes to standard error too; its lines would tear a bar apart, so plain lines are shown.
+    ///   - isLogging: whether the log goes to standard error too; its lines would tear a bar apart, so plain lines are
+    ///     shown.
     ///   - timeLimit: the longest that a phase may take, in seconds; `nil` if there is no limit.
     init(_ style: Style, isQuiet: Bool, isLogging: Bool = false, timeLimit: Double? = nil) {
         self.timeLimit = timeLimit
@@ -60,7 +62,8 @@ final class ProgressDisplay: Sendable {
 
     /// Runs `work` and shows the progress that it reports.
     ///
-    /// - Parameter remains: the end of the note that is printed if the task is cancelled: what was kept, and how to continue.
+    /// - Parameter remains: the end of the note that is printed if the task is cancelled: what was kept, and how to
+    ///   continue.
     /// - Throws: the error of `work`.
     func during<Result>(
         ifInterrupted remains: String,
@@ -105,7 +108,8 @@ final class ProgressDisplay: Sendable {
 
     /// Erases the bar, so that other output starts on an empty line.
     ///
-    /// - Parameter isDone: whether the work was completed; in a log, a last line then gives the amount and the time taken.
+    /// - Parameter isDone: whether the work was completed; in a log, a last line then gives the amount and the time
+    ///   taken.
     func end(isDone: Bool = true) {
         let now = elapsed
         state.withLock { state in

@@ -27,8 +27,8 @@ extension Setting {
         return value
     }
 
-    /// The least budget without a unit, in bytes. A smaller number is more likely a slip (`64` for `64MB`), and would evict
-    /// nearly all of the caches.
+    /// The least budget without a unit, in bytes. A smaller number is more likely a slip (`64` for `64MB`), and would
+    /// evict nearly all of the caches.
     private static let leastBareBudget: Int64 = 1 << 20
 
     /// The value as `--json` prints it: a number, a boolean, or `null` if the setting has no value.

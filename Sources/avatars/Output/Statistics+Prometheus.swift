@@ -74,7 +74,8 @@ private struct PrometheusText {
         text += "avatars_\(name) \(value)\n"
     }
 
-    /// Adds a gauge with a sample for each value of `label`. The values are fixed words of the store, so nothing is escaped.
+    /// Adds a gauge with a sample for each value of `label`. The values are fixed words of the store, so nothing is
+    /// escaped.
     mutating func gauge(_ name: String, help: String, label: String, samples: [(String, Int)]) {
         head(name, help)
         for (value, sample) in samples { text += "avatars_\(name){\(label)=\"\(value)\"} \(sample)\n" }

@@ -143,9 +143,11 @@ struct SyncSummary {
     /// The most failures that `reportFailures` names.
     private static let namedFailures = 10
 
-    /// Prints an error for each of the first failures. Refused addresses share one error, because one option allows them all.
+    /// Prints an error for each of the first failures. Refused addresses share one error, because one option allows
+    /// them all.
     ///
-    /// - Parameter allowsPrivateNetwork: whether `--allow-private-network` was given, so that advising it would be useless.
+    /// - Parameter allowsPrivateNetwork: whether `--allow-private-network` was given, so that advising it would be
+    ///   useless.
     func reportFailures(allowsPrivateNetwork: Bool) {
         let refused = report.failures.filter { $0.kind == .forbiddenAddress }
         for failure in report.failures.lazy.filter({ $0.kind != .forbiddenAddress }).prefix(Self.namedFailures) {

@@ -112,9 +112,4 @@ struct Facts {
         table.fit(rows)
         return rows.map(table.line).joined()
     }
-
-    /// Writes all lines to standard output.
-    func print() throws {
-        try Console.output.write(text)
-    }
 }

@@ -3,7 +3,8 @@ import Foundation
 
 /// Sizes, times, counts and names as the program prints them for people.
 enum Wording {
-    /// A number of bytes in decimal units, as in `822 B` or `12.4 MB`. Every size that the program prints is in these units.
+    /// A number of bytes in decimal units, as in `822 B` or `12.4 MB`. Every size that the program prints is in these
+    /// units.
     static func size(_ bytes: Int) -> String { ByteSize.text(bytes) }
 
     /// The time from `now` to `date`, as in `3 min ago` or `in 5 h`.
@@ -34,8 +35,8 @@ enum Wording {
         }
     }
 
-    /// The age of a time as the index spells it, in ISO 8601 with milliseconds; `–` for `nil`, and `text` itself if it has
-    /// another form.
+    /// The age of a time as the index spells it, in ISO 8601 with milliseconds; `–` for `nil`, and `text` itself if it
+    /// has another form.
     static func age(ofISO8601 text: String?, now: Date = Date()) -> String {
         guard let text else { return "–" }
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)

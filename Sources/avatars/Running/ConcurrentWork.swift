@@ -63,7 +63,8 @@ private final class Waiter<Value: Sendable>: Sendable {
     }
 }
 
-/// Runs `work` for each of `inputs`, at most `limit` at once, and passes the results to `each` in the order of the inputs.
+/// Runs `work` for each of `inputs`, at most `limit` at once, and passes the results to `each` in the order of the
+/// inputs.
 ///
 /// A slow input holds back the start of later ones once `limit` inputs are started and not yet passed on.
 ///

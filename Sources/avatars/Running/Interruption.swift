@@ -2,10 +2,11 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Handles Ctrl-C (SIGINT) and SIGTERM: the first signal asks the work to stop cleanly, a later one ends the process at once.
+/// Handles Ctrl-C (SIGINT) and SIGTERM: the first signal asks the work to stop cleanly, a later one ends the process at
+/// once.
 final class Interruption: Sendable {
-    /// A second signal within this time is taken for the first one: `timeout` and other wrappers signal the process and then
-    /// its group.
+    /// A second signal within this time is taken for the first one: `timeout` and other wrappers signal the process and
+    /// then its group.
     private static let echo = Duration.milliseconds(250)
 
     private struct State {

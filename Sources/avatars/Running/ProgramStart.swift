@@ -4,7 +4,8 @@ import Foundation
 
 /// The arguments of the program.
 enum ProgramArguments {
-    /// The program's name and its arguments: from the system's start code where that passes them, else from Swift's runtime.
+    /// The program's name and its arguments: from the system's start code where that passes them, else from Swift's
+    /// runtime.
     ///
     /// Empty if neither knows them. That differs from a call without arguments, which still has the program's name.
     static var all: [String] {
@@ -67,10 +68,11 @@ enum CommandName {
 
 /// Checks that the process may open enough files.
 ///
-/// Dispatch and SwiftNIO crash the process when they run out of file descriptors at their start, so the program checks first.
+/// Dispatch and SwiftNIO crash the process when they run out of file descriptors at their start, so the program checks
+/// first.
 enum DescriptorLimit {
-    /// The descriptors needed at the start: those of the index, the store's folders and Dispatch, and three for each event loop
-    /// of SwiftNIO, of which there is at most one per processor.
+    /// The descriptors needed at the start: those of the index, the store's folders and Dispatch, and three for each
+    /// event loop of SwiftNIO, of which there is at most one per processor.
     static let needed = 32 + 3 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     /// Whether at least `needed` descriptors are free.

@@ -1,6 +1,7 @@
 import AvatarStore
 
-/// Reads of `get` and `fetch`. A store that is open for reading only gets the policy `offline`, because it could store nothing.
+/// Reads of `get` and `fetch`. A store that is open for reading only gets the policy `offline`, because it could store
+/// nothing.
 struct StoreReads: Sendable {
     let store: AvatarStore
     /// The options of each read.

@@ -66,6 +66,8 @@ let package = Package(
             dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: swiftSettings
         ),
+        // The formats of images: what their bytes state, without decoding a pixel.
+        .target(name: "AvatarImages", dependencies: ["AvatarCore"], swiftSettings: swiftSettings),
         .target(
             name: "AvatarMigrations",
             path: "Migrations",
@@ -94,6 +96,7 @@ let package = Package(
             name: "AvatarFiles",
             dependencies: [
                 "AvatarCore",
+                "AvatarImages",
                 "CAvatarSystem",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -119,6 +122,7 @@ let package = Package(
             name: "AvatarStore",
             dependencies: [
                 "AvatarCore",
+                "AvatarImages",
                 "AvatarIndex",
                 "AvatarFiles",
                 "CZlib",
@@ -162,7 +166,7 @@ let package = Package(
         ),
         .target(
             name: "AvatarContacts",
-            dependencies: ["AvatarCore", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["AvatarCore", "AvatarImages", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swiftSettings
         ),
         // What is shown of people without a picture. Needs nothing, so that whoever shows avatars can have it alone.
@@ -209,6 +213,11 @@ let package = Package(
         .testTarget(
             name: "AvatarCoreTests",
             dependencies: ["AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "AvatarImagesTests",
+            dependencies: ["AvatarImages", "AvatarCore"],
             resources: [.copy("Fixtures")],
             swiftSettings: swiftSettings
         ),
@@ -226,7 +235,9 @@ let package = Package(
         ),
         .testTarget(
             name: "AvatarFilesTests",
-            dependencies: ["AvatarFiles", "AvatarStoreTesting", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "AvatarFiles", "AvatarImages", "AvatarStoreTesting", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -253,7 +264,7 @@ let package = Package(
         .testTarget(
             name: "AvatarPlaceholderPNGTests",
             dependencies: [
-                "AvatarPlaceholder", "AvatarPlaceholderPNG", "AvatarCore",
+                "AvatarPlaceholder", "AvatarPlaceholderPNG", "AvatarCore", "AvatarImages",
                 .target(name: "CPango", condition: .when(platforms: [.linux], traits: ["PlaceholderPNG"])),
             ],
             swiftSettings: swiftSettings

@@ -25,15 +25,17 @@ let package = Package(
             dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: swiftSettings
         ),
+        .target(name: "AvatarImages", dependencies: ["AvatarCore"], swiftSettings: swiftSettings),
         .target(
             name: "AvatarContacts",
-            dependencies: ["AvatarCore", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["AvatarCore", "AvatarImages", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swiftSettings
         ),
         .executableTarget(
             name: "Fuzzer",
             dependencies: [
-                "AvatarContacts", "AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "AvatarContacts", "AvatarCore", "AvatarImages",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             // The main function is libFuzzer's.
             swiftSettings: swiftSettings + [.unsafeFlags(["-parse-as-library"])]

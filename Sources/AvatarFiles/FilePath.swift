@@ -1,4 +1,5 @@
-package import AvatarCore
+import AvatarCore
+package import AvatarImages
 
 /// Names of published files: `ab/cdef01-0123456789abcdef.png`.
 ///

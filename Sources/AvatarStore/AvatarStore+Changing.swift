@@ -1,5 +1,6 @@
 public import AvatarCore
 import AvatarFiles
+import AvatarImages
 import AvatarIndex
 
 extension AvatarStore {

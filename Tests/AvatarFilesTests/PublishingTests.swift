@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarImages
 import Foundation
 import Testing
 

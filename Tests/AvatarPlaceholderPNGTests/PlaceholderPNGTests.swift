@@ -1,5 +1,6 @@
 #if PlaceholderPNG && canImport(CPango)
 import AvatarCore
+import AvatarImages
 import AvatarPlaceholder
 import AvatarPlaceholderPNG
 import Testing

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarImages
 
 /// Files that may be images.
 enum ImageSubject {

@@ -1,4 +1,5 @@
 internal import AvatarCore
+internal import AvatarImages
 
 /// Decodes the photos and logos of a card.
 ///

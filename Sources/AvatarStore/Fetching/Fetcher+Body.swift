@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarImages
 import HTTPTypes
 
 /// The bytes of an image, as they arrive.

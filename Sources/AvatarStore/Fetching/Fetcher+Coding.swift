@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarImages
 
 /// Bodies that came coded, although identity was asked for.
 extension Fetcher {

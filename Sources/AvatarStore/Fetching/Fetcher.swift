@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarImages
 import HTTPTypes
 
 /// Asks an origin for one image: conditionally where something is stored, where it stopped if it broke off before, within

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarImages
 import AvatarIndex
 
 /// Brings index and files back into agreement, in small transactions beside other writers.

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarImages
 import AvatarStoreTesting
 import Foundation
 import Testing

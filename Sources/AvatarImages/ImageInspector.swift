@@ -1,3 +1,5 @@
+package import AvatarCore
+
 /// Decides whether bytes are a whole image that the store takes, and says which.
 ///
 /// The first bytes decide on the format, whatever a server calls it. Then the structure is walked to the end of the

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarImages
 import Testing
 
 struct ImageTruncationTests {

@@ -1,3 +1,5 @@
+package import AvatarCore
+
 /// Why bytes are not taken as an image.
 package struct ImageRejection: Error, Hashable, Sendable, CustomStringConvertible {
     /// `notImage`, `truncated` or `tooManyPixels`.

@@ -1,6 +1,7 @@
+import AvatarCore
 import Testing
 
-@testable import AvatarCore
+@testable import AvatarImages
 
 struct ByteReaderTests {
     @Test(arguments: ImageFixture.all)

@@ -1,3 +1,5 @@
+import AvatarCore
+
 /// Reads numbers at any place of an image through a window, so that a small image costs one read of its source and
 /// a large one never lies in memory as a whole.
 ///

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarImages
 
 /// What the inspector says of `bytes`.
 func inspect(_ bytes: [UInt8], maximumPixels: Int = 100_000_000, allowsSVG: Bool = true) throws -> ImageDescription {

@@ -1,4 +1,4 @@
-import AvatarCore
+import AvatarImages
 import Testing
 
 struct PNGParserTests {

@@ -1,4 +1,4 @@
-import AvatarCore
+import AvatarImages
 import Testing
 
 /// Hostile bytes are refused or taken, but they never stop the program and never keep it busy.

@@ -1,4 +1,4 @@
-import AvatarCore
+import AvatarImages
 import Testing
 
 /// What is known of an image when only its first bytes have come.

@@ -96,3 +96,193 @@ struct HEIFParser: ImageParser {
         )
     }
 }
+
+/// How the items of a HEIF file are coded: the types in the `iinf` box (ISO 14496-12, 8.11.6), and the items that a
+/// derived picture is made of, in the `iref` box (8.11.12).
+private struct HEIFItemInfo {
+    /// A picture may be made of one that is made of others. Real files stop at two.
+    private static let maximumDerivations = 8
+    /// A grid of tiles, layers, another picture as it is, a tone-mapped one: pictures made of others.
+    private static let derivedTypes: Set<FourCharacterCode> = ["grid", "iovl", "iden", "tmap"]
+    /// HEVC, HEVC in layers, and AV1: the codings that viewers show.
+    private static let shownTypes: Set<FourCharacterCode> = ["hvc1", "hev1", "lhv1", "av01"]
+
+    private let items: MediaBox?
+    private let references: MediaBox?
+
+    init(in parts: [MediaBox]) {
+        items = parts.first { $0.name == "iinf" }
+        references = parts.first { $0.name == "iref" }
+    }
+
+    /// Refuses the image if `item`, or the first picture that it is made of, has a coding that hardly any viewer shows.
+    ///
+    /// An item of which no type is known is taken: its brand has said what it is.
+    func requireShownCoding(of item: Int64, in reader: inout ByteReader) throws {
+        var item = item
+        for _ in 0..<Self.maximumDerivations {
+            guard let type = try type(of: item, in: &reader), !Self.shownTypes.contains(type) else { return }
+            guard Self.derivedTypes.contains(type) else { throw Self.rejection(of: type) }
+            guard let source = try firstSource(of: item, in: &reader) else { return }
+            item = source
+        }
+        throw reader.notImage("its picture is made of others without an end")
+    }
+
+    private static func rejection(of type: FourCharacterCode) -> ImageRejection {
+        let names: [FourCharacterCode: String] = [
+            "unci": "an uncompressed picture", "avc1": "a picture coded as AVC (H.264)", "jpeg": "a JPEG picture",
+            "j2k1": "a JPEG 2000 picture", "vvc1": "a picture coded as VVC (H.266)",
+        ]
+        let name = names[type] ?? "a picture in another coding"
+        return ImageRejection(
+            kind: .notImage,
+            message: "The HEIF image holds \(name), which hardly any viewer shows; only HEVC and AV1 are accepted."
+        )
+    }
+
+    /// The type of `item`; `nil` if the file states none.
+    private func type(of item: Int64, in reader: inout ByteReader) throws -> FourCharacterCode? {
+        guard let items else { return nil }
+        let content = try reader.fullBoxContent(of: items)
+        let countByteCount: Int64 = try reader.uint8(at: items.content.lowerBound) == 0 ? 2 : 4
+        guard content.count >= countByteCount else { return nil }
+        let entries = try reader.boxes(in: (content.lowerBound + countByteCount)..<content.upperBound)
+        for entry in entries where entry.name == "infe" {
+            let version = try reader.uint8(at: entry.content.lowerBound)
+            // Before version 2 an item had a media type instead.
+            guard version >= 2 else { continue }
+            let idByteCount = version == 2 ? 2 : 4
+            let id = try reader.fullBoxContent(of: entry).lowerBound
+            guard try reader.integer(at: id, byteCount: idByteCount) == item else { continue }
+            // The item's number and that of its protection come first.
+            return try reader.name(at: id + Int64(idByteCount) + 2)
+        }
+        return nil
+    }
+
+    /// The first item that `item` is made of.
+    private func firstSource(of item: Int64, in reader: inout ByteReader) throws -> Int64? {
+        guard let references else { return nil }
+        let idByteCount = try reader.uint8(at: references.content.lowerBound) == 0 ? 2 : 4
+        for reference in try reader.boxes(in: reader.fullBoxContent(of: references)) where reference.name == "dimg" {
+            let start = reference.content.lowerBound
+            guard try reader.integer(at: start, byteCount: idByteCount) == item else { continue }
+            guard try reader.uint16(at: start + Int64(idByteCount)) > 0 else { return nil }
+            return try reader.integer(at: start + Int64(idByteCount) + 2, byteCount: idByteCount)
+        }
+        return nil
+    }
+}
+
+/// The `iloc` box (ISO 14496-12, 8.11.3): where the bytes of each item are, as extents of the file or of the `idat` box.
+private struct HEIFItemLocations {
+    /// What the offsets of an item count from. Extents of other items, and other files, are not followed.
+    private enum Place {
+        static let file: Int64 = 0
+        static let itemData: Int64 = 1
+    }
+
+    private let content: Range<Int64>
+    private let itemDataByteCount: Int64
+    private let version: Int64
+    private let offsetByteCount: Int
+    private let lengthByteCount: Int
+    private let baseByteCount: Int
+    private let indexByteCount: Int
+
+    init(of box: MediaBox, itemData: MediaBox?, in reader: inout ByteReader) throws {
+        content = try reader.fullBoxContent(of: box)
+        itemDataByteCount = itemData.map { $0.content.upperBound - $0.content.lowerBound } ?? 0
+        version = try reader.uint8(at: box.content.lowerBound)
+        let widths = try reader.uint16(at: content.lowerBound)
+        offsetByteCount = Int(widths >> 12)
+        lengthByteCount = Int(widths >> 8 & 0xF)
+        baseByteCount = Int(widths >> 4 & 0xF)
+        indexByteCount = version > 0 ? Int(widths & 0xF) : 0
+        let areKnown = [offsetByteCount, lengthByteCount, baseByteCount, indexByteCount].allSatisfy([0, 4, 8].contains)
+        guard version <= 2, areKnown else { throw reader.notImage("its list of items has an unknown form") }
+    }
+
+    /// Refuses the image as cut short unless the bytes of all items are there.
+    func requireItems(in reader: inout ByteReader) throws {
+        let idByteCount: Int64 = version == 2 ? 4 : 2
+        var offset = content.lowerBound + 2
+        var remaining = try reader.integer(at: offset, byteCount: Int(idByteCount))
+        offset += idByteCount
+        while remaining > 0, offset < content.upperBound {
+            try requireItem(at: offset + idByteCount, end: &offset, in: &reader)
+            remaining -= 1
+        }
+    }
+
+    /// `start` is behind the item's number; the item ends at `end` afterwards.
+    private func requireItem(at start: Int64, end: inout Int64, in reader: inout ByteReader) throws {
+        var offset = start
+        var place = Place.file
+        if version > 0 {
+            place = try reader.uint16(at: offset) & 0xF
+            offset += 2
+        }
+        let isElsewhere = try reader.uint16(at: offset) != 0
+        let base = try reader.integer(at: offset + 2, byteCount: baseByteCount)
+        let extentCount = try reader.uint16(at: offset + 2 + Int64(baseByteCount))
+        offset += 4 + Int64(baseByteCount)
+        let extentByteCount = Int64(indexByteCount + offsetByteCount + lengthByteCount)
+        end = offset + extentCount * extentByteCount
+        guard end <= content.upperBound else { throw reader.notImage("its list of items is longer than its box") }
+        guard !isElsewhere, place == Place.file || place == Place.itemData else { return }
+        let limit = place == Place.file ? reader.byteCount : itemDataByteCount
+        // Extents without any bytes to describe them are all the same one.
+        for index in 0..<(extentByteCount == 0 ? min(extentCount, 1) : extentCount) {
+            let extent = offset + index * extentByteCount + Int64(indexByteCount)
+            try requireExtent(at: extent, base: base, limit: limit, in: &reader)
+        }
+    }
+
+    private func requireExtent(at offset: Int64, base: Int64, limit: Int64, in reader: inout ByteReader) throws {
+        let start = try reader.integer(at: offset, byteCount: offsetByteCount)
+        let length = try reader.integer(at: offset + Int64(offsetByteCount), byteCount: lengthByteCount)
+        guard base <= limit, start <= limit - base, length <= limit - base - start else {
+            throw reader.truncated("the bytes of an item reach beyond the end")
+        }
+    }
+}
+
+/// The `ipma` box (ISO 23008-12, 9.3): which properties each item has, as numbers into the list of properties, from 1.
+private struct HEIFItemProperties {
+    private let content: Range<Int64>
+    private let itemByteCount: Int
+    private let indexByteCount: Int
+
+    init(of box: MediaBox, in reader: inout ByteReader) throws {
+        content = try reader.fullBoxContent(of: box)
+        itemByteCount = try reader.uint8(at: box.content.lowerBound) > 0 ? 4 : 2
+        indexByteCount = try reader.uint8(at: box.content.lowerBound + 3) & 1 > 0 ? 2 : 1
+    }
+
+    /// The numbers of the properties of `item`; none if the box does not name it.
+    func indices(of item: Int64, in reader: inout ByteReader) throws -> [Int] {
+        var remaining = try reader.uint32(at: content.lowerBound)
+        var offset = content.lowerBound + 4
+        while remaining > 0, offset < content.upperBound {
+            let entry = try reader.integer(at: offset, byteCount: itemByteCount)
+            let count = try reader.uint8(at: offset + Int64(itemByteCount))
+            offset += Int64(itemByteCount) + 1
+            if entry == item { return try indices(at: offset, count: count, in: &reader) }
+            offset += count * Int64(indexByteCount)
+            remaining -= 1
+        }
+        return []
+    }
+
+    /// The highest bit says whether a decoder must know the property; number 0 is no property.
+    private func indices(at offset: Int64, count: Int64, in reader: inout ByteReader) throws -> [Int] {
+        let mask: Int64 = indexByteCount == 1 ? 0x7F : 0x7FFF
+        return try (0..<count).compactMap { position in
+            let start = offset + position * Int64(indexByteCount)
+            let index = Int(try reader.integer(at: start, byteCount: indexByteCount) & mask)
+            return index > 0 ? index : nil
+        }
+    }
+}

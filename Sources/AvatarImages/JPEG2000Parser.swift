@@ -19,3 +19,81 @@ struct JPEG2000Parser: ImageParser {
         return try codestream.pixelSize(in: &reader)
     }
 }
+
+/// A JPEG 2000 codestream (ITU-T T.800, annex A): a main header that states the size, tile-parts that state their
+/// length, and an end marker.
+private struct JPEG2000Codestream {
+    private enum Marker {
+        static let start: Int64 = 0xFF4F
+        static let size: Int64 = 0xFF51
+        static let tilePart: Int64 = 0xFF90
+        static let end: Int64 = 0xFFD9
+    }
+
+    private var range: Range<Int64>
+
+    /// A codestream in `range`, where other bytes may follow it.
+    init(range: Range<Int64>) {
+        self.range = range
+    }
+
+    mutating func pixelSize(in reader: inout ByteReader) throws -> PixelSize {
+        let start = range.lowerBound
+        guard try reader.uint16(at: start) == Marker.start, try reader.uint16(at: start + 2) == Marker.size else {
+            throw reader.notImage("its codestream does not begin with its size")
+        }
+        let size = try self.size(at: start + 4, in: &reader)
+        let tiles = try firstTilePart(from: start + 2, in: &reader)
+        try requireEnd(from: tiles, in: &reader)
+        return size
+    }
+
+    /// The size of the reference grid less where the picture begins in it.
+    private func size(at segment: Int64, in reader: inout ByteReader) throws -> PixelSize {
+        try PixelSize(
+            width: reader.uint32(at: segment + 4) - reader.uint32(at: segment + 12),
+            height: reader.uint32(at: segment + 8) - reader.uint32(at: segment + 16)
+        )
+    }
+
+    /// Steps over the segments of the main header.
+    private func firstTilePart(from start: Int64, in reader: inout ByteReader) throws -> Int64 {
+        var offset = start
+        while try marker(at: offset, in: &reader) != Marker.tilePart {
+            let length = try reader.uint16(at: offset + 2)
+            guard length >= 2 else { throw reader.notImage("a segment is shorter than its own length field") }
+            offset += 2 + length
+        }
+        return offset
+    }
+
+    /// Steps over the tile-parts. The last one may leave its length open; its data then holds no end marker.
+    private func requireEnd(from start: Int64, in reader: inout ByteReader) throws {
+        var offset = start
+        while try marker(at: offset, in: &reader) != Marker.end {
+            guard try reader.uint16(at: offset) == Marker.tilePart else {
+                throw reader.notImage("there is no tile where one should be")
+            }
+            let length = try reader.uint32(at: offset + 6)
+            guard length > 0 else { return try requireEndMarker(from: offset + 12, in: &reader) }
+            guard length >= 12 else { throw reader.notImage("a tile is shorter than its own header") }
+            offset += length
+        }
+    }
+
+    private func requireEndMarker(from start: Int64, in reader: inout ByteReader) throws {
+        var offset = start
+        while let prefix = try reader.offset(of: 0xFF, from: offset, to: range.upperBound - 1) {
+            if try reader.uint16(at: prefix) == Marker.end { return }
+            offset = prefix + 1
+        }
+        throw reader.truncated("its end marker is missing")
+    }
+
+    private func marker(at offset: Int64, in reader: inout ByteReader) throws -> Int64 {
+        guard offset <= range.upperBound - 2 else { throw reader.truncated("its end marker is missing") }
+        let marker = try reader.uint16(at: offset)
+        guard marker >= 0xFF00 else { throw reader.notImage("there is no marker where one should be") }
+        return marker
+    }
+}

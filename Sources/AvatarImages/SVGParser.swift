@@ -42,3 +42,147 @@ struct SVGParser: ImageParser {
         return pixels
     }
 }
+
+/// Finds the root element of an XML document, and its end, without reading what the document means.
+///
+/// UTF-8 and other encodings that keep ASCII are read; UTF-16 is not.
+struct XMLScanner {
+    private static let documentType = "<!DOCTYPE"
+    private static let whitespace: Set<Int64> = [0x09, 0x0A, 0x0D, 0x20]
+    /// A start tag longer than this is nobody's drawing.
+    private static let longestTag: Int64 = 64 * 1024
+    private static let longestName = 256
+
+    private(set) var reader: ByteReader
+    private var offset: Int64 = 0
+
+    init(_ reader: ByteReader) {
+        self.reader = reader
+    }
+
+    /// Moves to the first element; whether it is a `name`, with or without a prefix before the name.
+    ///
+    /// - Throws: `ImageRejection` of kind `truncated` if the bytes end before that is known.
+    mutating func findRoot(_ name: String) throws -> Bool {
+        if try startsHere("\u{FEFF}") { offset = 3 }
+        while true {
+            try skipWhitespace()
+            guard try reader.uint8(at: offset) == UInt8(ascii: "<") else { return false }
+            if try skipRemark() { continue }
+            // A document type states the name of the root too, which tells a page of HTML at once.
+            let isDocumentType = try startsHere(Self.documentType)
+            if isDocumentType {
+                offset += Int64(Self.documentType.utf8.count)
+                try skipWhitespace()
+            }
+            let isRoot = try localName(at: isDocumentType ? offset : offset + 1) == Array(name.utf8)
+            guard isDocumentType, isRoot else { return isRoot }
+            try skipDocumentType()
+        }
+    }
+
+    /// The bytes of the tag that begins here, with its angle brackets; moves behind it.
+    mutating func takeTag() throws -> [UInt8] {
+        let start = offset
+        try skipTag()
+        guard offset - start <= Self.longestTag else { throw reader.notImage("its first tag is too long") }
+        return try (start..<offset).map { UInt8(truncatingIfNeeded: try reader.uint8(at: $0)) }
+    }
+
+    /// Moves from behind the start tag of an element to behind its end tag.
+    mutating func skipContent() throws {
+        var depth = 1
+        while depth > 0 {
+            guard let bracket = try reader.offset(of: UInt8(ascii: "<"), from: offset) else {
+                throw reader.truncated("its last element has no end")
+            }
+            offset = bracket
+            if try skipRemark() { continue }
+            if try startsHere("</") { depth -= 1 } else { depth += 1 }
+            try skipTag()
+            if try reader.has(Array("/>".utf8), at: offset - 2) { depth -= 1 }
+        }
+    }
+
+    // MARK: Moving
+
+    /// Whether `text` is here. Fewer bytes that agree could become the text: they count as cut short.
+    private mutating func startsHere(_ text: String) throws -> Bool {
+        let available = Int(min(Int64(text.utf8.count), max(0, reader.byteCount - offset)))
+        guard try reader.has(text.utf8.prefix(available), at: offset) else { return false }
+        try reader.require(Int64(text.utf8.count), at: offset)
+        return true
+    }
+
+    private mutating func skipWhitespace() throws {
+        while Self.whitespace.contains(try reader.uint8(at: offset)) { offset += 1 }
+    }
+
+    /// Moves behind a comment, a processing instruction or character data, if one begins here.
+    private mutating func skipRemark() throws -> Bool {
+        for (start, end) in [("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>")] where try startsHere(start) {
+            offset += Int64(start.utf8.count)
+            try skip(past: end)
+            return true
+        }
+        return false
+    }
+
+    /// `text` ends with its only `>`.
+    private mutating func skip(past text: String) throws {
+        let start = offset
+        while true {
+            try skip(past: UInt8(ascii: ">"))
+            let textStart = offset - Int64(text.utf8.count)
+            if try textStart >= start && reader.has(text.utf8, at: textStart) { return }
+        }
+    }
+
+    private mutating func skip(past byte: UInt8) throws {
+        guard let found = try reader.offset(of: byte, from: offset) else {
+            throw reader.truncated("its text ends inside a tag")
+        }
+        offset = found + 1
+    }
+
+    /// Moves behind a tag. A `>` inside quotes does not end it.
+    private mutating func skipTag() throws {
+        while true {
+            let byte = UInt8(truncatingIfNeeded: try reader.uint8(at: offset))
+            offset += 1
+            switch byte {
+            case UInt8(ascii: ">"): return
+            case UInt8(ascii: "\""), UInt8(ascii: "'"): try skip(past: byte)
+            default: break
+            }
+        }
+    }
+
+    /// Moves behind a document type, which may hold declarations of its own in square brackets.
+    private mutating func skipDocumentType() throws {
+        var isInside = false
+        while true {
+            let byte = UInt8(truncatingIfNeeded: try reader.uint8(at: offset))
+            if try byte == UInt8(ascii: "<") && skipRemark() { continue }
+            offset += 1
+            switch byte {
+            case UInt8(ascii: ">") where !isInside: return
+            case UInt8(ascii: "["): isInside = true
+            case UInt8(ascii: "]"): isInside = false
+            case UInt8(ascii: "\""), UInt8(ascii: "'"): try skip(past: byte)
+            default: break
+            }
+        }
+    }
+
+    /// The name that begins at `start`, without its prefix.
+    private mutating func localName(at start: Int64) throws -> [UInt8] {
+        var name: [UInt8] = []
+        while name.count < Self.longestName {
+            let byte = try reader.uint8(at: start + Int64(name.count))
+            if Self.whitespace.contains(byte) || "/>[".utf8.contains(UInt8(truncatingIfNeeded: byte)) { break }
+            name.append(UInt8(truncatingIfNeeded: byte))
+        }
+        return name.split(separator: UInt8(ascii: ":")).last.map(Array.init) ?? []
+    }
+}

@@ -1,20 +1,23 @@
-/// Windows and OS/2 bitmaps: a file header, an information header whose size tells its version, and rows of pixels.
+/// Windows and OS/2 bitmaps: a file header, an information header whose size identifies its version, and rows of
+/// pixels.
 struct BMPParser: ImageParser {
-    /// OS/2 1.x (core), Windows 3 (info) and its extensions, OS/2 2.x cut short and in full, Windows 4 and 5.
+    /// The sizes of all information headers: OS/2 1.x (core), Windows 3 (info) and its extensions, OS/2 2.x in its
+    /// short and full form, Windows 4 and 5.
     static let headerSizes: [UInt8] = [12, 40, 52, 56, 16, 64, 108, 124]
 
     private static let fileHeaderByteCount: Int64 = 14
     private static let coreHeaderByteCount: Int64 = 12
-    /// Uncompressed, or uncompressed with masks for its colors; a core header knows nothing else.
+    /// Compression codes for uncompressed pixels, with or without color masks. A core header allows only these.
     private static let plainCompressions: Set<Int64> = [0, 3, 6]
-    /// In an OS/2 2.x header, 3 is a fax code instead.
+    /// The size of an OS/2 2.x header, where compression 3 is a fax code instead.
     private static let os2HeaderByteCount: Int64 = 64
 
     private struct Header {
         var size: PixelSize
         var bitsPerPixel: Int64
+        /// Whether the pixels are uncompressed, so that their length follows from the size.
         var isPlain = true
-        /// Of compressed pixels; 0 where the header does not say.
+        /// The length of compressed pixels; 0 if the header does not state it.
         var pixelByteCount: Int64 = 0
     }
 
@@ -26,11 +29,11 @@ struct BMPParser: ImageParser {
     }
 
     mutating func pixelSize() throws -> PixelSize {
-        // Some writers leave the length of the file at 0.
+        // Some encoders write 0 for the length of the file, which passes.
         try reader.require(reader.uint32(at: 2), at: 0)
         let pixels = try reader.uint32(at: 10)
         let header = try self.header(at: Self.fileHeaderByteCount)
-        guard header.size.width > 0 else { throw reader.notImage("its width is not positive") }
+        guard header.size.width > 0 else { throw reader.notImage("its width must be positive") }
         try reader.require(header.isPlain ? try plainByteCount(header) : header.pixelByteCount, at: pixels)
         return header.size
     }
@@ -42,7 +45,7 @@ struct BMPParser: ImageParser {
             let size = try PixelSize(width: reader.uint16(at: offset + 4), height: reader.uint16(at: offset + 6))
             return Header(size: size, bitsPerPixel: try reader.uint16(at: offset + 10))
         }
-        // A negative height says that the top row is first.
+        // A negative height means that the top row comes first.
         let size = try PixelSize(width: reader.int32(at: offset + 4), height: abs(reader.int32(at: offset + 8)))
         var header = Header(size: size, bitsPerPixel: try reader.uint16(at: offset + 14))
         guard headerByteCount >= 40 else { return header }
@@ -55,17 +58,17 @@ struct BMPParser: ImageParser {
         return header
     }
 
-    /// A decoder makes room for the colors that the header counts, so all of them must be there.
+    /// Checks that the file has room for all colors that the header counts, because a decoder allocates them.
     private func requirePalette(at offset: Int64, count: Int64) throws {
         guard count * 4 <= reader.byteCount - offset else {
-            throw reader.notImage("its palette has more colors than it has room for")
+            throw reader.notImage("its palette has more colors than fit into the file")
         }
     }
 
-    /// Each row fills whole groups of four bytes.
+    /// The length of uncompressed pixels. Each row is padded to a multiple of four bytes.
     private func plainByteCount(_ header: Header) throws -> Int64 {
         guard [1, 2, 4, 8, 16, 24, 32, 64].contains(header.bitsPerPixel) else {
-            throw reader.notImage("it has a number of bits per pixel that does not exist")
+            throw reader.notImage("\(header.bitsPerPixel) bits per pixel is not a bitmap depth")
         }
         let rowByteCount = (header.size.width * header.bitsPerPixel + 31) / 32 * 4
         let (byteCount, overflow) = rowByteCount.multipliedReportingOverflow(by: header.size.height)

@@ -1,31 +1,36 @@
 import AvatarCore
 
-/// Reads numbers at any place of an image through a window, so that a small image costs one read of its source and
-/// a large one never lies in memory as a whole.
+/// Reads integers at any offset of an image through a buffered window. A small image costs one read of its source, and
+/// a large one is never in memory as a whole.
 ///
-/// Offsets and numbers are `Int64`: every 32-bit field of a file fits, and a 64-bit field that does not becomes the
-/// largest number, which lies beyond the end of any file.
+/// Offsets and integers are `Int64`: every 32-bit field of a file fits. A 64-bit field that does not fit becomes
+/// `Int64.max`, which lies beyond the end of any file and so fails the next bounds check.
 struct ByteReader {
     enum ByteOrder {
+        /// Most significant byte first: PNG, JPEG, ISO media files.
         case bigEndian
+        /// Least significant byte first: GIF, WebP, BMP, ICO.
         case littleEndian
     }
 
-    /// Read in one go where reading goes on, and on the first read.
+    /// Bytes fetched by the first read, and by a read that continues the previous one.
     private static let windowByteCount: Int64 = 64 * 1024
-    /// Read in one go after a jump: enough for a header, little enough for a file that makes us jump often.
+    /// Bytes fetched after a jump: enough for a header, yet cheap for a file with many jumps.
     private static let jumpByteCount: Int64 = 4 * 1024
 
+    /// The length of the source in bytes.
     let byteCount: Int64
-    /// Of the numbers that are read from now on.
+    /// The byte order of the integers read from now on. Parsers set it before their first read.
     var byteOrder = ByteOrder.bigEndian
-    /// Named in messages.
+    /// The format to name in messages; `nil` until the inspector has recognised it.
     var format: ImageFormat?
 
     private let source: any ByteSource
+    /// The bytes read last, from `windowStart` on.
     private var window: [UInt8] = []
     private var windowStart: Int64 = 0
 
+    /// A reader of `source` that has read nothing yet.
     init(_ source: any ByteSource) {
         self.source = source
         byteCount = Int64(max(0, source.byteCount))
@@ -33,24 +38,30 @@ struct ByteReader {
 
     // MARK: Reading
 
+    // Each of these throws an `ImageRejection` of kind `truncated` if the source ends first.
+
+    /// The unsigned byte at `offset`.
     mutating func uint8(at offset: Int64) throws -> Int64 {
         try load(1, at: offset)
         return Int64(window[Int(offset - windowStart)])
     }
 
+    /// The unsigned 16-bit integer at `offset`.
     mutating func uint16(at offset: Int64) throws -> Int64 {
         try integer(at: offset, byteCount: 2)
     }
 
+    /// The unsigned 32-bit integer at `offset`.
     mutating func uint32(at offset: Int64) throws -> Int64 {
         try integer(at: offset, byteCount: 4)
     }
 
+    /// The signed 32-bit integer at `offset`.
     mutating func int32(at offset: Int64) throws -> Int64 {
         Int64(Int32(truncatingIfNeeded: try integer(at: offset, byteCount: 4)))
     }
 
-    /// The unsigned number in up to eight bytes at `offset`; 0 for no bytes.
+    /// The unsigned integer of 0 to 8 bytes at `offset`. Zero bytes read as 0.
     mutating func integer(at offset: Int64, byteCount count: Int) throws -> Int64 {
         try load(Int64(count), at: offset)
         let start = Int(offset - windowStart)
@@ -61,14 +72,14 @@ struct ByteReader {
         return Int64(clamping: value)
     }
 
-    /// The name at `offset`, whatever the byte order of the numbers is.
+    /// The four-character code at `offset`. `byteOrder` does not apply to it.
     mutating func name(at offset: Int64) throws -> FourCharacterCode {
         try load(4, at: offset)
         let start = Int(offset - windowStart)
         return FourCharacterCode(rawValue: window[start..<(start + 4)].reduce(0) { $0 << 8 | Int64($1) })
     }
 
-    /// Whether `bytes`, which may not be longer than a jump reads, are at `offset`; false where the file ends first.
+    /// Whether the file has `bytes` at `offset`; false if the file ends first. `bytes` must be short, like a signature.
     mutating func has(_ bytes: some Collection<UInt8>, at offset: Int64) throws -> Bool {
         let count = Int64(bytes.count)
         guard count <= byteCount - offset else { return false }
@@ -76,7 +87,7 @@ struct ByteReader {
         return window[Int(offset - windowStart)...].starts(with: bytes)
     }
 
-    /// Where `byte` is next, at or behind `start` and before `end`; `nil` if it is not there.
+    /// The first offset of `byte` in `start..<end`, or `nil`. By default the search runs to the end of the file.
     mutating func offset(of byte: UInt8, from start: Int64, to end: Int64? = nil) throws -> Int64? {
         let end = min(end ?? byteCount, byteCount)
         var offset = start
@@ -92,7 +103,7 @@ struct ByteReader {
         return nil
     }
 
-    /// The first `count` bytes, or all if there are fewer.
+    /// The first `count` bytes, or the whole file if it is shorter.
     mutating func prefix(_ count: Int) throws -> [UInt8] {
         guard byteCount > 0 else { return [] }
         try load(1, at: 0)
@@ -101,19 +112,21 @@ struct ByteReader {
 
     // MARK: Refusing
 
-    /// Refuses the image as cut short unless `count` bytes are there from `offset` on.
+    /// Throws an `ImageRejection` of kind `truncated` unless the file holds `count` bytes from `offset` on.
     func require(_ count: Int64, at offset: Int64) throws {
         guard count <= byteCount - offset else {
-            throw truncated("its \(byteCount) bytes end before the picture does")
+            throw truncated("it ends after \(byteCount) bytes, before the end of its picture")
         }
     }
 
+    /// The error for a file that ends too early. `reason` is a clause such as "its end marker is missing".
     func truncated(_ reason: String) -> ImageRejection {
-        ImageRejection(kind: .truncated, message: "The \(formatName) is cut short: \(reason).")
+        ImageRejection(kind: .truncated, message: "The \(formatName) is truncated: \(reason).")
     }
 
+    /// The error for a file that breaks the rules of its format. `reason` is a clause such as "it has no picture data".
     func notImage(_ reason: String) -> ImageRejection {
-        ImageRejection(kind: .notImage, message: "The bytes begin like a \(formatName) but are none: \(reason).")
+        ImageRejection(kind: .notImage, message: "The \(formatName) is invalid: \(reason).")
     }
 
     private var formatName: String {
@@ -122,7 +135,7 @@ struct ByteReader {
 
     // MARK: The window
 
-    /// Makes `window` hold the `count` bytes from `offset` on.
+    /// Moves `window` so that it holds the `count` bytes from `offset` on. It does nothing if they are already there.
     private mutating func load(_ count: Int64, at offset: Int64) throws {
         let windowEnd = windowStart + Int64(window.count)
         guard offset < windowStart || offset > windowEnd || count > windowEnd - offset else { return }
@@ -131,10 +144,10 @@ struct ByteReader {
         let wanted = max(count, goesOn ? Self.windowByteCount : Self.jumpByteCount)
         window = try source.bytes(at: Int(offset), count: Int(min(wanted, byteCount - offset)))
         windowStart = offset
-        guard window.count >= count else { throw truncated("its source ended before its stated length") }
+        guard window.count >= count else { throw truncated("the source returned fewer bytes than it has") }
     }
 
-    /// A loop over raw memory: this is where the time of a JPEG goes.
+    /// A loop over raw memory, because searching for markers dominates the time to check a JPEG.
     private static func index(of byte: UInt8, in bytes: [UInt8], from start: Int, to end: Int) -> Int? {
         bytes.withUnsafeBufferPointer { buffer in
             var index = start
@@ -147,8 +160,9 @@ struct ByteReader {
     }
 }
 
-/// The four bytes that name a chunk or a box, for example `IHDR`.
+/// The four-byte name of a chunk or box, for example `IHDR`.
 struct FourCharacterCode: Hashable, ExpressibleByStringLiteral {
+    /// The four bytes as a big-endian integer.
     let rawValue: Int64
 
     init(rawValue: Int64) {
@@ -159,7 +173,7 @@ struct FourCharacterCode: Hashable, ExpressibleByStringLiteral {
         rawValue = value.utf8.reduce(0) { $0 << 8 | Int64($1) }
     }
 
-    /// Whether all four are ASCII letters, as PNG wants it (ISO 15948, 5.3).
+    /// Whether all four bytes are ASCII letters, as PNG requires (ISO 15948, 5.3).
     var isLetters: Bool {
         [24, 16, 8, 0].allSatisfy { shift in
             let lowercase = UInt8(truncatingIfNeeded: rawValue >> shift) | 0x20

@@ -1,11 +1,11 @@
-/// GIF 87a and 89a: a screen, then blocks up to a trailer. The data of a block comes in sub-blocks of up to 255 bytes,
-/// the last of them empty.
+/// GIF 87a and 89a: a screen descriptor, then blocks up to a trailer. The data of a block is a list of sub-blocks of up
+/// to 255 bytes, ended by an empty one.
 struct GIFParser: ImageParser {
     private enum Block {
         static let extensionIntroducer: Int64 = 0x21
         static let image: Int64 = 0x2C
         static let trailer: Int64 = 0x3B
-        /// Some encoders end a block's data twice; decoders pass over the second end.
+        /// Some encoders write two empty sub-blocks; decoders skip the second one.
         static let strayEnd: Int64 = 0
     }
 
@@ -30,21 +30,22 @@ struct GIFParser: ImageParser {
             default: throw reader.notImage("it has an unknown block")
             }
         }
-        guard hasImage else { throw reader.notImage("it ends without a picture") }
+        guard hasImage else { throw reader.notImage("it has no image block") }
         return canvas
     }
 
-    /// A picture that reaches beyond the screen enlarges it, as viewers do.
+    /// The offset behind the image block at `offset`. A picture beyond the screen enlarges the canvas, as in viewers.
     private mutating func endOfImage(at offset: Int64) throws -> Int64 {
         hasImage = true
         let right = try reader.uint16(at: offset + 1) + reader.uint16(at: offset + 5)
         let bottom = try reader.uint16(at: offset + 3) + reader.uint16(at: offset + 7)
         canvas = PixelSize(width: max(canvas.width, right), height: max(canvas.height, bottom))
         let colorTable = colorTableByteCount(flags: try reader.uint8(at: offset + 9))
-        // One byte, the code size of the compression, is before the data.
+        // The byte before the data is the code size of the compression.
         return try endOfSubBlocks(from: offset + 10 + colorTable + 1)
     }
 
+    /// The offset behind the empty sub-block that ends the list at `start`.
     private mutating func endOfSubBlocks(from start: Int64) throws -> Int64 {
         var offset = start
         while true {
@@ -54,6 +55,7 @@ struct GIFParser: ImageParser {
         }
     }
 
+    /// The length of the color table that `flags` announce; 0 without one.
     private func colorTableByteCount(flags: Int64) -> Int64 {
         flags & 0x80 == 0 ? 0 : 3 << ((flags & 0x07) + 1)
     }

@@ -1,5 +1,6 @@
-/// HEIF (ISO 23008-12), with AVIF and HEIC: a `meta` box that lists items, their properties, and where their bytes
-/// are. The primary item is the picture; its `ispe` property is its size, before it is cropped (`clap`) and rotated (`irot`).
+/// HEIF (ISO 23008-12), including AVIF and HEIC: a `meta` box lists items with their properties and locations.
+///
+/// The primary item is the picture. Its `ispe` property states the coded size, which `clap` crops and `irot` rotates.
 struct HEIFParser: ImageParser {
     private var reader: ByteReader
 
@@ -12,7 +13,7 @@ struct HEIFParser: ImageParser {
         guard let meta = boxes.first(where: { $0.name == "meta" }) else {
             let isSequence = boxes.contains { $0.name == "moov" }
             throw isSequence
-                ? reader.notImage("it is a film without a picture") : reader.truncated("it lists no picture")
+                ? reader.notImage("it is a movie without a still picture") : reader.truncated("it has no meta box")
         }
         let parts = try reader.boxes(in: reader.fullBoxContent(of: meta))
         if let locations = parts.first(where: { $0.name == "iloc" }) {
@@ -22,13 +23,14 @@ struct HEIFParser: ImageParser {
         return try primarySize(in: parts)
     }
 
+    /// The size of the primary item or, if the file does not identify one, the largest size that it states.
     private mutating func primarySize(in parts: [MediaBox]) throws -> PixelSize {
         guard let properties = parts.first(where: { $0.name == "iprp" }) else {
-            throw reader.notImage("its items have no properties")
+            throw reader.notImage("it has no item properties (iprp)")
         }
         let boxes = try reader.boxes(in: properties.content)
         guard let container = boxes.first(where: { $0.name == "ipco" }) else {
-            throw reader.notImage("its items have no properties")
+            throw reader.notImage("it has no list of item properties (ipco)")
         }
         let list = try reader.boxes(in: container.content)
         if let item = try primaryItem(in: parts) {
@@ -43,7 +45,7 @@ struct HEIFParser: ImageParser {
         return try largestSize(in: list)
     }
 
-    /// The size that is left of `coded`: each property changes the result of those before it (ISO 23008-12, 6.5.1).
+    /// Applies the crops and rotations in `properties` to the size `coded`, in their order (ISO 23008-12, 6.5.1).
     private mutating func shownSize(of coded: PixelSize, _ properties: [MediaBox]) throws -> PixelSize {
         var size = coded
         for property in properties {
@@ -61,14 +63,15 @@ struct HEIFParser: ImageParser {
         return size
     }
 
-    /// A side of the clean aperture, two numbers of 32 bits whose ratio it is; `nil` for less than a pixel, which
-    /// decoders do not crop to.
+    /// A side of the clean aperture: a ratio of two 32-bit integers. `nil` if it is below one pixel, which decoders
+    /// ignore.
     private mutating func aperture(at offset: Int64) throws -> Int64? {
         let (numerator, denominator) = try (reader.uint32(at: offset), reader.uint32(at: offset + 4))
         guard denominator > 0, numerator >= denominator else { return nil }
         return numerator / denominator
     }
 
+    /// The number of the primary item; `nil` if the file names none.
     private mutating func primaryItem(in parts: [MediaBox]) throws -> Int64? {
         guard let box = parts.first(where: { $0.name == "pitm" }) else { return nil }
         let content = try reader.fullBoxContent(of: box)
@@ -76,20 +79,22 @@ struct HEIFParser: ImageParser {
         return try reader.integer(at: content.lowerBound, byteCount: isLong ? 4 : 2)
     }
 
-    /// Where nothing says which size is the picture's: thumbnails and parts of it are smaller.
+    /// The largest size in `properties`, for a file that does not identify its picture. Thumbnails and tiles are
+    /// smaller.
     private mutating func largestSize(in properties: [MediaBox]) throws -> PixelSize {
         var largest = PixelSize.zero
         for property in properties where property.name == "ispe" {
             let size = try size(property)
             if size.pixelCount > largest.pixelCount { largest = size }
         }
-        guard !largest.isEmpty else { throw reader.notImage("it does not state the size of its picture") }
+        guard !largest.isEmpty else { throw reader.notImage("it does not state the size of its picture (ispe)") }
         return largest
     }
 
+    /// The size that an `ispe` property states.
     private mutating func size(_ property: MediaBox) throws -> PixelSize {
         let content = try reader.fullBoxContent(of: property)
-        guard content.count >= 8 else { throw reader.notImage("the size of a picture in it is cut off") }
+        guard content.count >= 8 else { throw reader.notImage("a size property (ispe) is too short") }
         return try PixelSize(
             width: reader.uint32(at: content.lowerBound),
             height: reader.uint32(at: content.lowerBound + 4)
@@ -97,17 +102,19 @@ struct HEIFParser: ImageParser {
     }
 }
 
-/// How the items of a HEIF file are coded: the types in the `iinf` box (ISO 14496-12, 8.11.6), and the items that a
-/// derived picture is made of, in the `iref` box (8.11.12).
+/// The codings of the items of a HEIF file: their types in the `iinf` box (ISO 14496-12, 8.11.6), and the source items
+/// of derived pictures in the `iref` box (8.11.12).
 private struct HEIFItemInfo {
-    /// A picture may be made of one that is made of others. Real files stop at two.
+    /// The maximum depth of derivation. Real files have at most two; the limit stops cycles.
     private static let maximumDerivations = 8
-    /// A grid of tiles, layers, another picture as it is, a tone-mapped one: pictures made of others.
+    /// Types derived from other items: a grid of tiles, an overlay, an identity, a tone map.
     private static let derivedTypes: Set<FourCharacterCode> = ["grid", "iovl", "iden", "tmap"]
-    /// HEVC, HEVC in layers, and AV1: the codings that viewers show.
+    /// Codings that viewers support: HEVC, layered HEVC and AV1.
     private static let shownTypes: Set<FourCharacterCode> = ["hvc1", "hev1", "lhv1", "av01"]
 
+    /// The `iinf` box.
     private let items: MediaBox?
+    /// The `iref` box.
     private let references: MediaBox?
 
     init(in parts: [MediaBox]) {
@@ -115,9 +122,11 @@ private struct HEIFItemInfo {
         references = parts.first { $0.name == "iref" }
     }
 
-    /// Refuses the image if `item`, or the first picture that it is made of, has a coding that hardly any viewer shows.
+    /// Throws if `item`, or the first item it is derived from, has a coding that hardly any viewer supports.
     ///
-    /// An item of which no type is known is taken: its brand has said what it is.
+    /// An item without a known type passes, because the brand of the file has named the format.
+    ///
+    /// - Throws: `ImageRejection` of kind `notImage`.
     func requireShownCoding(of item: Int64, in reader: inout ByteReader) throws {
         var item = item
         for _ in 0..<Self.maximumDerivations {
@@ -126,9 +135,10 @@ private struct HEIFItemInfo {
             guard let source = try firstSource(of: item, in: &reader) else { return }
             item = source
         }
-        throw reader.notImage("its picture is made of others without an end")
+        throw reader.notImage("its picture is derived through more than \(Self.maximumDerivations) levels")
     }
 
+    /// The error for an item whose coding is `type`.
     private static func rejection(of type: FourCharacterCode) -> ImageRejection {
         let names: [FourCharacterCode: String] = [
             "unci": "an uncompressed picture", "avc1": "a picture coded as AVC (H.264)", "jpeg": "a JPEG picture",
@@ -137,11 +147,11 @@ private struct HEIFItemInfo {
         let name = names[type] ?? "a picture in another coding"
         return ImageRejection(
             kind: .notImage,
-            message: "The HEIF image holds \(name), which hardly any viewer shows; only HEVC and AV1 are accepted."
+            message: "The HEIF image holds \(name), which hardly any viewer supports; only HEVC and AV1 are accepted."
         )
     }
 
-    /// The type of `item`; `nil` if the file states none.
+    /// The type of `item`; `nil` if the file does not state it.
     private func type(of item: Int64, in reader: inout ByteReader) throws -> FourCharacterCode? {
         guard let items else { return nil }
         let content = try reader.fullBoxContent(of: items)
@@ -150,18 +160,18 @@ private struct HEIFItemInfo {
         let entries = try reader.boxes(in: (content.lowerBound + countByteCount)..<content.upperBound)
         for entry in entries where entry.name == "infe" {
             let version = try reader.uint8(at: entry.content.lowerBound)
-            // Before version 2 an item had a media type instead.
+            // Before version 2, an entry has a media type instead of an item type.
             guard version >= 2 else { continue }
             let idByteCount = version == 2 ? 2 : 4
             let id = try reader.fullBoxContent(of: entry).lowerBound
             guard try reader.integer(at: id, byteCount: idByteCount) == item else { continue }
-            // The item's number and that of its protection come first.
+            // The type follows the item's number and a 16-bit protection index.
             return try reader.name(at: id + Int64(idByteCount) + 2)
         }
         return nil
     }
 
-    /// The first item that `item` is made of.
+    /// The first item that `item` is derived from (`dimg`).
     private func firstSource(of item: Int64, in reader: inout ByteReader) throws -> Int64? {
         guard let references else { return nil }
         let idByteCount = try reader.uint8(at: references.content.lowerBound) == 0 ? 2 : 4
@@ -175,11 +185,13 @@ private struct HEIFItemInfo {
     }
 }
 
-/// The `iloc` box (ISO 14496-12, 8.11.3): where the bytes of each item are, as extents of the file or of the `idat` box.
+/// The `iloc` box (ISO 14496-12, 8.11.3): the bytes of each item, as extents in the file or in the `idat` box.
 private struct HEIFItemLocations {
-    /// What the offsets of an item count from. Extents of other items, and other files, are not followed.
+    /// The base of the offsets of an item. Extents in other items or other files are not checked.
     private enum Place {
+        /// The start of the file.
         static let file: Int64 = 0
+        /// The start of the `idat` box.
         static let itemData: Int64 = 1
     }
 
@@ -201,10 +213,12 @@ private struct HEIFItemLocations {
         baseByteCount = Int(widths >> 4 & 0xF)
         indexByteCount = version > 0 ? Int(widths & 0xF) : 0
         let areKnown = [offsetByteCount, lengthByteCount, baseByteCount, indexByteCount].allSatisfy([0, 4, 8].contains)
-        guard version <= 2, areKnown else { throw reader.notImage("its list of items has an unknown form") }
+        guard version <= 2, areKnown else {
+            throw reader.notImage("its list of item locations (iloc) has an unknown version or width")
+        }
     }
 
-    /// Refuses the image as cut short unless the bytes of all items are there.
+    /// Throws an `ImageRejection` of kind `truncated` unless the bytes of all items are in the file.
     func requireItems(in reader: inout ByteReader) throws {
         let idByteCount: Int64 = version == 2 ? 4 : 2
         var offset = content.lowerBound + 2
@@ -216,7 +230,7 @@ private struct HEIFItemLocations {
         }
     }
 
-    /// `start` is behind the item's number; the item ends at `end` afterwards.
+    /// Checks one entry. `start` is the offset behind the item's number; `end` is set to the offset behind the entry.
     private func requireItem(at start: Int64, end: inout Int64, in reader: inout ByteReader) throws {
         var offset = start
         var place = Place.file
@@ -230,26 +244,29 @@ private struct HEIFItemLocations {
         offset += 4 + Int64(baseByteCount)
         let extentByteCount = Int64(indexByteCount + offsetByteCount + lengthByteCount)
         end = offset + extentCount * extentByteCount
-        guard end <= content.upperBound else { throw reader.notImage("its list of items is longer than its box") }
+        guard end <= content.upperBound else {
+            throw reader.notImage("its list of item locations (iloc) is longer than its box")
+        }
         guard !isElsewhere, place == Place.file || place == Place.itemData else { return }
         let limit = place == Place.file ? reader.byteCount : itemDataByteCount
-        // Extents without any bytes to describe them are all the same one.
+        // Extents described by zero bytes are all equal, so checking one of them bounds the loop.
         for index in 0..<(extentByteCount == 0 ? min(extentCount, 1) : extentCount) {
             let extent = offset + index * extentByteCount + Int64(indexByteCount)
             try requireExtent(at: extent, base: base, limit: limit, in: &reader)
         }
     }
 
+    /// Checks one extent, whose offset counts from `base` and which must end by `limit`.
     private func requireExtent(at offset: Int64, base: Int64, limit: Int64, in reader: inout ByteReader) throws {
         let start = try reader.integer(at: offset, byteCount: offsetByteCount)
         let length = try reader.integer(at: offset + Int64(offsetByteCount), byteCount: lengthByteCount)
         guard base <= limit, start <= limit - base, length <= limit - base - start else {
-            throw reader.truncated("the bytes of an item reach beyond the end")
+            throw reader.truncated("the bytes of an item extend beyond the end")
         }
     }
 }
 
-/// The `ipma` box (ISO 23008-12, 9.3): which properties each item has, as numbers into the list of properties, from 1.
+/// The `ipma` box (ISO 23008-12, 9.3): the properties of each item, as indices into the property list, starting at 1.
 private struct HEIFItemProperties {
     private let content: Range<Int64>
     private let itemByteCount: Int
@@ -261,7 +278,7 @@ private struct HEIFItemProperties {
         indexByteCount = try reader.uint8(at: box.content.lowerBound + 3) & 1 > 0 ? 2 : 1
     }
 
-    /// The numbers of the properties of `item`; none if the box does not name it.
+    /// The indices of the properties of `item`; empty if the box does not list the item.
     func indices(of item: Int64, in reader: inout ByteReader) throws -> [Int] {
         var remaining = try reader.uint32(at: content.lowerBound)
         var offset = content.lowerBound + 4
@@ -276,7 +293,7 @@ private struct HEIFItemProperties {
         return []
     }
 
-    /// The highest bit says whether a decoder must know the property; number 0 is no property.
+    /// Reads `count` indices at `offset`. The highest bit marks an essential property; index 0 means no property.
     private func indices(at offset: Int64, count: Int64, in reader: inout ByteReader) throws -> [Int] {
         let mask: Int64 = indexByteCount == 1 ? 0x7F : 0x7FFF
         return try (0..<count).compactMap { position in

@@ -1,19 +1,19 @@
-/// The format of an image, told by its first bytes and never by what a server says of it.
+/// An image format. The inspector recognises it by the first bytes of the file; a server's `Content-Type` is ignored.
 ///
-/// More formats may be added; compare with the members below.
+/// A later version may know more formats, so compare with the static members below instead of switching over all.
 package struct ImageFormat: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The media type in lower case and without parameters, for example `image/png`.
     package let rawValue: String
 
-    /// The format with the media type `rawValue`, whether or not it is one of the members below.
+    /// The format with the media type `rawValue`. It need not be one of the members below.
     package init(rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// What goes into a `Content-Type` header.
+    /// The value for a `Content-Type` header.
     package var mediaType: String { rawValue }
 
-    /// The usual file name extension without its dot, for example `jpg`; `img` for a format that is no member below.
+    /// The usual file name extension without its dot, for example `jpg`; `img` for a format that is not a member below.
     package var fileExtension: String { traits?.fileExtension ?? "img" }
 
     /// The media type.
@@ -27,34 +27,36 @@ package struct ImageFormat: RawRepresentable, Hashable, Sendable, CustomStringCo
     package static let gif = ImageFormat(rawValue: "image/gif")
     /// WebP: lossy, lossless, still or animated.
     package static let webp = ImageFormat(rawValue: "image/webp")
-    /// AVIF: a HEIF file that holds AV1.
+    /// AVIF: a HEIF file with an AV1 picture.
     package static let avif = ImageFormat(rawValue: "image/avif")
-    /// HEIC: a HEIF file that holds HEVC.
+    /// HEIC: a HEIF file with an HEVC picture.
     package static let heic = ImageFormat(rawValue: "image/heic")
-    /// A HEIF file that names no coding of its own.
+    /// A HEIF file whose brands name no specific coding.
     package static let heif = ImageFormat(rawValue: "image/heif")
     /// Windows or OS/2 bitmap.
     package static let bmp = ImageFormat(rawValue: "image/bmp")
-    /// Windows icon; a cursor is none.
+    /// Windows icon. A cursor file is not recognised.
     package static let ico = ImageFormat(rawValue: "image/x-icon")
-    /// TIFF and BigTIFF, either byte order.
+    /// TIFF and BigTIFF, in either byte order.
     package static let tiff = ImageFormat(rawValue: "image/tiff")
     /// JPEG 2000: a JP2 file or a bare codestream.
     package static let jpeg2000 = ImageFormat(rawValue: "image/jp2")
-    /// SVG. Taken only where the configuration allows it: a drawing may hold scripts.
+    /// SVG. Accepted only if the configuration allows it, because a drawing may hold scripts.
     package static let svg = ImageFormat(rawValue: "image/svg+xml")
 }
 
 extension ImageFormat {
-    /// What the program knows of a format besides its media type.
+    /// The properties of a known format: everything but its media type and its signature.
     struct Traits: Sendable {
-        /// The word for the format in messages.
+        /// The name of the format in messages, for example `WebP`.
         let name: String
+        /// The file name extension without its dot.
         let fileExtension: String
+        /// The parser that checks a file of this format.
         let parser: any ImageParser.Type
     }
 
-    /// `nil` for a format that is none of the members.
+    /// The properties of this format; `nil` if it is not one of the members.
     var traits: Traits? { Self.table[self] }
 
     private static let table: [ImageFormat: Traits] = [

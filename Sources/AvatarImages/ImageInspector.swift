@@ -1,32 +1,37 @@
 package import AvatarCore
 
-/// Decides whether bytes are a whole image that the store takes, and says which.
+/// Checks that a file is a complete image in a known format, and reads its width and height.
 ///
-/// The first bytes decide on the format, whatever a server calls it. Then the structure is walked to the end of the
-/// picture, so that one that was cut short is refused; bytes behind the end are allowed. Nothing is decoded: a file
-/// that passes can still hold a damaged picture.
+/// The first bytes determine the format; a server's `Content-Type` is ignored. A parser then walks the structure to the
+/// end of the picture, so a truncated file is refused. Bytes after that end are allowed. No pixel is decoded: a file
+/// that passes may still hold damaged picture data.
 ///
-/// A small image costs one read of 64 KiB. No image costs more than time linear in its size, and memory for one
-/// such read and a table of boxes of limited length.
+/// An image of up to 64 KiB costs one read. Time is at most linear in the size of the file. Memory is bounded: one read
+/// of 64 KiB and, for formats made of boxes, a table of at most 4096 boxes for each level.
 package struct ImageInspector: Sendable {
-    /// The most pixels (width times height) that an image may have.
+    /// The maximum number of pixels (width times height) of an image, before any crop that a HEIF file states.
     package let maximumPixels: Int
-    /// Whether SVG is taken. It is text that can hold scripts and references to other places.
+    /// Whether SVG is accepted. SVG is text that can hold scripts and references to other hosts.
     package let allowsSVG: Bool
 
+    /// An inspector with these limits.
     package init(maximumPixels: Int, allowsSVG: Bool) {
         self.maximumPixels = maximumPixels
         self.allowsSVG = allowsSVG
     }
 
-    /// The format and size of the image that `source` holds.
+    /// Checks the image in `source` and returns its format and size.
     ///
-    /// - Throws: `ImageRejection`, or what `source` throws.
+    /// - Throws: `ImageRejection` of kind `notImage` (unknown format, invalid structure, no pixels, or SVG where it is
+    ///   not allowed), `truncated` or `tooManyPixels`; any error that `source` throws.
     package func inspect(_ source: some ByteSource) throws -> ImageDescription {
         var reader = ByteReader(source)
         let format = try Self.format(of: &reader)
         guard format != .svg || allowsSVG else {
-            throw ImageRejection(kind: .notImage, message: "The image is an SVG drawing, and SVG is not allowed here.")
+            throw ImageRejection(
+                kind: .notImage,
+                message: "The image is an SVG drawing, and the configuration does not allow SVG."
+            )
         }
         guard let traits = format.traits else { throw Self.unknownFormat }
         reader.format = format
@@ -34,9 +39,10 @@ package struct ImageInspector: Sendable {
         return try description(of: parser.pixelSize(), format: format, name: traits.name)
     }
 
-    /// Whether bytes that begin with `prefix` are an image of a known format, or could be one when more is known.
+    /// Whether a file that starts with `prefix` may be an image of a known format.
     ///
-    /// For refusing a page of HTML at its first chunk. SVG counts as known, and no bytes at all could be anything.
+    /// The fetcher calls this on the first chunk, to refuse an HTML page before downloading the rest. SVG counts as a
+    /// known format even if `allowsSVG` is off. An empty or undecided prefix returns true.
     package static func couldBeImage(prefix: some Collection<UInt8>) -> Bool {
         let bytes = Array(prefix.prefix(longestProlog))
         guard !bytes.isEmpty else { return true }
@@ -47,12 +53,12 @@ package struct ImageInspector: Sendable {
         do {
             return try scanner.findRoot("svg")
         } catch {
-            // The bytes end before the first element.
+            // The prefix ends before the first element, so it may still become an SVG.
             return true
         }
     }
 
-    /// How much of a prefix is searched for the beginning of an SVG.
+    /// The number of bytes searched for the root element of an SVG.
     private static let longestProlog = 4096
 
     private static func format(of reader: inout ByteReader) throws -> ImageFormat {
@@ -72,7 +78,7 @@ package struct ImageInspector: Sendable {
     }
 
     private static var unknownFormat: ImageRejection {
-        ImageRejection(kind: .notImage, message: "The first bytes are those of no known image format.")
+        ImageRejection(kind: .notImage, message: "The first bytes match no known image format.")
     }
 
     private func description(of size: PixelSize, format: ImageFormat, name: String) throws -> ImageDescription {
@@ -80,9 +86,10 @@ package struct ImageInspector: Sendable {
             throw ImageRejection(kind: .notImage, message: "The \(name) image has no pixels: its width or height is 0.")
         }
         guard !size.exceeds(maximumPixels) else {
+            let crop = size.uncroppedPixelCount > 0 ? " (\(size.uncroppedPixelCount) before its crop)" : ""
             throw ImageRejection(
                 kind: .tooManyPixels,
-                message: "The \(name) image has \(size.width) x \(size.height) pixels;"
+                message: "The \(name) image has \(size.width) x \(size.height) pixels\(crop);"
                     + " the limit is \(maximumPixels) pixels."
             )
         }
@@ -90,16 +97,16 @@ package struct ImageInspector: Sendable {
     }
 }
 
-/// What the bytes of a complete image say of it.
+/// The format and size of a complete image.
 package struct ImageDescription: Hashable, Sendable {
-    /// The format, by the first bytes.
+    /// The format, recognised by the first bytes.
     package let format: ImageFormat
-    /// Pixels from left to right as they are coded, before any rotation that EXIF metadata asks for. HEIF and AVIF state
-    /// their crop and rotation as a part of the picture: theirs are the sides that a viewer shows.
+    /// The width in pixels as coded. EXIF rotation is not applied. The crop and rotation of HEIF and AVIF are applied,
+    /// because they are part of the picture.
     ///
-    /// The largest picture of an icon, the canvas of an animation; 0 for an SVG that states no width and height.
+    /// An icon reports its largest picture, an animation its canvas. An SVG without a width and height reports 0.
     package let width: Int
-    /// Pixels from top to bottom; see `width`.
+    /// The height in pixels, by the same rules as `width`.
     package let height: Int
 
     /// An image of `format` with `width` times `height` pixels.
@@ -110,13 +117,14 @@ package struct ImageDescription: Hashable, Sendable {
     }
 }
 
-/// Why bytes are not taken as an image.
+/// The reason why the inspector refuses a file.
 package struct ImageRejection: Error, Hashable, Sendable, CustomStringConvertible {
     /// `notImage`, `truncated` or `tooManyPixels`.
     package let kind: FailureKind
-    /// A full sentence for a person. It quotes nothing of the bytes.
+    /// A full sentence for users. It quotes no text of the file, which may be hostile.
     package let message: String
 
+    /// A rejection of `kind`, explained by `message`.
     package init(kind: FailureKind, message: String) {
         self.kind = kind
         self.message = message

@@ -1,38 +1,42 @@
-/// Walks the structure of one format without decoding a pixel.
+/// Walks the structure of a file in one format without decoding a pixel.
 ///
-/// What every parser keeps to: a number from the file is checked against the bytes that are there before it is used;
-/// each turn of a loop moves on in the file or counts towards a fixed limit; nothing is kept that grows with the file.
+/// Files come from anywhere, so every parser follows three rules. It checks an integer from the file against the file's
+/// length before using it. Each iteration of a loop advances in the file or counts towards a fixed limit. It keeps no
+/// data that grows with the file.
 protocol ImageParser: SendableMetatype {
-    /// A parser of what `reader` reads; the signature has been recognised already.
+    /// A parser of the file behind `reader`, whose signature the inspector has already matched.
     init(_ reader: ByteReader)
 
-    /// The size that the image states, if the image is there to its end.
+    /// Checks that the file is complete and returns the size that it states.
     ///
-    /// - Throws: `ImageRejection` of kind `truncated` or `notImage`, or what the byte source throws.
+    /// - Throws: `ImageRejection` of kind `truncated` or `notImage`; any error that the byte source throws.
     mutating func pixelSize() throws -> PixelSize
 }
 
-/// The width and height that an image states, before anyone has checked them.
+/// The width and height that a file states. They are unchecked: they may be 0, negative or huge.
 ///
-/// 64 bits also where `Int` has 32, as no format states more than 32 of them.
+/// No format states more than 32 bits a side, so `Int64` holds them even where `Int` has 32 bits.
 struct PixelSize: Hashable {
+    /// The width in pixels.
     var width: Int64
+    /// The height in pixels.
     var height: Int64
-    /// Pixels of the picture that a decoder makes before it crops it to this size; 0 where it crops nothing.
+    /// The pixels that a decoder produces before it crops the picture to this size; 0 if it crops nothing.
     var uncroppedPixelCount: Int64 = 0
 
-    /// No size, as of an SVG that states none.
+    /// No size: an SVG that states none.
     static let zero = PixelSize(width: 0, height: 0)
 
+    /// Whether the picture has no pixels.
     var isEmpty: Bool { width <= 0 || height <= 0 }
 
-    /// Width times height; the largest number for a product that does not fit.
+    /// Width times height, or `Int64.max` on overflow.
     var pixelCount: Int64 {
         let (product, overflow) = width.multipliedReportingOverflow(by: height)
         return overflow ? .max : product
     }
 
-    /// Whether there are more than `limit` pixels, also before a crop; a product that fits no number is more than any limit.
+    /// Whether the picture has more than `limit` pixels, before or after its crop. An overflow exceeds any limit.
     func exceeds(_ limit: Int) -> Bool {
         let (product, overflow) = width.multipliedReportingOverflow(by: height)
         return overflow || max(product, uncroppedPixelCount) > limit

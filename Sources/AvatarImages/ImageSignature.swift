@@ -1,16 +1,19 @@
-/// Tells the format of an image by its first bytes. SVG, which is text, is told by its first element instead (`XMLScanner`).
+/// Recognises the format of an image by its first bytes. SVG is text, so `XMLScanner` recognises it by its root
+/// element.
 enum ImageSignature {
     enum Verdict: Hashable {
+        /// The bytes start with the signature of this format.
         case format(ImageFormat)
-        /// The bytes end where one more could still make a signature of them.
+        /// The bytes are the start of a signature; more bytes are needed.
         case undecided
+        /// The bytes match no signature. They may still be an SVG.
         case unknown
     }
 
-    /// As many first bytes as any decision needs.
+    /// The number of bytes that suffice for every verdict.
     static let longestPrefix = 512
 
-    /// What `prefix` begins, the first bytes of an image, up to `longestPrefix` of them.
+    /// Compares `prefix`, up to the first `longestPrefix` bytes of a file, with all signatures.
     static func verdict(on prefix: [UInt8]) -> Verdict {
         var verdict = Verdict.unknown
         for signature in table where zip(prefix, signature.bytes).allSatisfy({ $1 == nil || $0 == $1 }) {
@@ -22,7 +25,7 @@ enum ImageSignature {
 
     private struct Signature {
         let format: ImageFormat
-        /// `nil` for a byte that may be any.
+        /// The expected bytes; `nil` matches any byte.
         let bytes: [UInt8?]
     }
 
@@ -42,7 +45,7 @@ enum ImageSignature {
             Signature(format: .jpeg2000, bytes: [0xFF, 0x4F, 0xFF, 0x51]),
         ] + BMPParser.headerSizes.map(bitmap)
 
-    /// "BM" alone begins many a text, so that the size of the second header belongs to the signature.
+    /// Many texts start with "BM", so the signature includes the size of the second header.
     private static func bitmap(headerSize: UInt8) -> Signature {
         let skipped = [UInt8?](repeating: nil, count: 12)
         return Signature(format: .bmp, bytes: Array("BM".utf8) + skipped + [headerSize, 0, 0, 0])

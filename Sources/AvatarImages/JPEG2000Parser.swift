@@ -1,4 +1,4 @@
-/// JPEG 2000 (ITU-T T.800): a codestream, bare or in a box of a JP2 file.
+/// JPEG 2000 (ITU-T T.800): a codestream, either bare or in a box of a JP2 file.
 struct JPEG2000Parser: ImageParser {
     private var reader: ByteReader
 
@@ -20,8 +20,8 @@ struct JPEG2000Parser: ImageParser {
     }
 }
 
-/// A JPEG 2000 codestream (ITU-T T.800, annex A): a main header that states the size, tile-parts that state their
-/// length, and an end marker.
+/// A JPEG 2000 codestream (ITU-T T.800, annex A): a main header with the size, tile-parts with their length, and an end
+/// marker.
 private struct JPEG2000Codestream {
     private enum Marker {
         static let start: Int64 = 0xFF4F
@@ -32,15 +32,16 @@ private struct JPEG2000Codestream {
 
     private var range: Range<Int64>
 
-    /// A codestream in `range`, where other bytes may follow it.
+    /// A codestream at the start of `range`. Other bytes may follow it there.
     init(range: Range<Int64>) {
         self.range = range
     }
 
+    /// Checks that the codestream is complete and returns the size that it states.
     mutating func pixelSize(in reader: inout ByteReader) throws -> PixelSize {
         let start = range.lowerBound
         guard try reader.uint16(at: start) == Marker.start, try reader.uint16(at: start + 2) == Marker.size else {
-            throw reader.notImage("its codestream does not begin with its size")
+            throw reader.notImage("its codestream does not start with a size segment")
         }
         let size = try self.size(at: start + 4, in: &reader)
         let tiles = try firstTilePart(from: start + 2, in: &reader)
@@ -48,7 +49,7 @@ private struct JPEG2000Codestream {
         return size
     }
 
-    /// The size of the reference grid less where the picture begins in it.
+    /// The size of the picture: that of the reference grid minus the offset of the picture in it.
     private func size(at segment: Int64, in reader: inout ByteReader) throws -> PixelSize {
         try PixelSize(
             width: reader.uint32(at: segment + 4) - reader.uint32(at: segment + 12),
@@ -56,7 +57,7 @@ private struct JPEG2000Codestream {
         )
     }
 
-    /// Steps over the segments of the main header.
+    /// The offset of the first tile-part, behind the segments of the main header.
     private func firstTilePart(from start: Int64, in reader: inout ByteReader) throws -> Int64 {
         var offset = start
         while try marker(at: offset, in: &reader) != Marker.tilePart {
@@ -67,20 +68,22 @@ private struct JPEG2000Codestream {
         return offset
     }
 
-    /// Steps over the tile-parts. The last one may leave its length open; its data then holds no end marker.
+    /// Skips the tile-parts up to the end marker. The last one may state no length (0): then the parser searches for
+    /// the marker, which cannot occur in the data.
     private func requireEnd(from start: Int64, in reader: inout ByteReader) throws {
         var offset = start
         while try marker(at: offset, in: &reader) != Marker.end {
             guard try reader.uint16(at: offset) == Marker.tilePart else {
-                throw reader.notImage("there is no tile where one should be")
+                throw reader.notImage("a marker other than a tile-part follows a tile-part")
             }
             let length = try reader.uint32(at: offset + 6)
             guard length > 0 else { return try requireEndMarker(from: offset + 12, in: &reader) }
-            guard length >= 12 else { throw reader.notImage("a tile is shorter than its own header") }
+            guard length >= 12 else { throw reader.notImage("a tile-part is shorter than its own header") }
             offset += length
         }
     }
 
+    /// Searches for the end marker from `start` on.
     private func requireEndMarker(from start: Int64, in reader: inout ByteReader) throws {
         var offset = start
         while let prefix = try reader.offset(of: 0xFF, from: offset, to: range.upperBound - 1) {
@@ -90,10 +93,11 @@ private struct JPEG2000Codestream {
         throw reader.truncated("its end marker is missing")
     }
 
+    /// The marker at `offset`.
     private func marker(at offset: Int64, in reader: inout ByteReader) throws -> Int64 {
         guard offset <= range.upperBound - 2 else { throw reader.truncated("its end marker is missing") }
         let marker = try reader.uint16(at: offset)
-        guard marker >= 0xFF00 else { throw reader.notImage("there is no marker where one should be") }
+        guard marker >= 0xFF00 else { throw reader.notImage("a marker is missing before a segment") }
         return marker
     }
 }

@@ -1,19 +1,20 @@
-/// JPEG (ITU-T T.81, annex B): markers, most of them followed by a segment with its length; behind a scan's header
-/// the coded picture runs to the next marker.
+/// JPEG (ITU-T T.81, annex B): a sequence of markers. Most are followed by a segment that states its length. After the
+/// header of a scan, coded data runs to the next marker.
 ///
-/// A thumbnail is a JPEG of its own inside a segment. Segments are stepped over as a whole, so that its end marker
-/// is never taken for the end of the picture.
+/// A thumbnail is a complete JPEG inside a segment. The parser skips segments as a whole, so it never mistakes the end
+/// marker of a thumbnail for the end of the picture.
 struct JPEGParser: ImageParser {
     private enum Marker {
         static let startOfImage: Int64 = 0xD8
         static let endOfImage: Int64 = 0xD9
         static let startOfScan: Int64 = 0xDA
-        /// Stand alone or inside coded data: a stuffed zero, TEM, and the restart markers.
+        /// Codes without a segment, alone or inside coded data: a stuffed zero, TEM and the restart markers.
         static func isSkipped(_ code: Int64) -> Bool { code <= 0x01 || (0xD0...0xD7).contains(code) }
-        /// SOF0 to SOF15, among which DHT, JPG and DAC have their codes too.
+        /// SOF0 to SOF15. DHT, JPG and DAC use codes in the same range.
         static func isFrame(_ code: Int64) -> Bool {
             (0xC0...0xCF).contains(code) && ![0xC4, 0xC8, 0xCC].contains(code)
         }
+        /// Codes that the standard reserves.
         static func isReserved(_ code: Int64) -> Bool { (0x02...0xBF).contains(code) }
     }
 
@@ -33,34 +34,35 @@ struct JPEGParser: ImageParser {
             try note(code, segment: segment)
             offset = segment + (try reader.uint16(at: segment))
         }
-        guard let size, hasScan else { throw reader.notImage("it ends without a picture") }
+        guard let size, hasScan else { throw reader.notImage("it has no frame header or no scan") }
         return size
     }
 
-    /// The next marker that matters, and where the bytes behind it begin.
+    /// The code of the next relevant marker at or after `start`, and the offset behind it.
     ///
-    /// Bytes that are no marker are passed over: behind a scan's header they are the picture, and elsewhere decoders
-    /// pass over them too.
+    /// Bytes that are not a marker are skipped. After the header of a scan they are coded data; decoders skip them
+    /// elsewhere too.
     private mutating func marker(from start: Int64) throws -> (code: Int64, end: Int64) {
         var offset = start
         while let prefix = try reader.offset(of: 0xFF, from: offset) {
             let code = try reader.uint8(at: prefix + 1)
-            // Of several fill bytes, the last one belongs to the marker.
+            // Fill bytes may precede a marker; the last 0xFF belongs to it.
             offset = prefix + (code == 0xFF ? 1 : 2)
             if code != 0xFF && !Marker.isSkipped(code) { return (code, offset) }
         }
         throw reader.truncated("its end marker is missing")
     }
 
+    /// Checks the segment of a marker, and records a frame header or a scan.
     private mutating func note(_ code: Int64, segment: Int64) throws {
-        guard code != Marker.startOfImage else { throw reader.truncated("another image begins before its end") }
-        guard !Marker.isReserved(code) else { throw reader.notImage("it has a marker that is reserved") }
+        guard code != Marker.startOfImage else { throw reader.truncated("another image starts before its end marker") }
+        guard !Marker.isReserved(code) else { throw reader.notImage("it has a reserved marker") }
         let length = try reader.uint16(at: segment)
         guard length >= 2 else { throw reader.notImage("a segment is shorter than its own length field") }
         try reader.require(length, at: segment)
         if Marker.isFrame(code) { try noteFrame(at: segment, length: length) }
         if code == Marker.startOfScan {
-            guard size != nil else { throw reader.notImage("its picture begins before its frame header") }
+            guard size != nil else { throw reader.notImage("a scan comes before the frame header") }
             hasScan = true
         }
     }

@@ -1,18 +1,21 @@
-/// A box of the ISO base media file format (ISO 14496-12, 4.2), on which HEIF, AVIF and JPEG 2000 files are built:
-/// its length, its name, and content that may be boxes again.
+/// A box of the ISO base media file format (ISO 14496-12, 4.2): a length, a name, and content that may be more boxes.
+/// HEIF, AVIF and JPEG 2000 files consist of boxes.
 struct MediaBox {
+    /// The type of the box, for example `meta`.
     let name: FourCharacterCode
-    /// Where the bytes behind the length and the name are.
+    /// The offsets of the content, which follows the length and the name.
     let content: Range<Int64>
 }
 
 extension ByteReader {
-    /// More than any image has side by side; it bounds the memory that a hostile file can ask for.
+    /// The maximum number of boxes at one level. No real image has as many; the limit bounds memory for hostile files.
     private static let maximumBoxes = 4096
 
-    /// The boxes of the whole file. Bytes behind the last one that do not begin a known box are left out.
+    /// The top-level boxes of the file. Trailing bytes that do not start a known box are ignored.
     ///
-    /// Boxes cover the file, so a file that was cut short ends inside one, whose name tells it from other bytes.
+    /// A truncated file ends inside a box. The name of that box distinguishes it from foreign trailing bytes.
+    ///
+    /// - Throws: `ImageRejection` of kind `truncated` or `notImage`; any error that the byte source throws.
     mutating func fileBoxes() throws -> [MediaBox] {
         var boxes: [MediaBox] = []
         var offset: Int64 = 0
@@ -29,14 +32,16 @@ extension ByteReader {
         return boxes
     }
 
-    /// Boxes outside other boxes, as HEIF, films and JPEG 2000 have them.
+    /// Top-level boxes of HEIF, movie and JPEG 2000 files.
     private static let fileBoxNames: Set<FourCharacterCode> = [
         "ftyp", "meta", "mdat", "moov", "moof", "mfra", "free", "skip", "wide", "uuid", "jP  ", "jp2h", "jp2c",
     ]
 
-    /// The boxes that fill `range`, in their order.
+    /// The boxes that fill `range`, in file order.
     ///
-    /// Each one must fit into the range. Bytes behind the last one that are no box are a box that was cut short.
+    /// Each box must fit into the range. Trailing bytes that are too few for a box count as a truncated box.
+    ///
+    /// - Throws: `ImageRejection` of kind `truncated` or `notImage`; any error that the byte source throws.
     mutating func boxes(in range: Range<Int64>) throws -> [MediaBox] {
         var boxes: [MediaBox] = []
         var offset = range.lowerBound
@@ -53,35 +58,37 @@ extension ByteReader {
         guard count < Self.maximumBoxes else { throw notImage("it has more than \(Self.maximumBoxes) boxes") }
     }
 
-    /// The content of the version and the flags that many boxes begin with left out.
+    /// The content of a full box, without its leading version and flags (4 bytes).
     mutating func fullBoxContent(of box: MediaBox) throws -> Range<Int64> {
         guard box.content.count >= 4 else { throw notImage("a box is too short for its version") }
         return (box.content.lowerBound + 4)..<box.content.upperBound
     }
 
     private mutating func box(at offset: Int64, end: Int64) throws -> MediaBox {
-        guard end - offset >= 8 else { throw truncated("its last bytes are no whole box") }
+        guard end - offset >= 8 else { throw truncated("it ends inside the header of a box") }
         var length = try uint32(at: offset)
         var headerByteCount: Int64 = 8
         if length == 1 {
-            guard end - offset >= 16 else { throw truncated("its last bytes are no whole box") }
+            // A length of 1 means that a 64-bit length follows the name; 0 means up to the end.
+            guard end - offset >= 16 else { throw truncated("it ends inside the header of a box") }
             length = try integer(at: offset + 8, byteCount: 8)
             headerByteCount = 16
         } else if length == 0 {
             length = end - offset
         }
         guard length >= headerByteCount else { throw notImage("a box is shorter than its own header") }
-        guard length <= end - offset else { throw truncated("a box reaches beyond the end") }
+        guard length <= end - offset else { throw truncated("a box extends beyond the end") }
         return try MediaBox(name: name(at: offset + 4), content: (offset + headerByteCount)..<(offset + length))
     }
 }
 
-/// Tells HEIF and its kin from other files in the ISO base media format, such as films, by the brands in the first
-/// box (ISO 14496-12, 4.3; ISO 23008-12, 10; AV1 Image File Format, 6).
+/// Distinguishes HEIF, HEIC and AVIF images from movies by the brands in the first box, `ftyp` (ISO 14496-12, 4.3;
+/// ISO 23008-12, 10; AV1 Image File Format, 6).
 enum MediaBrands {
-    /// The box begins with its size, its name, the major brand and a version; the compatible brands follow.
+    /// The offset of the compatible brands, after the box's size, its name, the major brand and a version.
     private static let firstCompatibleBrand = 16
 
+    /// Compares `prefix`, the first bytes of a file, with the known brands.
     static func verdict(on prefix: [UInt8]) -> ImageSignature.Verdict {
         let name = Array("ftyp".utf8)
         guard prefix.dropFirst(4).starts(with: name.prefix(max(0, prefix.count - 4))) else { return .unknown }
@@ -96,12 +103,12 @@ enum MediaBrands {
         return size > prefix.count && prefix.count < ImageSignature.longestPrefix ? .undecided : .unknown
     }
 
-    /// The box has 12 to 65,535 bytes, so that its first bytes rule out nearly every text.
+    /// Whether `bytes` may begin a box size below 65,536. Two leading zero bytes rule out nearly every text.
     private static func couldBeSize(_ bytes: ArraySlice<UInt8>) -> Bool {
         bytes.prefix(2).allSatisfy { $0 == 0 }
     }
 
-    /// By the major brand, which comes first, if it says how the picture is coded; else by the first one that does.
+    /// The format of the first brand that names a coding. The major brand comes first and so has precedence.
     private static func format(ofBrands brands: [String]) -> ImageFormat? {
         brands.lazy.compactMap { codings[$0] }.first ?? (brands.contains { anyCoding.contains($0) } ? .heif : nil)
     }
@@ -112,5 +119,6 @@ enum MediaBrands {
         "hevc": .heic, "hevx": .heic, "hevm": .heic, "hevs": .heic,
     ]
 
+    /// Brands of HEIF files that may use any coding.
     private static let anyCoding: Set<String> = ["mif1", "mif2", "msf1"]
 }

@@ -1,8 +1,10 @@
-/// PNG (ISO 15948): a signature and chunks, each with its length, its name, its data and a checksum.
-/// Animated PNG adds chunks that need no look.
+/// PNG (ISO 15948): a signature, then chunks. A chunk has a length, a name, data and a checksum.
+///
+/// Checks the header and that every chunk up to `IEND` is complete. The chunks of animated PNG are skipped, and so are
+/// checksums.
 struct PNGParser: ImageParser {
     private static let signatureByteCount: Int64 = 8
-    /// The length, name and checksum of a chunk.
+    /// The bytes of a chunk besides its data: length, name and checksum.
     private static let frameByteCount: Int64 = 12
 
     private var reader: ByteReader
@@ -18,19 +20,19 @@ struct PNGParser: ImageParser {
         while true {
             let length = try reader.uint32(at: offset)
             let name = try reader.name(at: offset + 4)
-            guard name.isLetters else { throw reader.notImage("a chunk has a name that is not allowed") }
+            guard name.isLetters else { throw reader.notImage("a chunk name is not four letters") }
             try reader.require(length + Self.frameByteCount, at: offset)
             if name == "IEND" { break }
             hasPicture = hasPicture || (name == "IDAT" && length > 0)
             offset += length + Self.frameByteCount
         }
-        guard hasPicture else { throw reader.notImage("it has no picture data") }
+        guard hasPicture else { throw reader.notImage("it has no picture data (IDAT)") }
         return size
     }
 
     private mutating func headerSize(at offset: Int64) throws -> PixelSize {
         let isHeader = try reader.uint32(at: offset) == 13 && reader.name(at: offset + 4) == "IHDR"
-        guard isHeader else { throw reader.notImage("its first chunk is not the header") }
+        guard isHeader else { throw reader.notImage("its first chunk is not the header (IHDR)") }
         return try PixelSize(width: reader.uint32(at: offset + 8), height: reader.uint32(at: offset + 12))
     }
 }

@@ -1,4 +1,4 @@
-/// SVG: an XML document with the root element `svg`, complete if that element is closed.
+/// SVG: an XML document with the root element `svg`. It is complete if that element is closed.
 struct SVGParser: ImageParser {
     private var scanner: XMLScanner
 
@@ -6,10 +6,10 @@ struct SVGParser: ImageParser {
         scanner = XMLScanner(reader)
     }
 
-    /// The root's `width` and `height` if both are plain numbers or pixels; a drawing with other units, or with a
-    /// `viewBox` alone, states no pixels.
+    /// The `width` and `height` of the root element if both are plain numbers or in `px`. Otherwise, for example with
+    /// other units or only a `viewBox`, the size is zero.
     mutating func pixelSize() throws -> PixelSize {
-        guard try scanner.findRoot("svg") else { throw scanner.reader.notImage("its first element is another") }
+        guard try scanner.findRoot("svg") else { throw scanner.reader.notImage("its root element is not svg") }
         let tag = try scanner.takeTag()
         if !tag.suffix(2).elementsEqual("/>".utf8) { try scanner.skipContent() }
         let attributes = Self.attributes(of: tag)
@@ -19,6 +19,7 @@ struct SVGParser: ImageParser {
         return PixelSize(width: width, height: height)
     }
 
+    /// The attributes in the start tag `tag`, by name.
     private static func attributes(of tag: [UInt8]) -> [String: String] {
         var attributes: [String: String] = [:]
         var rest = tag[...]
@@ -35,6 +36,7 @@ struct SVGParser: ImageParser {
         return attributes
     }
 
+    /// The pixels that the attribute value `length` states, rounded up; `nil` for other units and for 0 or less.
     private static func pixels(_ length: String) -> Int64? {
         var number = length.filter { !$0.isWhitespace }
         if number.hasSuffix("px") { number.removeLast(2) }
@@ -43,33 +45,36 @@ struct SVGParser: ImageParser {
     }
 }
 
-/// Finds the root element of an XML document, and its end, without reading what the document means.
+/// Finds the root element of an XML document and its end, without parsing the rest.
 ///
-/// UTF-8 and other encodings that keep ASCII are read; UTF-16 is not.
+/// It reads UTF-8 and other encodings that contain ASCII, but not UTF-16.
 struct XMLScanner {
     private static let documentType = "<!DOCTYPE"
     private static let whitespace: Set<Int64> = [0x09, 0x0A, 0x0D, 0x20]
-    /// A start tag longer than this is nobody's drawing.
+    /// The maximum length of the root's start tag in bytes. It bounds memory; real drawings stay far below.
     private static let longestTag: Int64 = 64 * 1024
+    /// The maximum length of an element name in bytes; the rest of a longer one is ignored.
     private static let longestName = 256
 
     private(set) var reader: ByteReader
+    /// The position in the document.
     private var offset: Int64 = 0
 
     init(_ reader: ByteReader) {
         self.reader = reader
     }
 
-    /// Moves to the first element; whether it is a `name`, with or without a prefix before the name.
+    /// Moves to the root element and returns whether it is named `name`. A namespace prefix is ignored.
     ///
-    /// - Throws: `ImageRejection` of kind `truncated` if the bytes end before that is known.
+    /// - Throws: `ImageRejection` of kind `truncated` if the document ends before its root element is known; any error
+    ///   that the byte source throws.
     mutating func findRoot(_ name: String) throws -> Bool {
         if try startsHere("\u{FEFF}") { offset = 3 }
         while true {
             try skipWhitespace()
             guard try reader.uint8(at: offset) == UInt8(ascii: "<") else { return false }
             if try skipRemark() { continue }
-            // A document type states the name of the root too, which tells a page of HTML at once.
+            // A document type names the root too, so an HTML page is recognised before its first element.
             let isDocumentType = try startsHere(Self.documentType)
             if isDocumentType {
                 offset += Int64(Self.documentType.utf8.count)
@@ -81,20 +86,22 @@ struct XMLScanner {
         }
     }
 
-    /// The bytes of the tag that begins here, with its angle brackets; moves behind it.
+    /// Reads the tag at the current position, including its angle brackets, and moves behind it.
     mutating func takeTag() throws -> [UInt8] {
         let start = offset
         try skipTag()
-        guard offset - start <= Self.longestTag else { throw reader.notImage("its first tag is too long") }
+        guard offset - start <= Self.longestTag else {
+            throw reader.notImage("its first tag is longer than \(Self.longestTag) bytes")
+        }
         return try (start..<offset).map { UInt8(truncatingIfNeeded: try reader.uint8(at: $0)) }
     }
 
-    /// Moves from behind the start tag of an element to behind its end tag.
+    /// Moves from behind the start tag of an element to behind its end tag. Only the depth counts; names may not match.
     mutating func skipContent() throws {
         var depth = 1
         while depth > 0 {
             guard let bracket = try reader.offset(of: UInt8(ascii: "<"), from: offset) else {
-                throw reader.truncated("its last element has no end")
+                throw reader.truncated("an element is not closed")
             }
             offset = bracket
             if try skipRemark() { continue }
@@ -106,7 +113,7 @@ struct XMLScanner {
 
     // MARK: Moving
 
-    /// Whether `text` is here. Fewer bytes that agree could become the text: they count as cut short.
+    /// Whether `text` starts at the current position. A file that ends inside a match counts as truncated.
     private mutating func startsHere(_ text: String) throws -> Bool {
         let available = Int(min(Int64(text.utf8.count), max(0, reader.byteCount - offset)))
         guard try reader.has(text.utf8.prefix(available), at: offset) else { return false }
@@ -118,7 +125,7 @@ struct XMLScanner {
         while Self.whitespace.contains(try reader.uint8(at: offset)) { offset += 1 }
     }
 
-    /// Moves behind a comment, a processing instruction or character data, if one begins here.
+    /// Moves behind a comment, a processing instruction or a CDATA section. Returns false if none starts here.
     private mutating func skipRemark() throws -> Bool {
         for (start, end) in [("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>")] where try startsHere(start) {
             offset += Int64(start.utf8.count)
@@ -128,7 +135,7 @@ struct XMLScanner {
         return false
     }
 
-    /// `text` ends with its only `>`.
+    /// Moves behind the next `text`, which must end with its only `>`.
     private mutating func skip(past text: String) throws {
         let start = offset
         while true {
@@ -138,14 +145,15 @@ struct XMLScanner {
         }
     }
 
+    /// Moves behind the next `byte`.
     private mutating func skip(past byte: UInt8) throws {
         guard let found = try reader.offset(of: byte, from: offset) else {
-            throw reader.truncated("its text ends inside a tag")
+            throw reader.truncated("it ends inside a tag or comment")
         }
         offset = found + 1
     }
 
-    /// Moves behind a tag. A `>` inside quotes does not end it.
+    /// Moves behind a tag. A `>` inside quotes does not end the tag.
     private mutating func skipTag() throws {
         while true {
             let byte = UInt8(truncatingIfNeeded: try reader.uint8(at: offset))
@@ -158,7 +166,7 @@ struct XMLScanner {
         }
     }
 
-    /// Moves behind a document type, which may hold declarations of its own in square brackets.
+    /// Moves behind a document type, which may contain declarations in square brackets.
     private mutating func skipDocumentType() throws {
         var isInside = false
         while true {
@@ -175,7 +183,7 @@ struct XMLScanner {
         }
     }
 
-    /// The name that begins at `start`, without its prefix.
+    /// The name at `start`, without its namespace prefix.
     private mutating func localName(at start: Int64) throws -> [UInt8] {
         var name: [UInt8] = []
         while name.count < Self.longestName {

@@ -1,5 +1,5 @@
-/// TIFF 6.0 and BigTIFF: the first picture of the file. Its directory, the values that the directory refers to and
-/// the strips or tiles with the pixels must all be there.
+/// TIFF 6.0 and BigTIFF. Checks the first picture of the file: its directory, the values that the directory refers to,
+/// and the strips or tiles with the pixels must be complete. Further pages are ignored.
 struct TIFFParser: ImageParser {
     private enum Tag {
         static let width: Int64 = 256
@@ -11,7 +11,8 @@ struct TIFFParser: ImageParser {
         static let all: Set<Int64> = [width, height, stripOffsets, stripByteCounts, tileOffsets, tileByteCounts]
     }
 
-    /// How many offsets, and then how many byte counts, are read in turn; the two lists may be far apart.
+    /// The number of offsets, and then of byte counts, read in turn. The two lists may be far apart in the file, so
+    /// alternating for each segment would cost a read each time.
     private static let segmentsAtOnce: Int64 = 512
 
     private var reader: ByteReader
@@ -27,7 +28,7 @@ struct TIFFParser: ImageParser {
         let offsets = directory.fields[Tag.tileOffsets] ?? directory.fields[Tag.stripOffsets]
         let byteCounts = directory.fields[Tag.tileByteCounts] ?? directory.fields[Tag.stripByteCounts]
         guard let offsets, let byteCounts, offsets.count > 0, offsets.count == byteCounts.count else {
-            throw reader.notImage("its directory does not say where the picture is")
+            throw reader.notImage("its directory does not locate the picture")
         }
         try requireSegments(at: offsets, byteCounts: byteCounts)
         return try PixelSize(
@@ -36,6 +37,7 @@ struct TIFFParser: ImageParser {
         )
     }
 
+    /// Checks that all strips or tiles lie inside the file.
     private mutating func requireSegments(at offsets: TIFFDirectory.Field, byteCounts: TIFFDirectory.Field) throws {
         for start in stride(from: 0, to: offsets.count, by: Int64.Stride(Self.segmentsAtOnce)) {
             let range = start..<min(start + Self.segmentsAtOnce, offsets.count)
@@ -45,44 +47,50 @@ struct TIFFParser: ImageParser {
         }
     }
 
+    /// The first value of `field`.
     private mutating func firstValue(of field: TIFFDirectory.Field?) throws -> Int64 {
         guard let field, field.count > 0, let value = try values(of: field, in: 0..<1).first else {
-            throw reader.notImage("its directory does not state the size of the picture")
+            throw reader.notImage("its directory does not state a width and height")
         }
         return value
     }
 
+    /// The values of `field` at the positions in `range`.
     private mutating func values(of field: TIFFDirectory.Field, in range: Range<Int64>) throws -> [Int64] {
         guard let byteCount = field.integerByteCount else {
-            throw reader.notImage("its directory has a number of an unfit type")
+            throw reader.notImage("a field of its directory has the wrong type for a number")
         }
         return try range.map { try reader.integer(at: field.values + $0 * Int64(byteCount), byteCount: byteCount) }
     }
 }
 
-/// The first directory of a TIFF file: fields with a tag, a type, a count, and their values or where these are.
+/// The first directory of a TIFF file. A field has a tag, a type, a count, and its values or their offset.
 private struct TIFFDirectory {
-    /// The widths of the numbers that a directory is made of.
+    /// The widths of the integers in a directory, which differ between TIFF and BigTIFF.
     struct Layout {
-        /// Where the file says where its first directory is, in a number as wide as every other offset.
+        /// The position of the offset of the first directory.
         let start: Int64
+        /// The width of every offset, and of the count of values of a field.
         let offsetByteCount: Int
+        /// The width of the number of fields.
         let fieldCountByteCount: Int
 
-        /// The tag and the type take two bytes each.
+        /// The length of a field: tag and type of two bytes each, the count, and the values or their offset.
         var fieldByteCount: Int64 { 4 + 2 * Int64(offsetByteCount) }
 
         static let classic = Layout(start: 4, offsetByteCount: 4, fieldCountByteCount: 2)
         static let big = Layout(start: 8, offsetByteCount: 8, fieldCountByteCount: 8)
     }
 
+    /// One field of the directory.
     struct Field {
         let type: Int64
+        /// The number of values.
         let count: Int64
-        /// Where the values are: in the field itself if they fit, else elsewhere in the file.
+        /// The offset of the values: inside the field if they fit, elsewhere in the file otherwise.
         let values: Int64
 
-        /// For the types SHORT, LONG and LONG8; `nil` for those that cannot be an offset or a size.
+        /// The width of a value of type SHORT, LONG or LONG8; `nil` for types that cannot be an offset or a size.
         var integerByteCount: Int? {
             switch type {
             case 3: 2
@@ -93,21 +101,23 @@ private struct TIFFDirectory {
         }
     }
 
-    /// Bytes in a value of each type; the types are numbered from 1, and 14 and 15 do not exist.
+    /// The width of a value by type number. Types start at 1; 14 and 15 do not exist.
     private static let valueByteCounts: [Int64] = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8]
 
-    /// By tag. Of two fields with the same tag, the first.
+    /// The fields by tag. The first of two fields with the same tag counts.
     private(set) var fields: [Int64: Field] = [:]
 
-    /// Reads the directory. All its fields are checked, those with a tag in `tags` are kept.
+    /// Reads the directory. It checks all fields, and keeps those with a tag in `tags`.
+    ///
+    /// - Throws: `ImageRejection` of kind `truncated`; any error that the byte source throws.
     init(in reader: inout ByteReader, layout: Layout, keeping tags: Set<Int64>) throws {
         let start = try reader.integer(at: layout.start, byteCount: layout.offsetByteCount)
         let count = try reader.integer(at: start, byteCount: layout.fieldCountByteCount)
         let firstField = start + Int64(layout.fieldCountByteCount)
         guard count <= (reader.byteCount - firstField) / layout.fieldByteCount else {
-            throw reader.truncated("its directory reaches beyond the end")
+            throw reader.truncated("its directory extends beyond the end")
         }
-        // The offset of the next directory belongs to this one.
+        // The offset of the next directory follows the last field.
         try reader.require(Int64(layout.offsetByteCount), at: firstField + count * layout.fieldByteCount)
         for index in 0..<count {
             let offset = firstField + index * layout.fieldByteCount
@@ -117,6 +127,7 @@ private struct TIFFDirectory {
         }
     }
 
+    /// Reads the field at `offset` and checks that its values lie inside the file.
     private static func field(at offset: Int64, in reader: inout ByteReader, layout: Layout) throws -> Field {
         let type = try reader.uint16(at: offset + 2)
         let count = try reader.integer(at: offset + 4, byteCount: layout.offsetByteCount)

@@ -1,18 +1,20 @@
-/// WebP (RFC 9649): one RIFF chunk that states the length of everything in it. Its first chunk is a lossy or lossless
-/// picture, or the canvas of an extended file whose pictures follow.
+/// WebP (RFC 9649): a RIFF chunk whose length covers the whole file. The first chunk inside is a lossy or lossless
+/// picture, or the header (`VP8X`) of an extended file, which states a canvas; the pictures follow.
 struct WebPParser: ImageParser {
     private struct Chunk {
         let name: FourCharacterCode
+        /// The offset of the data.
         let content: Int64
+        /// The length of the data, without padding.
         let length: Int64
-        /// Chunks begin at even offsets.
+        /// The offset of the next chunk: chunks are padded to an even length.
         var end: Int64 { content + length + length % 2 }
     }
 
     private static let firstChunk: Int64 = 12
 
     private var reader: ByteReader
-    /// Where the RIFF chunk ends.
+    /// The offset behind the RIFF chunk, from its stated length.
     private var end: Int64 = 0
 
     init(_ reader: ByteReader) {
@@ -25,18 +27,18 @@ struct WebPParser: ImageParser {
         try reader.require(end, at: 0)
         let first = try chunk(at: Self.firstChunk)
         guard first.name == "VP8X" else {
-            guard let size = try pictureSize(first) else { throw reader.notImage("its first chunk is no picture") }
+            guard let size = try pictureSize(first) else { throw reader.notImage("its first chunk is not a picture") }
             return size
         }
-        guard first.length >= 10 else { throw reader.notImage("its canvas is too short") }
+        guard first.length >= 10 else { throw reader.notImage("its header chunk (VP8X) is too short") }
         let canvas = try minusOneSize(at: first.content + 4)
         guard try hasPicture(on: canvas, from: first.end) else { throw reader.notImage("it has no picture data") }
         return canvas
     }
 
-    /// Whether the chunks from `start` on hold a picture or a frame of an animation.
+    /// Whether the chunks from `start` on contain a picture or a frame of an animation.
     ///
-    /// One larger than the canvas is refused as decoders do, so that no image has more pixels than it states.
+    /// A picture larger than the canvas is refused, as in decoders. So no file has more pixels than it states.
     private mutating func hasPicture(on canvas: PixelSize, from start: Int64) throws -> Bool {
         var offset = start
         var hasPicture = false
@@ -54,16 +56,17 @@ struct WebPParser: ImageParser {
     }
 
     private mutating func chunk(at offset: Int64) throws -> Chunk {
-        guard end - offset >= 8 else { throw reader.notImage("it has no chunks") }
+        guard end - offset >= 8 else { throw reader.notImage("it has no room for a chunk") }
         let chunk = try Chunk(
             name: reader.name(at: offset),
             content: offset + 8,
             length: reader.uint32(at: offset + 4)
         )
-        guard chunk.length <= end - chunk.content else { throw reader.truncated("a chunk is longer than the image") }
+        guard chunk.length <= end - chunk.content else { throw reader.truncated("a chunk extends beyond the end") }
         return chunk
     }
 
+    /// The size of the picture in `chunk`; `nil` if it is another kind of chunk.
     private mutating func pictureSize(_ chunk: Chunk) throws -> PixelSize? {
         switch chunk.name {
         case "VP8 ": try lossySize(chunk)
@@ -72,19 +75,19 @@ struct WebPParser: ImageParser {
         }
     }
 
-    /// RFC 6386, 9.1: a frame tag whose lowest bit is 0 for a key frame, a start code, and 14 bits for each side.
+    /// RFC 6386, 9.1: a frame tag (its lowest bit is 0 for a key frame), a start code, and 14 bits for each side.
     private mutating func lossySize(_ chunk: Chunk) throws -> PixelSize {
         let isPicture =
             try chunk.length >= 10 && reader.uint8(at: chunk.content) & 1 == 0
             && reader.has([0x9D, 0x01, 0x2A], at: chunk.content + 3)
-        guard isPicture else { throw reader.notImage("its lossy picture has no start code") }
+        guard isPicture else { throw reader.notImage("its lossy picture is not a key frame with a start code") }
         return try PixelSize(
             width: reader.uint16(at: chunk.content + 6) & 0x3FFF,
             height: reader.uint16(at: chunk.content + 8) & 0x3FFF
         )
     }
 
-    /// RFC 9649, 3.4: a signature, then 14 bits for each side, less one.
+    /// RFC 9649, 3.4: a signature byte, then 14 bits for each side minus one.
     private mutating func losslessSize(_ chunk: Chunk) throws -> PixelSize {
         guard try chunk.length >= 5 && reader.uint8(at: chunk.content) == 0x2F else {
             throw reader.notImage("its lossless picture has no signature")
@@ -93,12 +96,13 @@ struct WebPParser: ImageParser {
         return PixelSize(width: (sides & 0x3FFF) + 1, height: (sides >> 14 & 0x3FFF) + 1)
     }
 
+    /// The size of the animation frame in `chunk`; `nil` if it is another kind of chunk.
     private mutating func frameSize(_ chunk: Chunk) throws -> PixelSize? {
         guard chunk.name == "ANMF", chunk.length >= 16 else { return nil }
         return try minusOneSize(at: chunk.content + 6)
     }
 
-    /// 24 bits for each side, less one.
+    /// Reads 24 bits for each side minus one.
     private mutating func minusOneSize(at offset: Int64) throws -> PixelSize {
         try PixelSize(
             width: reader.integer(at: offset, byteCount: 3) + 1,

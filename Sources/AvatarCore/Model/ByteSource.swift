@@ -1,16 +1,21 @@
-/// Bytes that can be read at any place, such as a file that has just been written.
+/// Random access to a sequence of bytes, such as a file that has just been written.
+///
+/// Image parsers read through it, so that a large file never has to be in memory as a whole.
 package protocol ByteSource {
-    /// How many bytes there are. It must not change while the bytes are looked at.
+    /// The total number of bytes. It must not change while a parser reads.
     var byteCount: Int { get }
 
-    /// The `count` bytes from `offset` on; fewer only where the bytes end.
+    /// Reads `count` bytes from `offset` on, and returns fewer only at the end of the source.
+    ///
+    /// - Throws: the error of the read, for example `SystemCallError` for a file.
     func bytes(at offset: Int, count: Int) throws -> [UInt8]
 }
 
-/// Bytes that are in memory already.
+/// A byte source in memory.
 package struct ByteArraySource: ByteSource {
     private let bytes: [UInt8]
 
+    /// A source that serves `bytes`.
     package init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }

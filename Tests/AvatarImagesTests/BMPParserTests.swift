@@ -8,36 +8,36 @@ struct BMPParserTests {
         bytes = try ImageFixture.named("bmp-info-header.bmp")
     }
 
-    @Test func heightMayBeNegative() throws {
+    @Test func negativeHeightIsAccepted() throws {
         #expect(try inspect(bytes.writing(.littleEndian(Int32(-30)), at: 22)) == inspect(bytes))
     }
 
-    @Test func widthMayNot() throws {
+    @Test func negativeWidthIsRefused() throws {
         #expect(try refusal(of: bytes.writing(.littleEndian(Int32(-40)), at: 18))?.kind == .notImage)
     }
 
-    @Test func pixelsAreCheckedWhereTheFileStatesNoLength() throws {
+    @Test func pixelsMustBeCompleteEvenIfTheFileStatesNoLength() throws {
         let silent = bytes.writing(.littleEndian(UInt32(0)), at: 2)
 
         #expect(try refusal(of: silent) == nil)
         #expect(try refusal(of: Array(silent.dropLast()))?.kind == .truncated)
     }
 
-    @Test func statedLengthIsChecked() throws {
+    @Test func fileShorterThanItsStatedLengthIsTruncated() throws {
         let longer = bytes.writing(.littleEndian(UInt32(bytes.count + 1)), at: 2)
 
         #expect(try refusal(of: longer)?.kind == .truncated)
     }
 
     @Test(arguments: [Int32.max, Int32.min])
-    func largestSidesFitNoNumber(height: Int32) throws {
+    func overflowingSizeIsTruncated(height: Int32) throws {
         let large = bytes.writing(.littleEndian(Int32.max), at: 18).writing(.littleEndian(height), at: 22)
 
         #expect(try refusal(of: large.writing(.littleEndian(UInt16(64)), at: 28))?.kind == .truncated)
     }
 
-    @Test func compressionThreeIsAFaxCodeInOS2() throws {
-        // 500 x 500 pixels of one bit in 4 bytes, where Windows would have masks and plain pixels.
+    @Test func compression3IsAFaxCodeInAnOS2Header() throws {
+        // 500 x 500 pixels of one bit in 4 bytes. In a Windows header, compression 3 would mean uncompressed pixels.
         let header: [UInt8] =
             .littleEndian(UInt32(64)) + .littleEndian(UInt32(500)) + .littleEndian(UInt32(500)) + [
                 1, 0, 1, 0, 3, 0, 0, 0,
@@ -51,11 +51,11 @@ struct BMPParserTests {
     }
 
     @Test(arguments: [0, 3, 255] as [UInt16])
-    func bitsPerPixelMustExist(bits: UInt16) throws {
+    func unknownBitsPerPixelIsRefused(bits: UInt16) throws {
         #expect(try refusal(of: bytes.writing(.littleEndian(bits), at: 28))?.kind == .notImage)
     }
 
-    @Test func colorsOfThePaletteMustBeThere() throws {
+    @Test func paletteMustFitIntoTheFile() throws {
         let palette = try ImageFixture.named("bmp-rle8.bmp")
 
         #expect(try refusal(of: palette.writing(.littleEndian(UInt32(16)), at: 46)) == nil)
@@ -64,7 +64,7 @@ struct BMPParserTests {
         #expect(try refusal(of: bytes.writing(.littleEndian(UInt32.max), at: 46))?.kind == .notImage)
     }
 
-    @Test func headerSizeBelongsToTheSignature() throws {
+    @Test func unknownHeaderSizeIsNoBitmap() throws {
         #expect(try refusal(of: bytes.writing([41], at: 14))?.message.contains("no known image format") == true)
     }
 }

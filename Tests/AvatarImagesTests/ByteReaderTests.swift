@@ -13,7 +13,7 @@ struct ByteReaderTests {
         #expect(source.reads == 1)
     }
 
-    @Test func numbersAcrossTheEdgeOfAWindowAreWhole() throws {
+    @Test func readsIntegersAcrossTheEdgeOfTheWindow() throws {
         let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         var reader = ByteReader(ByteArraySource(bytes))
 
@@ -34,13 +34,13 @@ struct ByteReaderTests {
     }
 
     @Test(arguments: [5, 8, 9, Int64.max])
-    func refusesWhatIsNotThere(offset: Int64) {
+    func refusesToReadBeyondTheEnd(offset: Int64) {
         var reader = ByteReader(ByteArraySource([1, 2, 3, 4, 5, 6, 7, 8]))
 
         #expect(throws: ImageRejection.self) { try reader.uint32(at: offset) }
     }
 
-    @Test func findsBytesInsideItsLimits() throws {
+    @Test func searchStaysInItsRange() throws {
         let bytes = [UInt8](repeating: 0, count: 70_000) + [7, 0, 7]
         var reader = ByteReader(ByteArraySource(bytes))
 

@@ -1,6 +1,6 @@
 import AvatarCore
 
-/// Counts what is read of it.
+/// A byte source that counts the reads and the bytes read.
 final class CountingByteSource: ByteSource {
     private let bytes: [UInt8]
     private(set) var reads = 0

@@ -2,35 +2,35 @@ import AvatarImages
 import Testing
 
 struct GIFParserTests {
-    /// A screen of 4 x 3 without a color table.
+    /// A header with a screen of 4 x 3 pixels and no color table.
     private let screen = Array("GIF89a".utf8) + [4, 0, 3, 0, 0, 0, 0]
     private let trailer: [UInt8] = [0x3B]
 
-    /// A picture at the left and top edge, with two sub-blocks.
+    /// An image block at the top left with two sub-blocks of data. The data contains 0x3B, the code of a trailer.
     private func picture(width: UInt8, height: UInt8, flags: UInt8 = 0, table: Int = 0) -> [UInt8] {
         [0x2C, 0, 0, 0, 0, width, 0, height, 0, flags] + Array(repeating: 0x3B, count: table) + [
             2, 1, 0x3B, 1, 0x3B, 0,
         ]
     }
 
-    @Test func pictureMayBringItsOwnColors() throws {
+    @Test func localColorTableIsSkipped() throws {
         let bytes = screen + picture(width: 4, height: 3, flags: 0x81, table: 12) + trailer
 
         #expect(try inspect(bytes) == ImageDescription(format: .gif, width: 4, height: 3))
         #expect(try refusal(of: Array(bytes.dropLast()))?.kind == .truncated)
     }
 
-    @Test func pictureBeyondTheScreenEnlargesIt() throws {
+    @Test func pictureBeyondTheScreenEnlargesTheCanvas() throws {
         let bytes = screen + picture(width: 9, height: 2) + picture(width: 1, height: 8) + trailer
 
         #expect(try inspect(bytes) == ImageDescription(format: .gif, width: 9, height: 8))
     }
 
-    @Test func secondEndOfDataIsPassedOver() throws {
+    @Test func strayEndOfDataIsSkipped() throws {
         #expect(try refusal(of: screen + picture(width: 4, height: 3) + [0] + trailer) == nil)
     }
 
-    @Test func screenWithoutAPictureIsNoImage() throws {
+    @Test func fileWithoutAnImageBlockIsRefused() throws {
         let comment: [UInt8] = [0x21, 0xFE, 1, 0x2C, 0]
 
         #expect(try refusal(of: screen + comment + trailer)?.kind == .notImage)

@@ -9,7 +9,7 @@ struct HEIFParserTests {
         .box("ispe", noFlags + .bigEndian(width) + .bigEndian(height))
     }
 
-    /// Two items with a size each: item 1 has the first, item 2 the second, which is the larger one.
+    /// The properties of two items. Item 1 is 4 x 3 pixels, item 2 is 40 x 30.
     private func properties(associations: [UInt8] = [0, 1, 1, 0x81, 0, 2, 1, 2]) -> [UInt8] {
         let list: [UInt8] = .box("ipco", size(4, 3) + size(40, 30))
         return .box("iprp", list + .box("ipma", noFlags + .bigEndian(UInt32(2)) + associations))
@@ -31,13 +31,13 @@ struct HEIFParserTests {
         #expect(description.width == width)
     }
 
-    @Test func largestSizeIsTakenWhereNoneIsThePrimaryItems() throws {
+    @Test func largestSizeCountsIfThePrimaryItemHasNone() throws {
         #expect(try inspect(file(properties())).width == 40)
         #expect(try inspect(file(primary(3), properties())).width == 40)
         #expect(try inspect(file(primary(1), properties(associations: [0, 1, 0, 0, 2, 1, 2]))).width == 40)
     }
 
-    @Test func longNumbersAreReadToo() throws {
+    @Test func itemNumbersMayHave32Bits() throws {
         let longPrimary: [UInt8] = .box("pitm", [1, 0, 0, 0] + .bigEndian(UInt32(70_000)))
         let association: [UInt8] = .bigEndian(UInt32(70_000)) + [1, 0x80, 1]
         let associations: [UInt8] = .box("ipma", [1, 0, 0, 1] + .bigEndian(UInt32(1)) + association)
@@ -46,7 +46,7 @@ struct HEIFParserTests {
         #expect(try inspect(file(longPrimary, .box("iprp", list + associations))).width == 4)
     }
 
-    /// A file whose primary item is coded as 40 x 30, with the properties `changes` in this order.
+    /// A file whose primary item is coded as 40 x 30 pixels, with the properties `changes` in this order.
     private func changed(by changes: [[UInt8]]) -> [UInt8] {
         let list: [UInt8] = .box("ipco", size(40, 30) + Array(changes.joined()))
         let indices = (1...UInt8(changes.count + 1)).map { $0 | 0x80 }
@@ -67,7 +67,7 @@ struct HEIFParserTests {
 
     private func irot(_ angle: UInt8) -> [UInt8] { .box("irot", [angle]) }
 
-    @Test func changesApplyInTheOrderOfTheirAssociation() throws {
+    @Test func cropsAndRotationsApplyInTheirOrder() throws {
         func sides(_ changes: [UInt8]...) throws -> [Int] {
             let description = try inspect(changed(by: changes))
             return [description.width, description.height]
@@ -83,13 +83,13 @@ struct HEIFParserTests {
         #expect(try sides(irot(1), .box("imir", [0]), clap(29, 39), irot(3)) == [39, 29])
     }
 
-    @Test func anApertureThatCannotBeCutOutCropsNothing() throws {
+    @Test func invalidApertureCropsNothing() throws {
         #expect(try inspect(changed(by: [clap(100, 100)])).width == 40)
         #expect(try inspect(changed(by: [clap(31, 21, of: 0)])).width == 40)
         #expect(try inspect(changed(by: [clap(0, 0)])).height == 30)
     }
 
-    @Test func croppedPixelsCountAgainstTheLimit() throws {
+    @Test func pixelsBeforeACropCountAgainstTheLimit() throws {
         #expect(try refusal(of: changed(by: [clap(1, 1)]), maximumPixels: 1200) == nil)
         #expect(try refusal(of: changed(by: [clap(1, 1)]), maximumPixels: 1199)?.kind == .tooManyPixels)
     }
@@ -100,7 +100,7 @@ struct HEIFParserTests {
             ("xxxx", "another coding"),
         ]
     )
-    func aCodingThatHardlyAnyViewerShowsIsRefused(type: String, name: String) throws {
+    func unsupportedCodingIsRefused(type: String, name: String) throws {
         let plain = try ImageFixture.named("heic-still.heic")
         let place = try #require(plain.offset(of: "infe"))
         let coding = try #require(plain[place...].indices.first { plain[$0...].starts(with: Array("hvc1".utf8)) })
@@ -123,7 +123,7 @@ struct HEIFParserTests {
         #expect(try refusal(of: grid.writing(Array("unci".utf8), at: try #require(tiles.first)))?.kind == .notImage)
     }
 
-    @Test func picturesMadeOfEachOtherAreRefused() throws {
+    @Test func cyclicDerivationIsRefused() throws {
         let entry: [UInt8] = .box("infe", [2, 0, 0, 0, 0, 1, 0, 0] + Array("iden".utf8) + [0])
         let items: [UInt8] = .box("iinf", noFlags + [0, 1] + entry)
         let references: [UInt8] = .box("iref", noFlags + .box("dimg", [0, 1, 0, 1, 0, 1]))
@@ -138,13 +138,13 @@ struct HEIFParserTests {
             ("msf1", "hevc", .heic), ("isom", "mif1", .heif),
         ] as [(String, String, ImageFormat)]
     )
-    func brandsTellTheCoding(major: String, compatible: String, format: ImageFormat) throws {
+    func brandsDetermineTheFormat(major: String, compatible: String, format: ImageFormat) throws {
         let type: [UInt8] = .box("ftyp", Array(major.utf8) + [0, 0, 0, 0] + Array(compatible.utf8))
 
         #expect(try inspect(type + file(properties()).dropFirst(fileType.count)).format == format)
     }
 
-    @Test func bytesOfTheItemsMustBeThere() throws {
+    @Test func bytesOfTheItemsMustBeInTheFile() throws {
         // Version 0: one item with one extent, 4 bytes each for its offset and length.
         func locations(offset: UInt32, length: UInt32) -> [UInt8] {
             .box("iloc", noFlags + [0x44, 0, 0, 1, 0, 1, 0, 0, 0, 1] + .bigEndian(offset) + .bigEndian(length))
@@ -170,7 +170,7 @@ struct HEIFParserTests {
         #expect(try refusal(of: file(locations(base: 0, extents: [0xFF, 0xFF]), properties()))?.kind == .notImage)
     }
 
-    @Test func boxMayReachToTheEndOrStateItsLengthIn64Bits() throws {
+    @Test func boxMayHaveA64BitLengthOrRunToTheEnd() throws {
         let image = file(properties())
         let long: [UInt8] = .bigEndian(UInt32(1)) + Array("mdat".utf8) + .bigEndian(UInt64(20)) + [1, 2, 3, 4]
         let open: [UInt8] = .bigEndian(UInt32(0)) + Array("mdat".utf8) + [1, 2, 3]
@@ -182,13 +182,13 @@ struct HEIFParserTests {
         #expect(try refusal(of: image + long.writing(.bigEndian(UInt64(15)), at: 8))?.kind == .notImage)
     }
 
-    @Test func countOfBoxesIsBounded() throws {
+    @Test func tooManyBoxesAreRefused() throws {
         let many = Array(repeatElement([UInt8].box("free"), count: 5000).joined())
 
         #expect(try refusal(of: file(properties()) + many)?.kind == .notImage)
     }
 
-    @Test func filmIsNoImage() throws {
+    @Test func movieIsRefused() throws {
         #expect(try refusal(of: fileType + .box("moov"))?.kind == .notImage)
         #expect(try refusal(of: fileType + .box("free"))?.kind == .truncated)
         #expect(try refusal(of: file(primary(1)))?.kind == .notImage)

@@ -8,35 +8,35 @@ struct ICOParserTests {
         bytes = try ImageFixture.named("ico-png-sizes.ico")
     }
 
-    /// Where the picture of the directory's entry `index` is.
+    /// The offset of the picture that directory entry `index` points to.
     private func picture(_ index: Int) -> Int {
         bytes[(6 + 16 * index + 12)...].prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
-    @Test func zeroInTheDirectoryIs256() throws {
+    @Test func directoryEntryOf0Means256Pixels() throws {
         #expect(bytes[6 + 32] == 0)
         #expect(try inspect(bytes).width == 256)
     }
 
-    @Test func pictureCountsMoreThanItsEntry() throws {
+    @Test func sizeComesFromThePictureNotItsEntry() throws {
         let large = bytes.writing(.bigEndian(UInt32(20_000)) + .bigEndian(UInt32(30_000)), at: picture(0) + 16)
 
         #expect(try refusal(of: large)?.kind == .tooManyPixels)
     }
 
     @Test(arguments: [0, 257, UInt16.max])
-    func directoryHasABoundedLength(count: UInt16) throws {
+    func emptyOrTooLongDirectoryIsRefused(count: UInt16) throws {
         #expect(try refusal(of: bytes.writing(.littleEndian(count), at: 4))?.kind == .notImage)
     }
 
-    @Test func everyPictureMustBeThere() throws {
+    @Test func everyPictureMustBeComplete() throws {
         let beyond = UInt32(bytes.count - 39)
 
         #expect(try refusal(of: bytes.writing(.littleEndian(beyond), at: 6 + 12))?.kind == .truncated)
         #expect(try refusal(of: bytes.writing(.littleEndian(UInt32.max), at: 6 + 8))?.kind == .truncated)
     }
 
-    @Test func pictureMustBeOne() throws {
+    @Test func invalidPictureIsRefused() throws {
         #expect(try refusal(of: bytes.writing([0x88], at: picture(1)))?.kind == .notImage)
         #expect(try refusal(of: bytes.writing(.littleEndian(UInt32(6)), at: 6 + 12))?.kind == .notImage)
         #expect(try refusal(of: bytes.writing(.littleEndian(UInt32(39)), at: 6 + 8))?.kind == .notImage)
@@ -50,7 +50,7 @@ struct ICOParserTests {
         #expect(try refusal(of: icon.writing(.littleEndian(UInt32(64)), at: 22))?.kind == .notImage)
     }
 
-    @Test func manyPicturesFarApartStayCheap() throws {
+    @Test func manyDistantPicturesCostFewReads() throws {
         let count = 256
         let distance = 5000
         let picture = [40, 0, 0, 0, 16, 0, 0, 0, 32, 0, 0, 0] + [UInt8](repeating: 0, count: distance - 12)

@@ -1,7 +1,7 @@
 import AvatarImages
 import Testing
 
-/// Hostile bytes are refused or taken, but they never stop the program and never keep it busy.
+/// Damaged files are accepted or refused, but never crash a parser or make it read the file many times.
 struct ImageDamageTests {
     @Test(arguments: ImageFixture.all)
     func survivesEveryByteChanged(fixture: ImageFixture) throws {
@@ -12,7 +12,7 @@ struct ImageDamageTests {
             var changed = bytes
             changed[index] ^= 0xFF
             let source = CountingByteSource(changed)
-            // Whether it is taken does not matter here.
+            // Only the reads matter here, not the verdict.
             _ = try? inspector.inspect(source)
             return source.bytesRead > 2 * bytes.count
         }
@@ -21,7 +21,7 @@ struct ImageDamageTests {
     }
 
     @Test(arguments: ImageFixture.all)
-    func survivesRandomBytesBehindItsFirst(fixture: ImageFixture) throws {
+    func survivesRandomBytesAfterItsStart(fixture: ImageFixture) throws {
         var random = SeededGenerator(seed: 0x5EED)
         let bytes = try fixture.bytes()
 

@@ -2,15 +2,15 @@ import AvatarImages
 import Foundation
 import Testing
 
-/// An image made by a real encoder, and what is known of it; `Fixtures/images/README.md` says how each was made.
+/// An image written by a real encoder, with the expected result. `Fixtures/images/README.md` lists how each was made.
 struct ImageFixture: CustomTestStringConvertible, Sendable {
     let name: String
     let format: ImageFormat
     let width: Int
     let height: Int
-    /// How many first bytes make a whole image; `nil` for all of them.
+    /// The length at which the image is complete; `nil` if it needs all bytes.
     let neededByteCount: Int?
-    /// How many pixels a decoder makes, where the picture is cropped.
+    /// The pixels before a crop; `nil` if the picture is not cropped.
     let uncroppedPixelCount: Int?
 
     var testDescription: String { name }
@@ -35,11 +35,13 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
         ImageDescription(format: format, width: width, height: height)
     }
 
+    /// The content of the file.
     func bytes() throws -> [UInt8] {
         let folder = Bundle.module.bundleURL.appending(path: "Fixtures/images")
         return try Array(Data(contentsOf: folder.appending(path: name)))
     }
 
+    /// The content of the fixture with this file name.
     static func named(_ name: String) throws -> [UInt8] {
         try ImageFixture(name, .png).bytes()
     }
@@ -72,7 +74,7 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
             ImageFixture("avif-sequence.avif", .avif),
             ImageFixture("avif-grid.avif", .avif, width: 128, height: 96),
             ImageFixture("avif-libheif.avif", .avif),
-            // 40 x 30, cropped to 32 x 20, and then rotated by 90°.
+            // 40 x 30, cropped to 32 x 20, then rotated by 90°.
             ImageFixture("avif-clap-irot.avif", .avif, width: 20, height: 32, uncroppedPixelCount: 1200),
             ImageFixture("heic-still.heic", .heic),
             ImageFixture("heic-alpha.heic", .heic),
@@ -96,12 +98,12 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
             ImageFixture("tiff-plain.tiff", .tiff, width: 20, height: 15),
             ImageFixture("tiff-jpeg.tiff", .tiff),
             ImageFixture("tiff-tiles.tiff", .tiff),
-            // The second page, behind the first one, is not looked at.
+            // The parser ignores the second page, at the end of the file.
             ImageFixture("tiff-pages.tiff", .tiff, neededByteCount: 3334),
             ImageFixture("jpeg2000-box.jp2", .jpeg2000),
             ImageFixture("jpeg2000-tiles.jp2", .jpeg2000),
             ImageFixture("jpeg2000-codestream.j2k", .jpeg2000),
-            // A line feed ends it.
+            // The file ends with a line feed, which the image does not need.
             ImageFixture("svg-cairo.svg", .svg, neededByteCount: 559),
         ]
 }

@@ -1,10 +1,10 @@
 import AvatarImages
 import Testing
 
-/// What is known of an image when only its first bytes have come.
+/// The verdict on the first bytes of a file, before the rest has arrived.
 struct ImagePrefixTests {
     @Test(arguments: ImageFixture.all)
-    func everyBeginningOfAnImageCouldBeOne(fixture: ImageFixture) throws {
+    func everyPrefixOfAnImageIsAccepted(fixture: ImageFixture) throws {
         let bytes = try fixture.bytes()
 
         let refused = (0...min(bytes.count, 600)).filter { !ImageInspector.couldBeImage(prefix: bytes.prefix($0)) }
@@ -18,18 +18,18 @@ struct ImagePrefixTests {
         "<!-- moved --><head>", "<error>", "<!ELEMENT svg>", "GIF88a", "%PDF",
         "\u{0}\u{0}\u{0}\u{18}ftypisom\u{0}\u{0}\u{2}\u{0}isomiso2avc1mp41",
     ])
-    func otherTextIsToldAtOnce(text: String) {
+    func otherTextIsRefused(text: String) {
         #expect(!ImageInspector.couldBeImage(prefix: text.utf8))
     }
 
     @Test(arguments: [
         "<!DOC", "<", "<?xml version=", "<!-- a comment", "<svg", "<s", "\u{FEFF}", "\n\n", "<!DOCTYPE s",
     ])
-    func beginningOfADrawingCouldBeOne(text: String) {
+    func prefixOfAnSVGIsAccepted(text: String) {
         #expect(ImageInspector.couldBeImage(prefix: text.utf8))
     }
 
-    @Test func searchForABrandHasAnEnd() {
+    @Test func searchForABrandEndsAfter512Bytes() {
         let brands = [UInt8].box("ftyp", Array(String(repeating: "isom", count: 1000).utf8))
 
         #expect(ImageInspector.couldBeImage(prefix: brands.prefix(500)))

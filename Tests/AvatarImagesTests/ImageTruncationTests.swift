@@ -4,9 +4,9 @@ import Testing
 
 struct ImageTruncationTests {
     @Test(arguments: ImageFixture.all)
-    func everyBeginningIsRefused(fixture: ImageFixture) throws {
+    func everyPrefixIsRefused(fixture: ImageFixture) throws {
         let bytes = try fixture.bytes()
-        // A drawing is known as such from its first element on.
+        // An SVG is recognised once its root element is complete; before that it is unknown text.
         let known = fixture.format == .svg ? try #require(bytes.offset(of: "<svg ")) + 5 : 1
 
         let misjudged = try (0..<(fixture.neededByteCount ?? bytes.count)).filter { count in
@@ -17,20 +17,20 @@ struct ImageTruncationTests {
     }
 
     @Test(arguments: ImageFixture.all, ["\n", "and some more bytes", "\0\0\0\0\0\0\0\0\0\0", "\0\0\0\u{4}tail"])
-    func bytesBehindTheEndAreAllowed(fixture: ImageFixture, tail: String) throws {
+    func trailingBytesAreAllowed(fixture: ImageFixture, tail: String) throws {
         let bytes = try fixture.bytes() + Array(tail.utf8)
 
         #expect(try inspect(bytes) == fixture.description)
     }
 
     @Test(arguments: ["avif-still.avif", "heic-still.heic", "jpeg2000-box.jp2"])
-    func anotherBoxBehindTheEndIsAllowed(name: String) throws {
+    func trailingBoxIsAllowed(name: String) throws {
         let bytes = try ImageFixture.named(name) + .bigEndian(UInt32(12)) + Array("freefree".utf8)
 
         #expect(try refusal(of: bytes) == nil)
     }
 
-    @Test func sourceThatEndsBeforeItsLengthIsCutShort() throws {
+    @Test func sourceShorterThanItsStatedLengthIsRefused() throws {
         struct Shortened: ByteSource {
             let bytes: [UInt8]
             var byteCount: Int { bytes.count + 100 }

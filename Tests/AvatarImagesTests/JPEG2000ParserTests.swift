@@ -11,7 +11,7 @@ struct JPEG2000ParserTests {
         tile = try #require(codestream.offsets(of: [0xFF, 0x90]).first)
     }
 
-    @Test func lastTileMayLeaveItsLengthOpen() throws {
+    @Test func lastTilePartMayStateNoLength() throws {
         let open = codestream.writing(.bigEndian(UInt32(0)), at: tile + 6)
 
         #expect(try inspect(open) == inspect(codestream))
@@ -19,13 +19,13 @@ struct JPEG2000ParserTests {
         #expect(try refusal(of: Array(open.dropLast(2)))?.kind == .truncated)
     }
 
-    @Test func tileMustBeAsLongAsItSays() throws {
+    @Test func tilePartMustHaveItsStatedLength() throws {
         #expect(try refusal(of: codestream.writing(.bigEndian(UInt32.max), at: tile + 6))?.kind == .truncated)
         #expect(try refusal(of: codestream.writing(.bigEndian(UInt32(11)), at: tile + 6))?.kind == .notImage)
         #expect(try refusal(of: codestream.writing([0xFF, 0x91], at: tile))?.kind != nil)
     }
 
-    @Test func pictureMayBeginInsideItsGrid() throws {
+    @Test func offsetOfThePictureReducesItsSize() throws {
         let moved = codestream.writing(.bigEndian(UInt32(10)) + .bigEndian(UInt32(5)), at: 16)
         let beyond = codestream.writing(.bigEndian(UInt32(40)), at: 16)
 
@@ -33,7 +33,7 @@ struct JPEG2000ParserTests {
         #expect(try refusal(of: beyond)?.kind == .notImage)
     }
 
-    @Test func boxMustHoldTheEndMarker() throws {
+    @Test func boxMustContainTheEndMarker() throws {
         let bytes = try ImageFixture.named("jpeg2000-box.jp2")
         let box = try #require(bytes.offset(of: "jp2c")) - 4
         let shorter = Array(bytes.writing(.bigEndian(UInt32(bytes.count - box - 2)), at: box).dropLast(2))

@@ -3,8 +3,9 @@ import Testing
 
 struct JPEGParserTests {
     private let baseline: [UInt8]
-    /// Where the frame header's and the scan's markers are.
+    /// The offset of the frame header's marker.
     private let frame: Int
+    /// The offset of the scan's marker.
     private let scan: Int
 
     init() throws {
@@ -13,7 +14,7 @@ struct JPEGParserTests {
         scan = try #require(baseline.offsets(of: [0xFF, 0xDA]).first)
     }
 
-    @Test func endOfTheThumbnailIsNotTheEndOfTheImage() throws {
+    @Test func endOfAThumbnailIsNotTheEndOfTheImage() throws {
         let bytes = try ImageFixture.named("jpeg-exif-thumbnail.jpg")
         let ends = bytes.offsets(of: [0xFF, 0xD9])
         let frame = try #require(bytes.offsets(of: [0xFF, 0xC0]).last)
@@ -42,7 +43,7 @@ struct JPEGParserTests {
         #expect(try refusal(of: Array(bytes.dropLast(1)))?.kind == .truncated)
     }
 
-    @Test func anotherStartMeansThatTheFirstImageWasCutShort() throws {
+    @Test func secondStartMarkerMeansThatTheFirstImageIsTruncated() throws {
         let open = Array(baseline.dropLast(2))
         let second = open + [UInt8](repeating: 0, count: 70_000) + [0xFF, 0xD9]
 
@@ -50,7 +51,7 @@ struct JPEGParserTests {
         #expect(try refusal(of: open + second)?.kind == .truncated)
     }
 
-    @Test func imageWithoutFrameOrScanIsNone() throws {
+    @Test func imageWithoutFrameOrScanIsRefused() throws {
         let end: [UInt8] = [0xFF, 0xD9]
 
         #expect(try refusal(of: baseline.prefix(frame) + end)?.kind == .notImage)
@@ -65,7 +66,7 @@ struct JPEGParserTests {
     }
 
     @Test(arguments: [0, 1, 7] as [UInt8])
-    func segmentsMayNotBeShorterThanTheirFields(length: UInt8) throws {
+    func tooShortSegmentIsRefused(length: UInt8) throws {
         #expect(try refusal(of: baseline.writing([0, length], at: frame + 2))?.kind == .notImage)
     }
 }

@@ -12,13 +12,13 @@ struct PNGParserTests {
         chunk("IHDR", .bigEndian(UInt32(3)) + .bigEndian(UInt32(2)) + [8, 0, 0, 0, 0])
     }
 
-    @Test func needsAHeaderDataAndAnEnd() throws {
+    @Test func headerDataAndEndMakeAnImage() throws {
         let bytes = signature + header + chunk("IDAT", [1]) + chunk("IEND")
 
         #expect(try inspect(bytes) == ImageDescription(format: .png, width: 3, height: 2))
     }
 
-    @Test func dataMayComeInManySmallChunks() throws {
+    @Test func manySmallChunksCostFewReads() throws {
         let bytes =
             signature + header + Array(repeatElement(chunk("IDAT", [1]), count: 20_000).joined()) + chunk("IEND")
         let source = CountingByteSource(bytes)
@@ -28,7 +28,7 @@ struct PNGParserTests {
         #expect(source.bytesRead < bytes.count + 4096)
     }
 
-    @Test func otherOrdersAreNoImage() throws {
+    @Test func missingOrMisplacedChunkIsRefused() throws {
         let data = chunk("IDAT", [1])
         let end = chunk("IEND")
 
@@ -38,7 +38,7 @@ struct PNGParserTests {
         #expect(try refusal(of: signature + header + data + chunk("I2AT", [1]) + end)?.kind == .notImage)
     }
 
-    @Test func lengthBeyondTheEndIsCutShort() throws {
+    @Test func chunkBeyondTheEndIsTruncated() throws {
         let bytes = signature + header + .bigEndian(UInt32.max) + Array("IDAT".utf8) + chunk("IEND")
 
         #expect(try refusal(of: bytes)?.kind == .truncated)

@@ -17,7 +17,7 @@ struct SVGParserTests {
         (#"<svg width="4" height="3"><svg><g/></svg><!-- </svg> --><a b="</svg>"/></svg>"#, 4, 3),
         (#"<svg width="4" height="3"><style><![CDATA[ a > b { } <g> ]]></style></svg>"#, 4, 3),
     ])
-    func isRead(text: String, width: Int, height: Int) throws {
+    func readsWidthAndHeight(text: String, width: Int, height: Int) throws {
         #expect(try inspect(Array(text.utf8)) == ImageDescription(format: .svg, width: width, height: height))
     }
 
@@ -32,13 +32,13 @@ struct SVGParserTests {
         #expect(rejection?.kind == (isClosedByMistake ? nil : text == "<svg" ? .notImage : .truncated))
     }
 
-    @Test func statedPixelsAreLimited() throws {
+    @Test func statedSizeIsLimited() throws {
         let text = #"<svg width="100000" height="100000"/>"#
 
         #expect(try refusal(of: Array(text.utf8))?.kind == .tooManyPixels)
     }
 
-    @Test func firstTagHasABoundedLength() throws {
+    @Test func tooLongRootTagIsRefused() throws {
         let text = "<svg a=\"" + String(repeating: "a", count: 100_000) + "\"/>"
 
         #expect(try refusal(of: Array(text.utf8))?.kind == .notImage)

@@ -1,4 +1,4 @@
-/// The same numbers in each run (SplitMix64).
+/// Random numbers that are the same in each run (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

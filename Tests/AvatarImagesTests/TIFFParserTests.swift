@@ -12,7 +12,7 @@ struct TIFFParserTests {
             + Array(fields.joined()) + .littleEndian(UInt32(0)) + rest
     }
 
-    @Test func stripsMayBeManyAndTheirListsFarApart() throws {
+    @Test func manyStripsWithDistantListsCostFewReads() throws {
         let count = 2000
         let fieldsEnd = 8 + 2 + 4 * 12 + 4
         let lists = fieldsEnd + 200_000
@@ -36,7 +36,7 @@ struct TIFFParserTests {
         #expect(try refusal(of: bytes.writing(.littleEndian(UInt32.max), at: bytes.count - 4))?.kind == .truncated)
     }
 
-    @Test func sizeAndPlaceOfThePictureAreNeeded() throws {
+    @Test func sizeAndLocationOfThePictureAreRequired() throws {
         let all = [field(256, 7), field(257, 5), field(273, 8), field(279, 1)]
 
         #expect(try inspect(file(all)) == ImageDescription(format: .tiff, width: 7, height: 5))
@@ -47,7 +47,7 @@ struct TIFFParserTests {
         }
     }
 
-    @Test func directoryEndsWithThePlaceOfTheNext() throws {
+    @Test func directoryIncludesTheOffsetOfTheNext() throws {
         let bytes = file([field(256, 7), field(257, 5), field(273, 8), field(279, 1)])
 
         #expect(try refusal(of: Array(bytes.dropLast()))?.kind == .truncated)
@@ -59,19 +59,19 @@ struct TIFFParserTests {
         #expect(try refusal(of: file(fields))?.kind == .notImage)
     }
 
-    @Test func valuesOfEveryFieldMustBeThere() throws {
+    @Test func valuesOfEveryFieldMustBeInTheFile() throws {
         let fields = [field(256, 7), field(257, 5), field(273, 8), field(279, 1)]
 
         #expect(try refusal(of: file(fields + [field(305, type: 2, count: 5, 1 << 20)]))?.kind == .truncated)
         #expect(try refusal(of: file(fields + [field(305, type: 99, count: .max, .max)])) == nil)
     }
 
-    @Test func numbersBeyondAnyFileAreCutShort() throws {
+    @Test func hugeOffsetsAndCountsAreTruncated() throws {
         let bytes = try ImageFixture.named("tiff-big.tiff")
         let directory = bytes[8..<16].reversed().reduce(0) { $0 << 8 | Int($1) }
         let huge = [UInt8](repeating: 0xFF, count: 8)
 
-        // Where the directory is, how many fields it has, and how many values the first one has.
+        // The offset of the directory, its number of fields, and the number of values of the first field.
         for offset in [8, directory, directory + 8 + 4] {
             #expect(try refusal(of: bytes.writing(huge, at: offset))?.kind == .truncated, "byte \(offset)")
         }

@@ -11,7 +11,7 @@ struct WebPParserTests {
         Array(name.utf8) + .littleEndian(UInt32(data.count)) + data + (data.count % 2 == 0 ? [] : [0])
     }
 
-    /// 4 x 3, without a flag.
+    /// The header of an extended file with a canvas of 4 x 3 pixels and no flags.
     private var canvas: [UInt8] { chunk("VP8X", [0, 0, 0, 0, 3, 0, 0, 2, 0, 0]) }
 
     private func lossless(width: UInt32, height: UInt32) -> [UInt8] {
@@ -32,27 +32,27 @@ struct WebPParserTests {
         #expect(try refusal(of: file(canvas, lossless(width: 16_384, height: 16_384)))?.kind == .notImage)
     }
 
-    @Test func sidesOf14BitsAreNotNegative() throws {
+    @Test func losslessSidesHave14UnsignedBits() throws {
         let bytes = file(lossless(width: 16_384, height: 16_384))
 
         #expect(try inspect(bytes, maximumPixels: .max).height == 16_384)
         #expect(try refusal(of: bytes)?.kind == .tooManyPixels)
     }
 
-    @Test func pictureWithoutItsSignatureIsNone() throws {
+    @Test func pictureWithoutItsSignatureIsRefused() throws {
         #expect(try refusal(of: file(chunk("VP8L", [0x30, 0, 0, 0, 0])))?.kind == .notImage)
         #expect(try refusal(of: file(chunk("VP8 ", Array(repeating: 0, count: 16))))?.kind == .notImage)
         #expect(try refusal(of: file(chunk("ABCD", [1, 2])))?.kind == .notImage)
         #expect(try refusal(of: file())?.kind == .notImage)
     }
 
-    @Test func lossyPictureIsAKeyFrame() throws {
+    @Test func lossyPictureMustBeAKeyFrame() throws {
         let bytes = try ImageFixture.named("webp-lossy.webp")
 
         #expect(try refusal(of: bytes.writing([bytes[20] | 1], at: 20))?.kind == .notImage)
     }
 
-    @Test func statedLengthIsChecked() throws {
+    @Test func statedLengthMustMatchTheChunks() throws {
         let bytes = try ImageFixture.named("webp-lossy.webp")
         let stated = UInt32(bytes.count - 8)
 

@@ -1,7 +1,7 @@
 import AvatarCore
 import AvatarImages
 
-/// Files that may be images.
+/// Fuzzes the image parsers with files that may be images.
 enum ImageSubject {
     private static let inspector = ImageInspector(maximumPixels: 50_000_000, allowsSVG: true)
 
@@ -11,17 +11,17 @@ enum ImageSubject {
             let image = try inspector.inspect(source)
             require(image.width >= 0 && image.height >= 0, "a negative size")
             require(image.width * image.height <= 50_000_000, "more pixels than the limit")
-            require(ImageInspector.couldBeImage(prefix: input.prefix(1024)), "an image whose first bytes are refused")
+            require(ImageInspector.couldBeImage(prefix: input.prefix(1024)), "couldBeImage refuses an accepted image")
         } catch let rejection as ImageRejection {
-            require(!rejection.message.isEmpty, "a refusal without a reason")
+            require(!rejection.message.isEmpty, "a rejection without a message")
         } catch {
-            fatalError("another error than a refusal: \(error)")
+            fatalError("an error other than ImageRejection: \(error)")
         }
-        // Linear, whatever the file says of itself.
-        require(source.bytesRead <= 64 * 1024 * 8 + 64 * input.count, "a file that is read again and again")
+        // The bytes read are linear in the length of the file, whatever its fields state.
+        require(source.bytesRead <= 64 * 1024 * 8 + 64 * input.count, "more reads than the length of the file allows")
     }
 
-    /// Counts what is read.
+    /// A byte source that counts the bytes read.
     private final class CountingSource: ByteSource {
         private let bytes: ByteArraySource
         private(set) var bytesRead = 0

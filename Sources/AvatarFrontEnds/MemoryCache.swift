@@ -2,6 +2,10 @@ public import AvatarStore
 import DequeModule
 import Synchronization
 
+#if canImport(Darwin)
+import Dispatch
+#endif
+
 /// Images in memory, in front of a store: the least recently used ones go when there are too many, or too many bytes.
 ///
 /// The front ends look here first. What they find of a store is shown only if the store still names the same file, so
@@ -121,3 +125,25 @@ private struct RecentImages {
         return useCount
     }
 }
+
+#if canImport(Darwin)
+/// Calls back while the system is short of memory.
+private final class MemoryPressure {
+    private let source: any DispatchSourceMemoryPressure
+
+    init(_ relieve: @escaping @Sendable () -> Void) {
+        source = DispatchSource.makeMemoryPressureSource(eventMask: [.warning, .critical], queue: .global())
+        source.setEventHandler(handler: relieve)
+        source.activate()
+    }
+
+    deinit {
+        source.cancel()
+    }
+}
+#else
+/// This platform does not tell: whoever knows calls `MemoryCache.removeAll()`.
+private struct MemoryPressure {
+    init(_ relieve: @escaping @Sendable () -> Void) {}
+}
+#endif

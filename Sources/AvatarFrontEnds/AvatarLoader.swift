@@ -2,7 +2,7 @@ public import AvatarStore
 public import Observation
 import Synchronization
 
-/// Loads one image, and can be watched while it does.
+/// An observable download of one image: it reports progress and previews, and can be cancelled and resumed.
 ///
 /// ```swift
 /// let loader = AvatarLoader(url: contact.avatarURL, from: store)
@@ -10,29 +10,29 @@ import Synchronization
 /// // loader.isLoading, loader.progress, loader.preview, loader.image, loader.error
 /// ```
 ///
-/// Letting go of it cancels the fetch, unless somebody else waits for the same image.
+/// Releasing the loader cancels the fetch, unless another reader waits for the same image.
 @MainActor
 @Observable
 public final class AvatarLoader {
-    /// The image, once it is there; the fallback, if it could not be had.
+    /// The image once it is loaded. After a failure the fallback, if there is one; else `nil`.
     public private(set) var image: AvatarImage?
-    /// Why it could not be had. Cleared when it is fetched again.
+    /// The error of the last attempt. The next ``fetch()`` resets it to `nil`.
     public private(set) var error: AvatarStoreError?
-    /// Whether it is being fetched.
+    /// Whether a fetch is running.
     public private(set) var isLoading = false
-    /// How far the download has come; `nil` before its first bytes, and for an image that was stored.
+    /// The bytes received so far and the total. `nil` before the first bytes, and for an image that was already stored.
     public private(set) var progress: FetchProgress?
-    /// The beginning of the image that arrives, if a decoder can draw a coarse picture of the whole from it: of a
-    /// progressive JPEG, or an interlaced PNG or GIF. `nil` once the image is there.
+    /// The first bytes of the arriving file, from which a decoder can draw a coarse version of the whole picture. Only
+    /// progressive JPEG and interlaced PNG and GIF have previews. `nil` once the image is loaded.
     public private(set) var preview: [UInt8]?
-    /// How urgently it is wanted. A change holds at once, also for a fetch that waits for a connection.
+    /// The priority of the fetch. A change takes effect at once, even while the fetch waits for a connection.
     public var priority: FetchPriority {
         didSet { watch?.priority = priority }
     }
 
-    /// Where the image is.
+    /// The URL of the image.
     public let regularURL: String
-    /// Where a smaller one is, for a network on which bytes are dear.
+    /// The URL of a smaller image for metered networks.
     public let lowDataURL: String?
 
     @ObservationIgnored private let source: ImageSource
@@ -41,24 +41,27 @@ public final class AvatarLoader {
     @ObservationIgnored private let wantsPreviews: Bool
     @ObservationIgnored private let isConstrained: (@Sendable () -> Bool)?
     @ObservationIgnored private var watch: FetchWatch?
+    /// Whether the image is loaded, so that ``fetch()`` has nothing to do.
     @ObservationIgnored private var isDone = false
-    /// The number of the latest attempt; only that one shows what came of it.
+    /// The number of the latest attempt. Results of earlier attempts are discarded.
     @ObservationIgnored private var latest = 0
+    /// The running fetch and the task that reports its progress. Clearing the list cancels both.
     @ObservationIgnored private var running: [RunningTask] = []
 
-    /// A loader of the image at `regularURL`.
+    /// A loader of the image at `regularURL`. It does nothing before ``fetch()``, unless `startsAtOnce` is true.
     ///
     /// - Parameters:
-    ///   - regularURL: where the image is.
-    ///   - lowDataURL: where a smaller image is, which is fetched while bytes are dear and the regular one is not stored.
-    ///     The regular one takes its place when it is asked for later on.
-    ///   - store: the store it comes from.
-    ///   - memory: the images in memory in front of it. Default: the shared ones.
-    ///   - options: how it is fetched, and with which priority at first.
-    ///   - fallback: an own image of the store for ``image`` if it cannot be had.
-    ///   - startsAtOnce: whether it is fetched without being told. Default: no.
-    ///   - wantsPreviews: whether previews are made. Default: yes.
-    ///   - isConstrained: whether bytes are dear now, such as `NWPath.isConstrained`. Default: what the store says.
+    ///   - regularURL: the URL of the image.
+    ///   - lowDataURL: the URL of a smaller image. On a metered network it is fetched instead, while the regular image
+    ///     is not stored. A later read on an unmetered network replaces it with the regular image.
+    ///   - store: the store that keeps the image.
+    ///   - memory: the memory cache in front of the store; `nil` for none. Default: ``MemoryCache/shared``.
+    ///   - options: the read policy, storage and limits of the fetch, and its initial priority.
+    ///   - fallback: the key of a stored image to show in ``image`` after a failure. Default: none.
+    ///   - startsAtOnce: whether to call ``fetch()`` immediately. Default: false.
+    ///   - wantsPreviews: whether to produce previews. Default: true.
+    ///   - isConstrained: whether the network is metered, for example `NWPath.isConstrained`. Called at each fetch.
+    ///     Default: the store's configuration.
     public init(
         regularURL: String,
         lowDataURL: String? = nil,
@@ -81,13 +84,15 @@ public final class AvatarLoader {
         if startsAtOnce { fetch() }
     }
 
-    /// A loader of the image at `url`, with the defaults.
+    /// A loader of the image at `url` with the default options and the shared memory cache.
     public convenience init(url: String, from store: AvatarStore, startsAtOnce: Bool = false) {
         self.init(regularURL: url, from: store, startsAtOnce: startsAtOnce)
     }
 
-    /// Fetches the image; does nothing if it is there or being fetched. A download that was cancelled goes on where it
-    /// stopped, if the origin allows.
+    /// Starts the fetch. It does nothing if the image is loaded or a fetch is running.
+    ///
+    /// A cancelled download resumes where it stopped if the host sent a strong ETag and supports ranges. Errors are
+    /// reported in ``error``.
     public func fetch() {
         guard !isDone, !isLoading else { return }
         error = nil
@@ -104,7 +109,7 @@ public final class AvatarLoader {
         }
     }
 
-    /// Stops a fetch that is under way. What has come is kept for the next one, if the origin can go on from there.
+    /// Cancels the running fetch. The store keeps the bytes received so far if the host can resume the download.
     public func cancel() {
         latest += 1
         isLoading = false
@@ -162,8 +167,10 @@ public final class AvatarLoader {
     }
 }
 
-/// Carries what is known of a fetch from where it runs to the loader: always the latest, never a queue of it.
+/// Carries the progress of a fetch from the task that runs it to the loader on the main actor. It holds only the latest
+/// state, so a slow main actor builds up no queue.
 private final class LoadFeed: Sendable {
+    /// The latest state of the fetch.
     struct Update: Sendable {
         var progress = FetchProgress()
         var preview: [UInt8]?
@@ -171,11 +178,12 @@ private final class LoadFeed: Sendable {
 
     private struct State {
         var update = Update()
+        /// `nil` if no previews are wanted or possible.
         var scanner: PreviewScanner?
     }
 
     private let state: Mutex<State>
-    /// One element whenever there is something new.
+    /// Signals a new update. Signals that the loader has not yet consumed merge into one.
     let news: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
 
@@ -184,10 +192,10 @@ private final class LoadFeed: Sendable {
         (news, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// The latest.
+    /// The latest update.
     var update: Update { state.withLock { $0.update } }
 
-    /// More has come.
+    /// Records that more bytes have arrived, and looks for a new preview among them.
     func report(_ progress: FetchProgress, _ arrived: any ByteSource) {
         state.withLock { state in
             state.update.progress = progress
@@ -195,14 +203,14 @@ private final class LoadFeed: Sendable {
                 guard let length = try state.scanner?.advance(arrived, total: progress.totalBytes) else { return }
                 state.update.preview = try arrived.bytes(at: 0, count: length)
             } catch {
-                // A picture that cannot be read while it arrives has no previews; the fetch tells what is wrong.
+                // Previews are optional; the fetch itself reports the error.
                 state.scanner = nil
             }
         }
         continuation.yield()
     }
 
-    /// Nothing more will come.
+    /// Ends the stream of signals.
     func finish() {
         continuation.finish()
     }

@@ -2,19 +2,18 @@ public import AvatarStore
 import DequeModule
 import Synchronization
 
-/// Fetches images before somebody looks at them: with the lowest priority, so that whatever is asked for by others goes
-/// first, and some of them at a time.
+/// Fetches images before they are shown, a few at a time and with the lowest priority, so every other read goes first.
 ///
-/// Asking for an image that is being prefetched joins that fetch and makes it as urgent as the request. An image that is
-/// stored costs no request. When the prefetcher goes away, it ends.
+/// A read of an image that is being prefetched joins that fetch and raises it to the priority of the read. An image
+/// that is already stored costs no request. Releasing the prefetcher cancels its fetches.
 public final class AvatarPrefetcher: Sendable {
     private let work: PrefetchWork
 
-    /// A prefetcher.
+    /// A prefetcher into `store`.
     ///
     /// - Parameters:
-    ///   - store: the store that gets the images.
-    ///   - limit: how many are fetched at once. Default: 4.
+    ///   - store: the store that keeps the images.
+    ///   - limit: the maximum number of concurrent fetches, at least 1. Default: 4.
     public init(store: AvatarStore, limit: Int = 4) {
         work = PrefetchWork(store: store, limit: max(1, limit))
     }
@@ -23,26 +22,27 @@ public final class AvatarPrefetcher: Sendable {
         work.cancelAll()
     }
 
-    /// Fetches the images of `urls` in this order, after those it was given before. What is no URL, and what fails, is
-    /// passed over: whoever asks for the image gets the error.
+    /// Appends the images of `urls` to the queue, in this order. Images that are already queued keep their place.
+    ///
+    /// Invalid URLs and failed fetches are skipped; a later read of the image reports the error.
     public func prefetch(_ urls: [String]) {
         work.add(keys(urls))
     }
 
-    /// Gives up what scrolled away. A fetch that somebody else waits for goes on.
+    /// Cancels the prefetch of `urls`, for example when their rows scroll away. A fetch with other readers continues.
     public func cancel(_ urls: [String]) {
         work.cancel(keys(urls))
     }
 
-    /// Gives up all.
+    /// Cancels all prefetches. A fetch with other readers continues.
     public func cancelAll() {
         work.cancelAll()
     }
 
-    /// How many are left.
+    /// The number of images that are queued or being fetched.
     public var pendingCount: Int { work.pendingCount }
 
-    /// Returns when nothing is left, or the task is cancelled.
+    /// Waits until the queue is empty and all fetches have ended. Returns early if the calling task is cancelled.
     public func waitUntilDone() async {
         await work.waitUntilDone()
     }
@@ -58,21 +58,26 @@ public final class AvatarPrefetcher: Sendable {
     }
 }
 
-/// The list of what is wanted, and the few tasks that work on it.
+/// The queue of wanted images and the tasks that fetch them.
 private final class PrefetchWork: Sendable {
     private struct State {
-        /// In this order; what is not wanted any more is passed over.
+        /// The queue in order. Keys that are not in `wanted` any more are skipped when their turn comes.
         var waiting: Deque<AvatarKey> = []
+        /// The queued keys that are not cancelled.
         var wanted: Set<AvatarKey> = []
+        /// The current fetches. The number tells a fetch from an earlier, cancelled one of the same key.
         var running: [AvatarKey: (number: Int, task: Task<Void, Never>)] = [:]
-        /// Those that run, and those that were cancelled and are not over yet.
+        /// The tasks that have not ended yet, including cancelled ones.
         var taskCount = 0
         var lastNumber = 0
+        /// The callers that wait until the work is done.
         var listeners: [AsyncStream<Void>.Continuation] = []
 
+        /// Appends `key` to the queue unless it is queued or being fetched.
         mutating func want(_ key: AvatarKey) {
             guard running[key] == nil, wanted.insert(key).inserted else { return }
-            // So that giving up and beginning again cannot make it grow.
+            // Cancelling leaves stale keys in the queue. Dropping them bounds it for callers that cancel and re-add
+            // often.
             if waiting.count > 2 * wanted.count + 64 {
                 var seen = wanted
                 seen.remove(key)
@@ -81,6 +86,7 @@ private final class PrefetchWork: Sendable {
             waiting.append(key)
         }
 
+        /// Takes `key` off the queue. Returns its task, if one is running, for the caller to cancel outside the lock.
         mutating func giveUp(_ key: AvatarKey) -> Task<Void, Never>? {
             wanted.remove(key)
             return running.removeValue(forKey: key)?.task
@@ -129,6 +135,7 @@ private final class PrefetchWork: Sendable {
         for await _ in stream {}
     }
 
+    /// Starts fetches up to the limit.
     private func beginMore(_ state: inout State) {
         while state.taskCount < limit, let key = state.waiting.popFirst() {
             guard state.wanted.remove(key) != nil else { continue }
@@ -156,13 +163,14 @@ private final class PrefetchWork: Sendable {
     private func ended(_ key: AvatarKey, _ number: Int) {
         state.withLock { state in
             state.taskCount -= 1
-            // If it was cancelled, another one may have begun since.
+            // After a cancellation, a newer fetch of the same key may be running.
             if state.running[key]?.number == number { state.running[key] = nil }
             beginMore(&state)
         }
         tellIfDone()
     }
 
+    /// Wakes the waiting callers if no work is left.
     private func tellIfDone() {
         let listeners = state.withLock { state -> [AsyncStream<Void>.Continuation] in
             guard state.wanted.isEmpty, state.taskCount == 0 else { return [] }

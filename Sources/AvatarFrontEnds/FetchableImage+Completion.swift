@@ -1,10 +1,18 @@
 import AvatarStore
 public import Foundation
 
-/// The same with completion handlers. A handler is called once, on no particular thread; not at all if the task that is
-/// returned is cancelled first.
+/// The methods of ``FetchableImage`` with completion handlers.
+///
+/// Each method calls its handler once, on an arbitrary thread. Cancel the returned task to cancel the work; a cancelled
+/// fetch does not call its handler.
 extension FetchableImage {
-    /// Fetches the image at `url`; `nil` if it could not be had and there is no fallback.
+    /// Fetches the image at `url`, as ``fetchImage(from:options:)``.
+    ///
+    /// - Parameters:
+    ///   - url: the URL of the image; `nil` for an image saved under the custom name of `options`.
+    ///   - options: the storage class, the custom name and the fallback.
+    ///   - completion: receives the bytes of the image; after a failure those of the fallback, or `nil`.
+    /// - Returns: the running task.
     @discardableResult
     public func fetchImage(
         from url: String?,
@@ -23,13 +31,14 @@ extension FetchableImage {
         }
     }
 
-    /// Fetches the images of `urls`, several at once.
+    /// Fetches the images at `urls` concurrently.
     ///
     /// - Parameters:
-    ///   - urls: the list; a place without a URL has no image.
-    ///   - options: where they are kept.
-    ///   - partialFetchHandler: gets each image with its place in the list; `nil` if there is none.
-    ///   - completion: called after the last one.
+    ///   - urls: the URLs. An element without a URL gets the fallback, if there is one.
+    ///   - options: the storage class and the fallback. A custom name is ignored.
+    ///   - partialFetchHandler: receives the bytes of each image and its index in `urls`; `nil` if there is no image.
+    ///   - completion: called after the last image, unless the task is cancelled.
+    /// - Returns: the running task.
     @discardableResult
     public func fetchBatchImages(
         using urls: [String?],
@@ -44,7 +53,13 @@ extension FetchableImage {
         }
     }
 
-    /// Removes the image of `url`, or an own image; whether there was one.
+    /// Removes one image, as ``deleteImage(using:options:)``.
+    ///
+    /// - Parameters:
+    ///   - url: the URL of the image; `nil` for an image saved under the custom name of `options`.
+    ///   - options: the custom name.
+    ///   - completion: receives whether the image was stored; false after an error.
+    /// - Returns: the running task.
     @discardableResult
     public func deleteImage(
         using url: String?,
@@ -61,7 +76,13 @@ extension FetchableImage {
         }
     }
 
-    /// Removes the images of `urls`; how many there were, 0 if they could not be removed.
+    /// Removes the images at `urls`, as ``deleteBatchImages(using:options:)``.
+    ///
+    /// - Parameters:
+    ///   - urls: the URLs of the images.
+    ///   - options: whether the store may be used at all.
+    ///   - completion: receives the number of images that were stored; 0 after an error.
+    /// - Returns: the running task.
     @discardableResult
     public func deleteBatchImages(
         using urls: [String?],
@@ -78,8 +99,12 @@ extension FetchableImage {
         }
     }
 
-    /// Removes the own images that have the custom names of `options`; how many there were, 0 if they could not be
-    /// removed.
+    /// Removes the images saved under the custom names of `options`, as ``deleteBatchImages(using:)``.
+    ///
+    /// - Parameters:
+    ///   - options: one for each image.
+    ///   - completion: receives the number of images that were stored; 0 after an error.
+    /// - Returns: the running task.
     @discardableResult
     public func deleteBatchImages(
         using options: [FetchableImageOptions],
@@ -95,7 +120,13 @@ extension FetchableImage {
         }
     }
 
-    /// Keeps an own image under the custom name of `options`; whether it is stored.
+    /// Saves an image under the custom name of `options`, as ``save(image:options:)``.
+    ///
+    /// - Parameters:
+    ///   - image: the bytes of the image file.
+    ///   - options: the custom name and the storage class.
+    ///   - completion: receives whether the image is stored.
+    /// - Returns: the running task.
     @discardableResult
     public func save(
         image: Data,

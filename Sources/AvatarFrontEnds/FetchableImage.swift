@@ -1,7 +1,7 @@
 public import AvatarStore
 public import Foundation
 
-/// Gives a type images by URL: it only has to name its store.
+/// Adds fetching, saving and deleting of images to any type that has a store.
 ///
 /// ```swift
 /// struct ContactCell: FetchableImage {
@@ -13,19 +13,25 @@ public import Foundation
 public protocol FetchableImage {
     /// The store that keeps the images.
     var avatarStore: AvatarStore { get }
-    /// Images in memory in front of it. Default: none.
+    /// The memory cache in front of the store. Default: none.
     var avatarMemory: MemoryCache? { get }
 }
 
 extension FetchableImage {
-    /// None.
+    /// No memory cache.
     public var avatarMemory: MemoryCache? { nil }
 
     var source: ImageSource { ImageSource(store: avatarStore, memory: avatarMemory) }
 
-    /// The file of the image at `url`, or of an own image; `nil` if it is not stored. Sends no request.
+    /// The local file of an image, without a request.
     ///
-    /// What lies there never changes, but it may be unlinked later.
+    /// The content of the file never changes, but the store may delete the file later.
+    ///
+    /// - Parameters:
+    ///   - url: the URL of the image; `nil` for an image saved under the custom name of `options`.
+    ///   - options: the custom name, and whether the store may be read.
+    /// - Returns: `nil` if the image is not stored, or `options` forbid reading the store.
+    /// - Throws: `unsupportedURL` or `invalidKey` if `url` and name give no key; an error of the index or disk.
     public func localFileURL(
         for url: String?,
         options: FetchableImageOptions = FetchableImageOptions()
@@ -36,11 +42,18 @@ extension FetchableImage {
         return try AvatarStoreError.typed { try store.localFile(for: key) }.map { URL(fileURLWithPath: $0) }
     }
 
-    /// The image at `url`: what is stored or, if nothing is, what the origin sends. Without a URL, the own image of the
-    /// custom name.
+    /// The image at `url`, from the store or else from its host. Without a URL, the image saved under the custom name
+    /// of `options`.
     ///
-    /// Asking for a document moves an image that is in `caches`.
-    /// - Throws: `AvatarStoreError`; `CancellationError`.
+    /// A fetched image is in the index and on disk on return; in `documents` it is on stable storage. A fetch into
+    /// `documents` moves an image that is stored in `caches`.
+    ///
+    /// - Parameters:
+    ///   - url: the URL of the image; `nil` for an image saved under a name.
+    ///   - options: the storage class, the custom name, and whether to use the store at all.
+    /// - Throws: `unsupportedURL` or `invalidKey` if `url` and name give no key; `noSuchEntry` if there is no URL and
+    ///   the image is not stored or the store must not be read; `fetchFailed`; `overBudget`; an error of the index or
+    ///   disk; `CancellationError`.
     public func fetchImage(
         from url: String?,
         options: FetchableImageOptions = FetchableImageOptions()
@@ -48,9 +61,14 @@ extension FetchableImage {
         try await source.fetched(url, options)
     }
 
-    /// Removes the image of `url`, or an own image, from the store.
+    /// Removes one image from the store and the memory cache. On return it is gone from index and disk.
     ///
-    /// - Returns: whether there was one.
+    /// - Parameters:
+    ///   - url: the URL of the image; `nil` for an image saved under the custom name of `options`.
+    ///   - options: the custom name. Nothing is removed if `allowLocalStorage` is false.
+    /// - Returns: whether the image was stored.
+    /// - Throws: `unsupportedURL` or `invalidKey` if `url` and name give no key; `readOnly`; an error of the index or
+    ///   disk.
     @discardableResult
     public func deleteImage(
         using url: String?,
@@ -59,9 +77,13 @@ extension FetchableImage {
         try await source.removes(url, options)
     }
 
-    /// Removes the images of `urls` from the store. What is no URL is passed over.
+    /// Removes the images at `urls` from the store and the memory cache. Invalid URLs and `nil` are skipped.
     ///
-    /// - Returns: how many there were.
+    /// - Parameters:
+    ///   - urls: the URLs of the images.
+    ///   - options: a custom name is ignored. Nothing is removed if `allowLocalStorage` is false.
+    /// - Returns: the number of images that were stored.
+    /// - Throws: `readOnly`; an error of the index or disk.
     @discardableResult
     public func deleteBatchImages(
         using urls: [String?],
@@ -70,19 +92,29 @@ extension FetchableImage {
         try await source.remove(urls, options)
     }
 
-    /// Removes the own images that have the custom names of `options`.
+    /// Removes the images saved under the custom names of `options` from the store and the memory cache.
     ///
-    /// - Returns: how many there were.
+    /// - Parameter options: one for each image. Options without a valid name, or with `allowLocalStorage` false, are
+    ///   skipped.
+    /// - Returns: the number of images that were stored.
+    /// - Throws: `readOnly`; an error of the index or disk.
     @discardableResult
     public func deleteBatchImages(using options: [FetchableImageOptions]) async throws -> Int {
         try await source.remove(options)
     }
 
-    /// Keeps an own image under the custom name of `options`; the same name replaces. In `caches` it may be evicted; in
-    /// `documents` it stays, and is on stable storage on return.
+    /// Saves an image under the custom name of `options`, and replaces an image of the same name.
     ///
-    /// - Throws: `invalidKey` without a name; `imageRefused` for what is no image; `readOnly` where nothing may be
-    ///   stored.
+    /// On return the image is in the index and on disk. In `caches` it may be evicted later; in `documents` it stays,
+    /// and is on stable storage on return.
+    ///
+    /// - Parameters:
+    ///   - image: the bytes of the image file.
+    ///   - options: the custom name and the storage class.
+    /// - Returns: the key of the image.
+    /// - Throws: `invalidKey` without a custom name; `imageRefused` if the bytes are not an image, or exceed a limit;
+    ///   `readOnly` if `allowLocalStorage` is false or the store is open for reading only; `overBudget`; an error of
+    ///   the index or disk.
     @discardableResult
     public func save(image: [UInt8], options: FetchableImageOptions) async throws -> AvatarKey {
         try await source.save(image, options)
@@ -90,55 +122,67 @@ extension FetchableImage {
 }
 
 extension FetchableImageOptions {
+    /// The key, or `nil` if `url` and name give none.
     fileprivate func keyIfAny(for url: String?) -> AvatarKey? {
         do {
             return try key(for: url)
         } catch {
-            // What has no key is not stored.
+            // An image without a valid key cannot be stored, so there is nothing to remove.
             return nil
         }
     }
 }
 
 extension ImageSource {
+    /// The image for `url` or the custom name, as `FetchableImage.fetchImage(from:options:)`.
     func fetched(_ url: String?, _ options: FetchableImageOptions) async throws -> AvatarImage {
         guard url != nil || options.allowLocalStorage else {
-            throw AvatarStoreError(.noSuchEntry, "An own image lies in the store, which may not be read here.")
+            throw AvatarStoreError(
+                .noSuchEntry,
+                "An image without a URL can only come from the store, and `allowLocalStorage` is false."
+                    + " Set it to true or pass a URL."
+            )
         }
         return try await image(try options.key(for: url), from: url, options.fetchOptions)
     }
 
-    /// The image that takes the place of a missing one.
+    /// The fallback image of `options`, if the store may be read.
     func fallback(_ options: FetchableImageOptions) -> AvatarImage? {
         options.allowLocalStorage ? fallback(options.fallbackImage) : nil
     }
 
+    /// Saves `bytes` under the custom name of `options`.
     func save(_ bytes: [UInt8], _ options: FetchableImageOptions) async throws -> AvatarKey {
         guard options.allowLocalStorage else {
-            throw AvatarStoreError(.readOnly, "An image cannot be saved where nothing may be stored.")
+            throw AvatarStoreError(
+                .readOnly,
+                "The image cannot be saved because `allowLocalStorage` is false. Set it to true."
+            )
         }
         guard let name = options.customFileName else {
-            throw AvatarStoreError(.invalidKey, "An own image needs a name to be saved under.")
+            throw AvatarStoreError(.invalidKey, "The image cannot be saved without a name. Set `customFileName`.")
         }
         return try await store.save(bytes, named: name, in: options.storageClass)
     }
 
-    /// Whether there was one.
+    /// Removes one image, and returns whether it was stored.
     func removes(_ url: String?, _ options: FetchableImageOptions) async throws -> Bool {
         guard options.allowLocalStorage else { return false }
         return try await remove([options.key(for: url)]) > 0
     }
 
+    /// Removes the images at `urls`, and returns how many were stored.
     func remove(_ urls: [String?], _ options: FetchableImageOptions) async throws -> Int {
         guard options.allowLocalStorage else { return 0 }
         return try await remove(urls.map { options.forList.keyIfAny(for: $0) })
     }
 
+    /// Removes the images with the custom names of `options`, and returns how many were stored.
     func remove(_ options: [FetchableImageOptions]) async throws -> Int {
         try await remove(options.map { $0.allowLocalStorage ? $0.keyIfAny(for: nil) : nil })
     }
 
-    /// - Returns: how many of `keys` there were.
+    /// Removes `keys` from the store and the memory cache, and returns how many were stored.
     private func remove(_ keys: [AvatarKey?]) async throws -> Int {
         let keys = Array(Set(keys.compactMap(\.self)))
         guard !keys.isEmpty else { return 0 }
@@ -148,22 +192,25 @@ extension ImageSource {
     }
 }
 
-/// Where a ``FetchableImage`` keeps an image, and under which name.
+/// The storage class and the name under which a ``FetchableImage`` keeps an image.
 public struct FetchableImageOptions: Hashable, Sendable {
-    /// In the class `caches`, where it may be evicted, or in `documents`, where it stays. Default: in `caches`.
+    /// Whether to store the image in the class `caches`, where it may be evicted, or in `documents`, where it stays.
+    /// Default: true.
     public var storeInCachesDirectory = true
-    /// Whether the store is read and written at all. Default: yes.
+    /// Whether to read and write the store at all. Default: true.
     public var allowLocalStorage = true
-    /// The name of an own image or, with a URL, the one to keep the fetched image under whatever its URL is next time.
-    /// The two never meet. A name stands for one picture. It leads nowhere on disk: any text of up to 1,000 bytes will
-    /// do, slashes and dots too. A list of URLs has no use for it: there each image is kept under its URL. Default: none,
-    /// an image is kept under its URL.
+    /// A name to keep the image under instead of its URL. Default: none.
+    ///
+    /// Without a URL, it is the name of an image saved with ``FetchableImage/save(image:options:)``. With a URL, the
+    /// fetched image is kept under this name, even if its URL is another one next time. The two kinds of names are
+    /// separate. A name is not a path: any text of up to 1,000 bytes is allowed, including slashes and dots. Fetches of
+    /// a list of URLs ignore the name and keep each image under its URL.
     public var customFileName: String?
-    /// An own image to use where there is none, such as `AvatarKey(name: "nobody")`, saved before. It lies in the store,
-    /// so it is not used where that may not be read. Default: none.
+    /// The key of a stored image to use if the fetch fails or there is no URL, such as `AvatarKey(name: "silhouette")`.
+    /// Save it beforehand. It is not used if `allowLocalStorage` is false. Default: none.
     public var fallbackImage: AvatarKey?
 
-    /// These options.
+    /// Options with these values.
     public init(
         storeInCachesDirectory: Bool = true,
         allowLocalStorage: Bool = true,
@@ -176,21 +223,25 @@ public struct FetchableImageOptions: Hashable, Sendable {
         self.fallbackImage = fallbackImage
     }
 
-    /// These options for one of several URLs, which cannot all have the same name.
+    /// The options for each of several URLs: without the custom name, which cannot serve more than one image.
     var forList: FetchableImageOptions {
         var options = self
         options.customFileName = nil
         return options
     }
 
+    /// The storage class that `storeInCachesDirectory` selects.
     var storageClass: StorageClass { storeInCachesDirectory ? .caches : .documents }
 
+    /// The options of a fetch: `transient` if `allowLocalStorage` is false.
     var fetchOptions: FetchOptions {
         guard allowLocalStorage else { return FetchOptions(storage: .transient) }
         return FetchOptions(storage: storeInCachesDirectory ? .caches : .documents)
     }
 
-    /// The key of the image at `url`, or of the own image that has the custom name.
+    /// The key for `url`, the custom name, or both.
+    ///
+    /// - Throws: `unsupportedURL`; `invalidKey` if there is neither a URL nor a name, or the name is invalid.
     func key(for url: String?) throws(AvatarStoreError) -> AvatarKey {
         switch (url, customFileName) {
         case (let url?, nil):
@@ -200,7 +251,10 @@ public struct FetchableImageOptions: Hashable, Sendable {
         case (nil, let name?):
             return try AvatarKey(name: name)
         case (nil, nil):
-            throw AvatarStoreError(.invalidKey, "An image needs a URL or a name.")
+            throw AvatarStoreError(
+                .invalidKey,
+                "The image has neither a URL nor a name. Pass a URL or set `customFileName`."
+            )
         }
     }
 }

@@ -1,20 +1,21 @@
 public import AvatarStore
 import Synchronization
 
-/// The place where one picture at a time is shown, such as a row of a list that is used again and again.
+/// A place that shows one image at a time, such as a reused row of a list.
 ///
-/// The row owns it. When the row goes away, so does this, and what was bound to it costs nothing any more.
+/// The row owns its target. When the row is released, so is the target, and its binding ends.
 public final class AvatarTarget: Sendable {
     private let binding = Mutex<FutureBinding?>(nil)
 
-    /// A target that shows nothing.
+    /// A target without a binding.
     public init() {}
 
-    /// Shows nothing any more: nobody is told from here on.
+    /// Ends the current binding: its closure is not called again.
     public func unbind() {
         swap(nil)?.end()
     }
 
+    /// Replaces the binding, and returns the previous one.
     fileprivate func swap(_ new: FutureBinding?) -> FutureBinding? {
         binding.withLock { binding in
             defer { binding = new }
@@ -27,7 +28,7 @@ public final class AvatarTarget: Sendable {
     }
 }
 
-/// One future, shown at one target, until either is bound anew.
+/// The connection of one future to one target. It ends when either of them is bound again.
 final class FutureBinding: Sendable {
     private struct State {
         var isOver = false
@@ -36,8 +37,10 @@ final class FutureBinding: Sendable {
 
     private let state = Mutex(State())
 
+    /// Whether the binding has ended, so that its closure must not be called.
     var isOver: Bool { state.withLock { $0.isOver } }
 
+    /// Stores the task that waits for the image. Cancels it at once if the binding has already ended.
     func begin(_ task: Task<Void, Never>) {
         let isOver = state.withLock { state in
             state.task = task
@@ -46,6 +49,7 @@ final class FutureBinding: Sendable {
         if isOver { task.cancel() }
     }
 
+    /// Ends the binding and cancels its task.
     func end() {
         let task = state.withLock { state in
             state.isOver = true
@@ -56,16 +60,18 @@ final class FutureBinding: Sendable {
 }
 
 extension FutureAvatar {
-    /// Shows the image at `target`: what is there at once, and then what comes. Both are bound to each other alone from
-    /// now on: what was bound to the target before is not shown any more, however late it comes, and a target that the
-    /// future was bound to before is told nothing more.
+    /// Shows the image at `target`: the current content at once, and the image or the failure when the fetch ends.
+    ///
+    /// The binding is exclusive. It ends any earlier binding of the target and of this future, so a late result of an
+    /// earlier future never appears at the target.
     ///
     /// - Parameters:
-    ///   - target: the place; it is not kept alive.
+    ///   - target: the place to show the image. It is not retained.
     ///   - store: the store to use if the future has none yet.
-    ///   - isolation: the actor that the target belongs to; by default the caller's.
-    ///   - show: called on that actor, before this returns and perhaps once more.
-    /// - Throws: `noStore` if there is none.
+    ///   - isolation: the actor of the target. Default: the caller's.
+    ///   - show: called on that actor: once before this method returns, and again with the result of the fetch if the
+    ///     image was not available.
+    /// - Throws: `noStore` if neither the future nor the call has a store.
     public func bind(
         to target: AvatarTarget,
         in store: AvatarStore? = nil,
@@ -75,7 +81,7 @@ extension FutureAvatar {
         let store = try shared.settle(store)
         let binding = FutureBinding()
         let earlier = [target.swap(binding), shared.swap(binding)]
-        // If the two are for the same image, its fetch goes on.
+        // Hold the fetch first: if an earlier binding is for the same image, ending it must not cancel the fetch.
         let holds = heldFetches(store)
         for earlier in earlier { earlier?.end() }
         let content = content
@@ -83,7 +89,7 @@ extension FutureAvatar {
         show(waiting(content))
         let shared = shared
         let task = Task {
-            // So that this runs where the target is.
+            // Capturing the actor makes the task run on it.
             _ = isolation
             let content = await Self.outcome(shared, store)
             withExtendedLifetime(holds) {}
@@ -93,24 +99,24 @@ extension FutureAvatar {
         binding.begin(task)
     }
 
-    /// While it is fetched again, an earlier failure is not shown.
+    /// The content to show during a fetch: the failure of an earlier attempt becomes a placeholder.
     private func waiting(_ content: Content) -> Content {
         guard case .failure(_, let substitute) = content else { return content }
         return .placeholder(substitute)
     }
 
-    /// That of this future, whose image is kept when it comes, and that of the store, which others may have begun.
+    /// Holds on the running fetch of this future, and on that of the store, which other readers may have started.
     private func heldFetches(_ store: AvatarStore) -> [FlightHold?] {
         do {
             let key = try AvatarKey(url: url)
             return [shared.flights.hold(key), store.holdFetch(of: key, isTransient: !shared.cache.isInStore)]
         } catch {
-            // What is no URL is not being fetched.
+            // There is no fetch for an invalid URL.
             return []
         }
     }
 
-    /// `nil` if nobody waits any more.
+    /// Waits for the image or the failure. Returns `nil` if the wait was cancelled.
     private static func outcome(_ shared: SharedFuture, _ store: AvatarStore) async -> Content? {
         do {
             return .image(try await shared.image())

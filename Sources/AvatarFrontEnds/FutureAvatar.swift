@@ -1,22 +1,23 @@
 public import AvatarStore
 
-/// An image that may not be there yet, to hand around as if it were.
+/// A value that stands for an image which may not be loaded yet, for use in models.
 ///
-/// It starts when it is first used: when somebody waits for ``image`` or binds it to a target. Copies are the same
-/// future; others for the same URL share its download. It can be decoded from a URL in a model, and takes its store from
-/// `decoder.userInfo[.avatarStore]` or gets one when it is bound.
+/// The fetch starts at the first use: when a caller awaits ``image`` or binds the future to a target. Copies share one
+/// state, and separate futures for the same URL share the download. A future can be decoded from a URL. Its store comes
+/// from `decoder.userInfo[.avatarStore]`, or from the call that binds it.
 public struct FutureAvatar: Sendable {
-    /// Where an image is kept once it is there.
+    /// The place where a loaded image is kept.
     public enum CachePolicy: Sendable {
         /// In the store.
         case disk
-        /// In this cache alone: the store is neither read nor written.
+        /// In this memory cache only. The store is neither read nor written.
         case memory(MemoryCache)
-        /// In the store, and in this cache in front of it.
+        /// In the store, with this memory cache in front of it.
         case memoryAndDisk(MemoryCache)
-        /// Nowhere but in the future itself.
+        /// Only in the future itself.
         case none
 
+        /// Whether the store is used.
         var isInStore: Bool {
             switch self {
             case .disk, .memoryAndDisk: true
@@ -25,16 +26,16 @@ public struct FutureAvatar: Sendable {
         }
     }
 
-    /// What there is to show.
+    /// The content to show for a future.
     public enum Content: Sendable {
-        /// No image yet; the own image to show meanwhile, if there is one.
+        /// The image is not loaded yet. The associated value is the placeholder image, if one is stored.
         case placeholder(AvatarImage?)
-        /// The image.
+        /// The image is loaded.
         case image(AvatarImage)
-        /// There is none; the placeholder to show instead, if there is one.
+        /// The fetch failed. The associated values are the error and the placeholder image, if one is stored.
         case failure(AvatarStoreError, AvatarImage?)
 
-        /// Whichever image there is to show.
+        /// The image or placeholder to show, if there is one.
         public var image: AvatarImage? {
             switch self {
             case .placeholder(let image): image
@@ -44,18 +45,19 @@ public struct FutureAvatar: Sendable {
         }
     }
 
-    /// Where the image is.
+    /// The URL of the image.
     public let url: String
+    /// The state that all copies share.
     let shared: SharedFuture
 
-    /// The image at `url`. Nothing happens before it is used.
+    /// A future of the image at `url`. It does nothing before its first use.
     ///
     /// - Parameters:
-    ///   - url: where the image is.
-    ///   - store: the store it comes from; without one, it needs to be bound with one.
-    ///   - cache: where it is kept. Default: in the store.
-    ///   - retry: how often it is asked for.
-    ///   - placeholder: an own image of the store to show meanwhile, and if it cannot be had.
+    ///   - url: the URL of the image.
+    ///   - store: the store that keeps the image. Without one, pass a store when you bind the future.
+    ///   - cache: the place where the image is kept. Default: the store.
+    ///   - retry: the number of attempts and the wait between them. Default: 3 attempts.
+    ///   - placeholder: the key of a stored image to show during the fetch and after a failure. Default: none.
     public init(
         url: String,
         from store: AvatarStore? = nil,
@@ -67,38 +69,40 @@ public struct FutureAvatar: Sendable {
         shared = SharedFuture(url: url, store: store, cache: cache, retry: retry, placeholder: placeholder)
     }
 
-    /// The image, as soon as it is there.
+    /// The image. Reading it starts the fetch, or joins the one that is running.
     ///
-    /// - Throws: `AvatarStoreError`: `noStore` if the future has none yet; what the fetch throws after the last attempt.
-    ///   `CancellationError`.
+    /// - Throws: `noStore` if the future has no store yet; `unsupportedURL`; the error of the last attempt, such as
+    ///   `fetchFailed` or `overBudget`; `CancellationError`.
     public var image: AvatarImage {
         get async throws { try await shared.image() }
     }
 
-    /// What is there now. Does not start anything.
+    /// The current content. Reading it never starts a fetch.
     public var content: Content { shared.content }
 }
 
 extension CodingUserInfoKey {
-    /// The `AvatarStore` of the futures that are decoded.
+    /// The `AvatarStore` for decoded futures. Default: none; pass one when you bind a future.
     public static let avatarStore = key("AvatarFrontEnds.store")
-    /// A ``FutureAvatar/CachePolicy`` for the futures that are decoded. Default: in the store.
+    /// The ``FutureAvatar/CachePolicy`` for decoded futures. Default: `disk`.
     public static let avatarCache = key("AvatarFrontEnds.cache")
-    /// A ``FetchRetry`` for the futures that are decoded.
+    /// The ``FetchRetry`` for decoded futures. Default: 3 attempts.
     public static let avatarRetry = key("AvatarFrontEnds.retry")
-    /// The `AvatarKey` of the placeholder of the futures that are decoded.
+    /// The `AvatarKey` of the placeholder image for decoded futures. Default: none.
     public static let avatarPlaceholder = key("AvatarFrontEnds.placeholder")
 
     private static func key(_ name: String) -> CodingUserInfoKey {
         guard let key = CodingUserInfoKey(rawValue: name) else {
-            preconditionFailure("A user info key can have any name.")
+            preconditionFailure("CodingUserInfoKey accepts any name.")
         }
         return key
     }
 }
 
 extension FutureAvatar: Codable {
-    /// The future of the URL that is there as text.
+    /// Decodes a future from a single string, its URL. Store and options come from `decoder.userInfo`.
+    ///
+    /// - Throws: `DecodingError` if the value is not a string. The URL is checked only when the future is used.
     public init(from decoder: any Decoder) throws {
         let info = decoder.userInfo
         self.init(
@@ -110,30 +114,35 @@ extension FutureAvatar: Codable {
         )
     }
 
-    /// Writes the URL.
+    /// Encodes the URL as a single string.
+    ///
+    /// - Throws: the error of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(url)
     }
 }
 
-/// How often an image that could not be had is asked for again.
+/// The retry schedule of a ``FutureAvatar``. Only transient failures are retried: 5xx, timeouts, unreachable hosts and
+/// truncated bodies.
 public struct FetchRetry: Hashable, Sendable {
-    /// How often it is asked for in all. Default: 3.
+    /// The maximum number of attempts, including the first. Default: 3.
     public var attempts = 3
-    /// The wait before the second attempt; it doubles each time. Default: half a second.
+    /// The wait before the second attempt. It doubles with each further attempt. Default: 0.5 seconds.
     public var delay = Duration.milliseconds(500)
 
-    /// So many attempts, the second one after `delay`.
+    /// A schedule of at most `attempts` attempts, the second of them after `delay`.
     public init(attempts: Int = 3, delay: Duration = .milliseconds(500)) {
         self.attempts = attempts
         self.delay = delay
     }
 
-    /// One attempt.
+    /// A single attempt, without a retry.
     public static let never = FetchRetry(attempts: 1)
 
-    /// Runs `fetch` until it succeeds, fails for good, or has failed often enough.
+    /// Runs `fetch` until it succeeds, fails with a permanent error, or has used all attempts.
+    ///
+    /// - Throws: the error of the last attempt; `CancellationError`.
     func run<Value>(_ fetch: () async throws -> Value) async throws -> Value {
         var wait = delay
         for _ in 1..<max(attempts, 1) {
@@ -147,7 +156,7 @@ public struct FetchRetry: Hashable, Sendable {
         return try await fetch()
     }
 
-    /// Whether the next attempt may well succeed. An origin that asks for fewer requests is not asked at once.
+    /// Whether a retry may succeed. A host that limits requests (429) is not retried at once.
     private static func isPassing(_ error: AvatarStoreError) -> Bool {
         guard let failure = error.failure else { return false }
         return [.serverError, .timeout, .unreachable, .truncated].contains(failure)

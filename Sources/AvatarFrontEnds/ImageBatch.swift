@@ -1,22 +1,22 @@
 import AsyncAlgorithms
 public import AvatarStore
 
-/// One image of a batch.
+/// The result for one element of a batch.
 public struct FetchedImage: Sendable {
-    /// Its place in the list that was given.
+    /// The index of the element in the given list.
     public var index: Int
-    /// The image, or the one that takes its place; `nil` for a place without a URL, and for a failure.
+    /// The image or, for a failure or an element without a URL, the fallback; `nil` if there is no fallback.
     public var image: AvatarImage?
-    /// Why it could not be had.
+    /// The error of a failed fetch, even if `image` is the fallback; `nil` otherwise.
     public var error: AvatarStoreError?
 }
 
-/// The images of a list as they arrive: several at once, in no order, one for each place in the list.
+/// The images of a list, fetched concurrently. There is one element for each element of the list, in order of arrival.
 ///
-/// It begins when iteration begins, and waits for whoever iterates: no more images are in memory than are being fetched.
-/// Whoever stops iterating, or is cancelled, ends it.
+/// The fetches start with the iteration. A slow consumer slows them down, so at most as many images are in memory as
+/// the store has connections. Ending the iteration or cancelling its task cancels the fetches.
 public struct ImageBatch: AsyncSequence, Sendable {
-    /// An image, or why there is none.
+    /// An image, or the error of its fetch.
     public typealias Element = FetchedImage
     typealias Channel = AsyncChannel<FetchedImage>
 
@@ -24,7 +24,7 @@ public struct ImageBatch: AsyncSequence, Sendable {
     let urls: [String?]
     let options: FetchableImageOptions
 
-    /// Begins to fetch.
+    /// Starts the fetches.
     public func makeAsyncIterator() -> Iterator {
         let channel = Channel()
         let task = Task { [self] in
@@ -34,7 +34,7 @@ public struct ImageBatch: AsyncSequence, Sendable {
         return Iterator(channel: channel, running: RunningTask(task))
     }
 
-    /// Fetches all, at most as many at once as the store has connections.
+    /// Fetches all images, at most as many at a time as the store has connections.
     private func fetchAll(_ deliver: @escaping @Sendable (FetchedImage) async -> Void) async {
         await withTaskGroup(of: Void.self) { group in
             var running = 0
@@ -48,7 +48,7 @@ public struct ImageBatch: AsyncSequence, Sendable {
         }
     }
 
-    /// `nil` if it was cancelled.
+    /// Fetches one element. Returns `nil` if it was cancelled.
     private func fetch(_ url: String?, _ index: Int) async -> FetchedImage? {
         guard url != nil else { return FetchedImage(index: index, image: source.fallback(options)) }
         do {
@@ -60,12 +60,12 @@ public struct ImageBatch: AsyncSequence, Sendable {
         }
     }
 
-    /// Where an iteration stands.
+    /// An iteration over the batch. Releasing it cancels the fetches.
     public struct Iterator: AsyncIteratorProtocol {
         let channel: Channel
         let running: RunningTask
 
-        /// The next image that arrived; `nil` after the last one.
+        /// The next image to arrive; `nil` after the last one.
         public mutating func next() async -> FetchedImage? {
             var iterator = channel.makeAsyncIterator()
             return await iterator.next()
@@ -74,7 +74,11 @@ public struct ImageBatch: AsyncSequence, Sendable {
 }
 
 extension FetchableImage {
-    /// The images of `urls` as they arrive, as a sequence.
+    /// The images at `urls` as a sequence, in order of arrival. Nothing is fetched before the iteration starts.
+    ///
+    /// - Parameters:
+    ///   - urls: the URLs. An element without a URL gets the fallback, if there is one.
+    ///   - options: the storage class and the fallback. A custom name is ignored.
     public func fetchBatchImages(
         using urls: [String?],
         options: FetchableImageOptions = FetchableImageOptions()
@@ -82,12 +86,14 @@ extension FetchableImage {
         ImageBatch(source: source, urls: urls, options: options.forList)
     }
 
-    /// Fetches the images of `urls`, several at once, and hands over each when it arrives. Returns after the last one.
+    /// Fetches the images at `urls` concurrently, and passes each to a handler when it arrives. Returns after the last
+    /// one.
     ///
     /// - Parameters:
-    ///   - urls: the list; a place without a URL has no image.
-    ///   - options: where they are kept.
-    ///   - partialFetchHandler: called once for each place in the list, also for one without a URL.
+    ///   - urls: the URLs. An element without a URL gets the fallback, if there is one.
+    ///   - options: the storage class and the fallback. A custom name is ignored.
+    ///   - partialFetchHandler: called once for each element of `urls`, even one without a URL.
+    /// - Throws: the error of `partialFetchHandler`, which cancels the other fetches.
     public func fetchBatchImages(
         using urls: [String?],
         options: FetchableImageOptions = FetchableImageOptions(),

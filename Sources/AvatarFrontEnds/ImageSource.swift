@@ -1,11 +1,14 @@
 import AvatarStore
 
-/// Where a front end gets its images: a store, and perhaps a memory cache in front of it.
+/// The source of a front end's images: a store, optionally with a memory cache in front of it.
 struct ImageSource: Sendable {
     let store: AvatarStore
     let memory: MemoryCache?
 
-    /// What can be had at once, without a request; `nil` if the origin, or the store with more care, has to be asked.
+    /// The image if it is available at once, in memory or in the store. Returns `nil` if the options require more than
+    /// that, such as a revalidation or a move to another storage class.
+    ///
+    /// - Throws: an error of the index or disk.
     func stored(_ key: AvatarKey, _ options: FetchOptions) throws(AvatarStoreError) -> AvatarImage? {
         guard answersAtOnce(options) else { return nil }
         return try AvatarStoreError.typed {
@@ -16,18 +19,18 @@ struct ImageSource: Sendable {
         }
     }
 
-    /// The image of `key`: from memory, from the store, or from its origin.
+    /// The image of `key` from memory, from the store or from its host.
     ///
     /// - Throws: `AvatarStoreError`; `CancellationError`.
     func image(_ key: AvatarKey, from url: String? = nil, _ options: FetchOptions) async throws -> AvatarImage {
         if answersAtOnce(options), let image = try kept(key, options) { return image }
         let image = try await store.avatar(for: key, from: url, options: options)
-        // What may not be stored is not kept in memory either.
+        // An image that must not be stored is not kept in memory either.
         if image.localFile != nil { memory?.insert(image, for: key) }
         return image
     }
 
-    /// What came of asking for an image; `nil` if nobody wants it any more.
+    /// The image or the error, as a value. Returns `nil` if the task was cancelled.
     func result(_ key: AvatarKey, _ options: FetchOptions) async -> Result<AvatarImage, AvatarStoreError>? {
         do {
             return .success(try await image(key, options))
@@ -38,7 +41,8 @@ struct ImageSource: Sendable {
         }
     }
 
-    /// What is in memory, if it is what the store has. A file's name is never used twice, so the same name says that.
+    /// The image in memory, if the store still has the same one. File names are never reused, so an equal name proves
+    /// that.
     private func kept(_ key: AvatarKey, _ options: FetchOptions) throws -> AvatarImage? {
         guard let memory, var image = memory.image(for: key) else { return nil }
         guard let file = try store.storedFile(for: key), file.localFile == image.localFile else {
@@ -50,6 +54,7 @@ struct ImageSource: Sendable {
         return image
     }
 
+    /// Whether the options accept a stored image without a request.
     private func answersAtOnce(_ options: FetchOptions) -> Bool {
         guard options.storage != .transient, (options.mode ?? store.configuration.mode) == .offlineFirst else {
             return false
@@ -57,16 +62,17 @@ struct ImageSource: Sendable {
         return options.policy == .cacheFirst || options.policy == .offline
     }
 
-    /// Whether it will do as it is. An image in `caches` that is asked for as a document has to be moved, and a smaller one
-    /// gives way to the image itself where the network is not constrained.
+    /// Whether the stored `file` satisfies the options. An image in `caches` does not if `documents` is requested,
+    /// because it must be moved. A low-data image does not on an unmetered network, because the regular image replaces
+    /// it.
     private func answers(_ file: AvatarFile, _ options: FetchOptions) -> Bool {
         guard options.storage != .documents || file.storageClass == .documents else { return false }
         guard file.isLowData, options.policy != .offline else { return true }
         return options.isConstrained ?? store.configuration.isConstrained()
     }
 
-    /// The own image that takes the place of a missing one. That it cannot be had either is no failure of its own: there
-    /// is just no image.
+    /// The stored image of `key`, shown in place of a missing one. An error is logged, and returned as `nil`: a missing
+    /// fallback must not hide the original failure.
     func fallback(_ key: AvatarKey?) -> AvatarImage? {
         guard let key else { return nil }
         do {

@@ -6,78 +6,78 @@ import Synchronization
 import Dispatch
 #endif
 
-/// Images in memory, in front of a store: the least recently used ones go when there are too many, or too many bytes.
+/// A memory cache in front of a store. It evicts the least recently used images above a limit of bytes or images.
 ///
-/// The front ends look here first. What they find of a store is shown only if the store still names the same file, so
-/// an image that was replaced or removed, by another process too, is never shown from memory.
+/// The front ends look here first. They show a cached image only if the store still has the same file for it. So they
+/// never show an image that was replaced or removed, even by another process.
 ///
-/// On Apple platforms it empties itself when the system is short of memory; elsewhere, call ``removeAll()``.
+/// On Apple platforms the cache empties itself under memory pressure. On other platforms, call ``removeAll()``.
 public final class MemoryCache: Sendable {
-    /// How much may be kept.
+    /// The limits of a cache.
     public struct Limits: Hashable, Sendable {
-        /// The bytes of all images. Default: 64 MiB.
+        /// The maximum total size of the image files in bytes. Default: 64 MiB.
         public var bytes = 64 << 20
-        /// The number of images. Default: 1,000.
+        /// The maximum number of images. Default: 1,000.
         public var count = 1000
 
-        /// So many bytes and images; 0 keeps nothing.
+        /// Limits of `bytes` bytes and `count` images. With 0 for either, the cache keeps nothing.
         public init(bytes: Int = 64 << 20, count: Int = 1000) {
             self.bytes = bytes
             self.count = count
         }
     }
 
-    /// The one that the front ends use unless they are given another.
+    /// The cache that the front ends use by default.
     public static let shared = MemoryCache()
 
     private let state: Mutex<RecentImages>
     private let pressure = Mutex<MemoryPressure?>(nil)
 
-    /// An empty cache.
+    /// An empty cache with `limits`.
     public init(limits: Limits = Limits()) {
         state = Mutex(RecentImages(limits: limits))
         pressure.withLock { $0 = MemoryPressure { [weak self] in self?.removeAll() } }
     }
 
-    /// How much may be kept. Lower ones hold at once.
+    /// The limits of this cache. Lowering them evicts images at once.
     public var limits: Limits {
         get { state.withLock { $0.limits } }
         set { state.withLock { $0.limits = newValue } }
     }
 
-    /// The number of images.
+    /// The current number of images.
     public var count: Int { state.withLock { $0.images.count } }
 
-    /// The bytes of all images.
+    /// The current total size of the image files in bytes.
     public var byteCount: Int { state.withLock { $0.byteCount } }
 
-    /// The image that was kept for `key`, which from now on is the most recently used one.
+    /// The cached image for `key`, or `nil`. It becomes the most recently used one.
     public func image(for key: AvatarKey) -> AvatarImage? {
         state.withLock { $0.use(key) }
     }
 
-    /// Keeps `image` for `key` instead of what was there. One that is larger than the limit is not kept.
+    /// Caches `image` for `key`, and replaces an earlier one. An image larger than the byte limit is not kept.
     public func insert(_ image: AvatarImage, for key: AvatarKey) {
         state.withLock { $0.insert(image, for: key) }
     }
 
-    /// Forgets the image of `key`.
+    /// Removes the image for `key` from memory.
     public func remove(_ key: AvatarKey) {
         state.withLock { $0.remove(key) }
     }
 
-    /// Forgets all images. Those that are being shown stay with whoever shows them.
+    /// Removes all images from memory. An image value that a caller holds stays valid.
     public func removeAll() {
         state.withLock { $0.removeAll() }
     }
 }
 
-/// Images, and in which order they were used.
+/// Images with the order of their last use.
 private struct RecentImages {
     var limits: MemoryCache.Limits { didSet { trim() } }
     private(set) var images: [AvatarKey: (image: AvatarImage, lastUse: Int)] = [:]
     private(set) var byteCount = 0
-    /// Every use, the latest at the end. Only the last one of an image counts, the earlier ones are passed over.
+    /// Every use, the latest at the end. Only the last use of an image counts; eviction skips the earlier ones.
     private var uses: Deque<(key: AvatarKey, number: Int)> = []
     private var useCount = 0
 
@@ -85,6 +85,7 @@ private struct RecentImages {
         self.limits = limits
     }
 
+    /// Returns the image for `key` and records its use.
     mutating func use(_ key: AvatarKey) -> AvatarImage? {
         guard let image = images[key]?.image else { return nil }
         let number = nextUse(of: key)
@@ -111,14 +112,16 @@ private struct RecentImages {
         byteCount = 0
     }
 
+    /// Evicts the least recently used images until the limits are met.
     private mutating func trim() {
         while images.count > limits.count || byteCount > limits.bytes, let use = uses.popFirst() {
             if images[use.key]?.lastUse == use.number { remove(use.key) }
         }
     }
 
+    /// Records a use of `key` and returns its number.
     private mutating func nextUse(of key: AvatarKey) -> Int {
-        // Cleared of what does not count any more, so that hits alone cannot make it grow.
+        // Drop uses that no longer count, so that hits alone cannot grow the list.
         if uses.count > 2 * images.count + 64 { uses.removeAll { images[$0.key]?.lastUse != $0.number } }
         useCount += 1
         uses.append((key, useCount))
@@ -127,7 +130,7 @@ private struct RecentImages {
 }
 
 #if canImport(Darwin)
-/// Calls back while the system is short of memory.
+/// Calls `relieve` when the system reports memory pressure.
 private final class MemoryPressure {
     private let source: any DispatchSourceMemoryPressure
 
@@ -142,7 +145,7 @@ private final class MemoryPressure {
     }
 }
 #else
-/// This platform does not tell: whoever knows calls `MemoryCache.removeAll()`.
+/// This platform does not report memory pressure, so applications call `MemoryCache.removeAll()` themselves.
 private struct MemoryPressure {
     init(_ relieve: @escaping @Sendable () -> Void) {}
 }

@@ -1,26 +1,30 @@
 import AvatarStore
 
-/// Finds out, while an image arrives, which of its beginnings can be drawn as a coarser picture of the whole: after each
-/// scan of a progressive JPEG, and each time an interlaced PNG or GIF has twice as much as before.
+/// Finds previews in an arriving image: prefixes of the file that a decoder can draw as a coarse version of the whole.
 ///
-/// Only what is new is looked at. Of an image in another format, or one that comes from top to bottom, nothing is read
-/// beyond its head.
+/// A progressive JPEG has a preview after each scan. An interlaced PNG or GIF has one each time its data has doubled.
+/// The scanner reads only the new bytes, and only the header of other formats and of files that are drawn top to
+/// bottom.
 struct PreviewScanner: Sendable {
     private enum Format {
+        /// The header is not complete yet.
         case unknown
         case jpeg(JPEGScans)
         case png(InterlacedPNG)
         case gif(InterlacedGIF)
-        /// There are no previews.
+        /// The file has no previews, or no further ones.
         case plain
     }
 
     private var format = Format.unknown
 
-    /// Looks at what has come, and gives the length of the longest beginning that can be drawn, if it is longer than
-    /// the last one that was given.
+    /// Scans the bytes that have arrived since the last call, and returns the length of a new preview, if there is one.
     ///
-    /// - Parameter total: the bytes of the whole image, if they are known. The whole is no preview.
+    /// - Parameters:
+    ///   - source: all bytes received so far.
+    ///   - total: the length of the complete file in bytes, if it is known. The complete file is not a preview.
+    /// - Returns: the length of the longest prefix that can be drawn; `nil` if it is not longer than the last preview.
+    /// - Throws: the errors of `source`.
     mutating func advance(_ source: any ByteSource, total: Int?) throws -> Int? {
         if case .unknown = format { format = try Self.format(of: source) }
         let length: Int?
@@ -40,13 +44,13 @@ struct PreviewScanner: Sendable {
         return length
     }
 
-    /// Unknown as long as the head is not there.
+    /// Recognises the format, once the first 33 bytes are there.
     private static func format(of source: any ByteSource) throws -> Format {
         guard source.byteCount >= 33 else { return .unknown }
         let head = try source.bytes(at: 0, count: 33)
         if head.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg(JPEGScans()) }
         if head.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
-            // The last byte of IHDR: Adam7.
+            // The last byte of IHDR is the interlace method; 1 means Adam7.
             return head[28] == 1 ? .png(InterlacedPNG()) : .plain
         }
         if head.starts(with: Array("GIF8".utf8)) { return .gif(InterlacedGIF(head)) }
@@ -54,17 +58,23 @@ struct PreviewScanner: Sendable {
     }
 }
 
-/// Tells when an interlaced picture has twice as much data as at the last preview, which is when its next pass is about
-/// to be complete: each pass holds as many pixels as all before it.
+/// Decides when an interlaced picture has enough data for the next preview: twice as much as for the last one. Each
+/// pass has as many pixels as all earlier ones together, so about then the next pass is complete.
 private struct Doubling {
+    /// The amount of data in bytes for the next preview.
     private var next: Int
 
-    /// - Parameter first: the data that the first preview needs at least.
+    /// - Parameter first: the minimum amount of data in bytes for the first preview.
     init(first: Int) {
         next = first
     }
 
-    /// Whether `count` bytes of data are enough for another preview.
+    /// Whether `count` bytes of data suffice for another preview.
+    ///
+    /// - Parameters:
+    ///   - count: the amount of data so far.
+    ///   - total: the length of the complete file in bytes, if it is known.
+    ///   - parts: a preview needs at least `total / parts` bytes.
     mutating func reached(_ count: Int, of total: Int?, parts: Int) -> Bool {
         let least = max(next, (total ?? 0) / parts)
         guard count >= least else { return false }
@@ -73,16 +83,16 @@ private struct Doubling {
     }
 }
 
-/// Walks the markers of a JPEG (ITU-T T.81, annex B) as it arrives. A progressive one can be drawn after each scan.
+/// Walks the markers of an arriving JPEG (ITU-T T.81, annex B). A progressive JPEG can be drawn after each scan.
 private struct JPEGScans {
-    /// Whether it comes from top to bottom.
+    /// Whether the file has no further previews, because it is drawn top to bottom or complete.
     private(set) var isPlain = false
-    /// The next byte to look at: a marker or, inside a scan, its data.
+    /// The offset of the next byte to scan: a marker or, inside a scan, its data.
     private var position = 2
     private var isInScan = false
     private var isProgressive = false
 
-    /// The length up to the end of the last scan that has ended since the last call.
+    /// The offset behind the last scan that has ended since the last call.
     mutating func advance(_ source: any ByteSource) throws -> Int? {
         var preview: Int?
         while !isPlain {
@@ -97,7 +107,7 @@ private struct JPEGScans {
         return preview
     }
 
-    /// Goes to the marker that ends the data of a scan; false if it has not come.
+    /// Moves to the marker that ends the data of a scan. Returns false if it has not arrived.
     private mutating func skipData(_ source: any ByteSource) throws -> Bool {
         while position + 1 < source.byteCount {
             let bytes = try source.bytes(at: position, count: min(1 << 16, source.byteCount - position))
@@ -112,12 +122,12 @@ private struct JPEGScans {
         return false
     }
 
-    /// Not a stuffed zero, a fill byte, or a restart marker.
+    /// Whether `code` ends a scan: it is not a stuffed zero, a fill byte or a restart marker.
     private static func endsScan(_ code: UInt8) -> Bool {
         code != 0 && code != 0xFF && !(0xD0...0xD7).contains(code)
     }
 
-    /// Goes behind the next segment; false if it has not come, or nothing more is of interest.
+    /// Moves behind the next segment. Returns false if it has not arrived, or the file has no further previews.
     private mutating func skipSegment(_ source: any ByteSource) throws -> Bool {
         guard position + 4 <= source.byteCount else { return false }
         let head = try source.bytes(at: position, count: 4)
@@ -149,11 +159,11 @@ private struct JPEGScans {
     }
 }
 
-/// Watches the data of an Adam7 PNG grow. Its first pass holds a 64th of the pixels.
+/// Follows the growing data of an Adam7 PNG. Its first pass has 1/64 of the pixels.
 private struct InterlacedPNG {
     private var doubling = Doubling(first: 256)
 
-    /// A decoder draws a PNG from any number of its bytes.
+    /// The length of the data so far, if there is enough more of it. A decoder can draw a PNG from any prefix.
     mutating func advance(_ source: any ByteSource, total: Int?) throws -> Int? {
         let count = source.byteCount
         if let total, count >= total { return nil }
@@ -161,12 +171,12 @@ private struct InterlacedPNG {
     }
 }
 
-/// Walks the blocks of a GIF up to its first picture, and watches its data grow if it is interlaced. The first pass
-/// holds an eighth of the rows.
+/// Walks the blocks of an arriving GIF up to its first picture and, if that is interlaced, follows its growing data.
+/// The first pass has 1/8 of the rows.
 private struct InterlacedGIF {
-    /// Whether it comes from top to bottom.
+    /// Whether the file has no further previews, because it is drawn top to bottom or complete.
     private(set) var isPlain = false
-    /// The next block, or the next part of one, to look at.
+    /// The offset of the next block or sub-block to scan.
     private var position: Int
     private var isInData = false
     private var isInExtension = false
@@ -181,14 +191,14 @@ private struct InterlacedGIF {
         flags & 0x80 == 0 ? 0 : 3 << (Int(flags & 7) + 1)
     }
 
-    /// The length up to the end of the last whole part of the data, if there is enough more of it.
+    /// The offset behind the last complete sub-block of the picture, if there is enough more data.
     mutating func advance(_ source: any ByteSource, total: Int?) throws -> Int? {
         while !isPlain, try step(source) {}
         guard isInData, !isPlain else { return nil }
         return doubling.reached(position, of: total, parts: 6) ? position : nil
     }
 
-    /// False if nothing more can be known now.
+    /// Moves behind the next block or sub-block. Returns false if it has not arrived, or there are no previews.
     private mutating func step(_ source: any ByteSource) throws -> Bool {
         guard position < source.byteCount, let first = try source.bytes(at: position, count: 1).first else {
             return false
@@ -213,9 +223,10 @@ private struct InterlacedGIF {
         return true
     }
 
+    /// Moves behind a sub-block of `length` bytes of data. Returns false if it has not arrived, or the picture ends.
     private mutating func skipPart(of length: Int, _ source: any ByteSource) -> Bool {
         if length == 0 {
-            // The end of the picture, or of an extension in front of it.
+            // An empty sub-block ends the picture, or an extension before it.
             if isInData { return stop() }
             position += 1
             isInExtension = false

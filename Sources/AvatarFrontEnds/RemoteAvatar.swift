@@ -5,7 +5,7 @@ public import Observation
 public import SwiftUI
 #endif
 
-/// The image at a URL, as something to observe: it is being loaded, there, or could not be had.
+/// An observable image at a URL. It is in one of three states: loading, loaded or failed.
 ///
 /// ```swift
 /// let avatar = RemoteAvatar(url: "https://example.org/ada.png", from: store)
@@ -18,23 +18,24 @@ public import SwiftUI
 /// }
 /// ```
 ///
-/// Switching the URL gives up the old fetch; whatever still comes of it is not shown. Letting go of it does the same.
+/// Setting another URL cancels the fetch of the old one, and a late result of it is never shown. Releasing the object
+/// cancels the fetch too.
 @MainActor
 @Observable
 public final class RemoteAvatar {
-    /// What there is to show.
+    /// The state of a remote avatar.
     public enum State: Sendable {
-        /// Nothing yet, or no URL.
+        /// The image is being loaded, or there is no URL.
         case loading
-        /// The image.
+        /// The image is loaded, or the fallback is shown in its place.
         case image(AvatarImage)
-        /// Why there is none.
+        /// The image could not be loaded, and there is no fallback.
         case failure(AvatarStoreError)
     }
 
-    /// What there is to show now.
+    /// The current state. Views that read it update when it changes.
     public private(set) var state = State.loading
-    /// Where the image is. Setting another one loads that; setting the same one does nothing.
+    /// The URL of the image. Setting another URL loads it; setting the same one does nothing.
     public var url: String? {
         didSet { if url != oldValue { load() } }
     }
@@ -42,18 +43,19 @@ public final class RemoteAvatar {
     @ObservationIgnored private let source: ImageSource
     @ObservationIgnored private let options: FetchOptions
     @ObservationIgnored private let fallback: AvatarKey?
-    /// The number of the latest load; only that one shows what came of it.
+    /// The number of the latest load. Results of earlier loads are discarded.
     @ObservationIgnored private var latest = 0
+    /// The running fetch. Replacing it cancels the old one.
     @ObservationIgnored private var running: RunningTask?
 
-    /// The image at `url`; it is loaded at once.
+    /// The image at `url`. Loading starts immediately.
     ///
     /// - Parameters:
-    ///   - url: where the image is; `nil`: there is none yet.
-    ///   - store: the store it comes from.
-    ///   - memory: the images in memory in front of it. Default: the shared ones.
-    ///   - options: how it is fetched.
-    ///   - fallback: an own image of the store to show if it cannot be had.
+    ///   - url: the URL of the image; `nil` to set it later.
+    ///   - store: the store that keeps the image.
+    ///   - memory: the memory cache in front of the store; `nil` for none. Default: ``MemoryCache/shared``.
+    ///   - options: the read policy, storage and limits of the fetch.
+    ///   - fallback: the key of a stored image to show after a failure. Default: none.
     public init(
         url: String?,
         from store: AvatarStore,
@@ -68,12 +70,18 @@ public final class RemoteAvatar {
         load()
     }
 
-    /// Loads the image once more, if it could not be had.
+    /// Loads the image again after a failure. It does nothing in the other states.
     public func retry() {
         if case .failure = state { load() }
     }
 
-    /// What one of the three builders makes of the state.
+    /// The value that the builder for the current state returns.
+    ///
+    /// - Parameters:
+    ///   - loading: called while the image is being loaded.
+    ///   - image: called with the loaded image or the fallback.
+    ///   - failure: called with the error.
+    /// - Throws: the error of the builder.
     public func content<Content>(
         loading: () throws -> Content,
         image: (AvatarImage) throws -> Content,
@@ -93,13 +101,14 @@ public final class RemoteAvatar {
             let key = try AvatarKey(url: url)
             if let image = try source.stored(key, options) { return show(.image(image)) }
             state = .loading
-            // The old fetch is given up with its task.
+            // Replacing the task cancels the old fetch.
             running = RunningTask(task(key, latest))
         } catch {
             show(outcome(.failure(error)))
         }
     }
 
+    /// Starts the fetch for load `number`.
     private func task(_ key: AvatarKey, _ number: Int) -> Task<Void, Never> {
         Task { [weak self, source, options] in
             guard let result = await source.result(key, options), let self, number == latest else { return }
@@ -107,6 +116,7 @@ public final class RemoteAvatar {
         }
     }
 
+    /// The state for a result, with the fallback in place of an error.
     private func outcome(_ result: Result<AvatarImage, AvatarStoreError>) -> State {
         switch result {
         case .success(let image): .image(image)
@@ -114,7 +124,7 @@ public final class RemoteAvatar {
         }
     }
 
-    /// The end of a load.
+    /// Shows the final state of a load.
     private func show(_ state: State) {
         self.state = state
         running = nil
@@ -122,16 +132,24 @@ public final class RemoteAvatar {
 }
 
 #if canImport(SwiftUI)
-/// A ``RemoteAvatar`` on the screen: one of three views.
+/// A SwiftUI view of a ``RemoteAvatar``: one of three views, depending on its state.
 public struct RemoteAvatarView<Loading: View, Picture: View, Failure: View>: View {
-    // Made anew with each value of the view and kept only once, so it must not load anything yet.
+    // SwiftUI creates one for each value of the view and keeps only the first, so creating it must not start a load.
     @State private var avatar: RemoteAvatar
     private let url: String?
     private let loading: () -> Loading
     private let image: (AvatarImage) -> Picture
     private let failure: (AvatarStoreError) -> Failure
 
-    /// The image at `url`, or what takes its place.
+    /// A view of the image at `url`, with the shared memory cache.
+    ///
+    /// - Parameters:
+    ///   - url: the URL of the image; `nil` shows the `loading` view.
+    ///   - store: the store that keeps the image.
+    ///   - fallback: the key of a stored image to show after a failure. Default: none.
+    ///   - loading: the view while the image is being loaded.
+    ///   - image: the view of the loaded image or the fallback.
+    ///   - failure: the view of an error.
     public init(
         url: String?,
         from store: AvatarStore,
@@ -147,7 +165,7 @@ public struct RemoteAvatarView<Loading: View, Picture: View, Failure: View>: Vie
         self.failure = failure
     }
 
-    /// The picture, or what takes its place.
+    /// The view for the current state.
     public var body: some View {
         Group {
             switch avatar.state {

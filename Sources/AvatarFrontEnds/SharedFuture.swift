@@ -1,21 +1,23 @@
 import AvatarStore
 import Synchronization
 
-/// What all copies of a future have in common.
+/// The state that all copies of a ``FutureAvatar`` share: its store, its fetch, its error and its binding.
 final class SharedFuture: Sendable {
     let url: String
     let cache: FutureAvatar.CachePolicy
     private let retry: FetchRetry
     private let placeholder: AvatarKey?
+    /// The running fetch. Copies that ask meanwhile join it.
     let flights = FlightTable<AvatarImage>()
     private let state: Mutex<State>
 
     private struct State {
         var store: AvatarStore?
-        /// Only if it is kept nowhere else.
+        /// The loaded image, only with the cache policy `none`.
         var image: AvatarImage?
+        /// The error of the last fetch; `nil` after a success.
         var error: AvatarStoreError?
-        /// The target that is told.
+        /// The binding whose closure is to be called.
         weak var binding: FutureBinding?
     }
 
@@ -33,19 +35,24 @@ final class SharedFuture: Sendable {
         state = Mutex(State(store: store))
     }
 
-    /// Takes `store` if it has none yet; the one it has.
+    /// Adopts `store` if the future has none yet, and returns the store of the future.
+    ///
+    /// - Throws: `noStore` if there is neither.
     func settle(_ store: AvatarStore?) throws(AvatarStoreError) -> AvatarStore {
         let settled = state.withLock { state in
             state.store = state.store ?? store
             return state.store
         }
         guard let settled else {
-            throw AvatarStoreError(.noStore, "The image \(AvatarKey.redact(url)) was asked for before it had a store.")
+            throw AvatarStoreError(
+                .noStore,
+                "The future of \"\(AvatarKey.redact(url))\" has no store. Pass one when you create, decode or bind it."
+            )
         }
         return settled
     }
 
-    /// Makes `binding` the one that is told; the one that was before.
+    /// Replaces the binding, and returns the previous one.
     func swap(_ binding: FutureBinding) -> FutureBinding? {
         state.withLock { state in
             defer { state.binding = binding }
@@ -53,7 +60,9 @@ final class SharedFuture: Sendable {
         }
     }
 
-    /// The image, fetched once however many copies ask for it.
+    /// The image. Concurrent calls share one fetch.
+    ///
+    /// - Throws: `AvatarStoreError`; `CancellationError`.
     func image() async throws -> AvatarImage {
         let store = try settle(nil)
         let key = try AvatarKey(url: url)
@@ -73,6 +82,7 @@ final class SharedFuture: Sendable {
         }
     }
 
+    /// The current content, without starting a fetch.
     var content: FutureAvatar.Content {
         do {
             let store = try settle(nil)
@@ -85,12 +95,14 @@ final class SharedFuture: Sendable {
         }
     }
 
+    /// The content after a fetch failed with `error`.
     func content(_ error: AvatarStoreError, _ store: AvatarStore) -> FutureAvatar.Content {
         .failure(error, ImageSource(store: store, memory: nil).fallback(placeholder))
     }
 
-    // MARK: Where it is kept
+    // MARK: Cache
 
+    /// The image if it is available without a request.
     private func there(_ key: AvatarKey, _ store: AvatarStore) -> AvatarImage? {
         do {
             switch cache {
@@ -101,11 +113,12 @@ final class SharedFuture: Sendable {
             case .none: return state.withLock { $0.image }
             }
         } catch {
-            // The fetch says what is wrong.
+            // The fetch that follows reports the error.
             return nil
         }
     }
 
+    /// Fetches the image and keeps it where the cache policy says.
     private func fetch(_ key: AvatarKey, _ store: AvatarStore) async throws -> AvatarImage {
         switch cache {
         case .disk:

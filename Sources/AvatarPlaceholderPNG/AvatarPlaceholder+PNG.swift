@@ -5,21 +5,21 @@ extension AvatarPlaceholder {
     /// The media type of `png(side:)`.
     public static let pngMediaType = "image/png"
 
-    /// The placeholder as a PNG image of `side` by `side` pixels.
+    /// The placeholder as a square PNG image.
     ///
-    /// The same look as `svg(side:)`: the initials as Pango lays them out, on Apple systems Core Text, so that joined,
-    /// stacked and right-to-left letters are right. If no font that is installed has the letters, it is the silhouette: no
-    /// picture with empty boxes is made.
+    /// It looks like `svg(side:)`. Pango lays out the initials, or Core Text on Apple platforms, so joined, stacked and
+    /// right-to-left letters are correct. If no installed font has the letters, the silhouette is drawn instead of
+    /// empty boxes.
     ///
-    /// The same placeholder gives the same bytes in each process of a machine; other fonts, or another version of the
-    /// libraries that draw, may give others. A `tEXt` chunk with the keyword `Placeholder` marks it. Takes about a
-    /// millisecond; the first one of a thread also looks for fonts.
+    /// The same placeholder gives the same bytes in every process of a machine. Other fonts, or another version of the
+    /// drawing libraries, may give other bytes. A `tEXt` chunk with the keyword `Placeholder` marks the file. Drawing
+    /// takes about a millisecond; the first call on a thread also loads the fonts.
     ///
-    /// - Parameter side: 16 to 2,048 pixels.
-    /// - Throws: `PlaceholderImageError` if `side` is out of bounds or the image cannot be made.
+    /// - Parameter side: the width and height in pixels, 16 to 2,048. Default: 128.
+    /// - Throws: `PlaceholderImageError` if `side` is out of range or the image cannot be drawn.
     public func png(side: Int = 128) throws(PlaceholderImageError) -> [UInt8] {
         guard (16...2048).contains(side) else {
-            throw PlaceholderImageError("A placeholder has a side of 16 to 2048 pixels, not \(side).")
+            throw PlaceholderImageError("The side \(side) is out of range: it must be 16 to 2048 pixels.")
         }
         let canvas = try Canvas(side: side)
         canvas.fill(colour)
@@ -28,11 +28,11 @@ extension AvatarPlaceholder {
     }
 }
 
-/// Why a placeholder could not be drawn.
+/// The error of a placeholder that could not be drawn.
 public struct PlaceholderImageError: Error, CustomStringConvertible {
-    /// A sentence for a person.
+    /// A full sentence for users.
     public let message: String
-    /// The sentence.
+    /// The message.
     public var description: String { message }
 
     init(_ message: String) {
@@ -40,11 +40,12 @@ public struct PlaceholderImageError: Error, CustomStringConvertible {
     }
 }
 
-/// Says inside the file that it is a placeholder: a `tEXt` chunk behind the header (PNG, third edition, section 11.3.3.3).
+/// Marks a PNG file as a placeholder with a `tEXt` chunk behind the header (PNG, third edition, section 11.3.3.3).
 private enum PNGMark {
-    /// The signature, and the chunk `IHDR`, which has one length.
+    /// The length of the signature and the chunk `IHDR`, which is fixed.
     private static let headerLength = 8 + 25
 
+    /// The file `png` with the mark added.
     static func marked(_ png: [UInt8]) -> [UInt8] {
         png.prefix(headerLength) + chunk("tEXt", Array("Placeholder\0true".utf8)) + png.dropFirst(headerLength)
     }
@@ -58,7 +59,7 @@ private enum PNGMark {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
     }
 
-    /// CRC-32 as PNG has it (annex D).
+    /// CRC-32 as defined by PNG (annex D).
     private static func checksum(_ bytes: [UInt8]) -> UInt32 {
         ~bytes.reduce(UInt32.max) { sum, byte in
             (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in sum & 1 == 1 ? 0xEDB8_8320 ^ (sum >> 1) : sum >> 1 }

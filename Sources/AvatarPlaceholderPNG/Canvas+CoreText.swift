@@ -5,10 +5,11 @@ import CoreText
 import Foundation
 import ImageIO
 
-/// A square that Core Graphics draws on. 128 units wide, as the SVG is; y grows upwards.
+/// A square canvas that uses Core Graphics. It is 128 units wide, like the SVG; y grows upwards.
 final class Canvas {
     private let context: CGContext
 
+    /// An empty canvas of `side` by `side` pixels.
     init(side: Int) throws(PlaceholderImageError) {
         let context = CGContext(
             data: nil,
@@ -20,12 +21,13 @@ final class Canvas {
             bitmapInfo: CGImageAlphaInfo.noneSkipLast.rawValue
         )
         guard let context else {
-            throw PlaceholderImageError("There is no memory for an image of \(side) by \(side) pixels.")
+            throw PlaceholderImageError("Core Graphics cannot allocate an image of \(side) x \(side) pixels.")
         }
         context.scaleBy(x: CGFloat(side) / 128, y: CGFloat(side) / 128)
         self.context = context
     }
 
+    /// Paints the background, and selects white for the next drawing.
     func fill(_ colour: PlaceholderColour) {
         context.setFillColor(
             red: CGFloat(colour.red) / 255,
@@ -37,9 +39,9 @@ final class Canvas {
         context.setFillColor(red: 1, green: 1, blue: 1, alpha: 1)
     }
 
-    /// Writes the letters in the middle, smaller if they are wide or high.
+    /// Draws the letters in the centre, scaled down if they are too wide or too high.
     ///
-    /// - Returns: false, with nothing drawn, if the installed fonts do not have them all.
+    /// - Returns: false if the installed fonts lack a letter; then nothing is drawn.
     func draw(_ initials: Initials) -> Bool {
         guard let font = CTFontCreateUIFontForLanguage(.system, 56, nil) else { return false }
         let attributes = [kCTFontAttributeName: font, kCTForegroundColorFromContextAttributeName: true] as CFDictionary
@@ -58,7 +60,7 @@ final class Canvas {
         return true
     }
 
-    /// Whether no letter would be set in the font of last resort, which has boxes for all of them.
+    /// Whether an installed font has every letter. The font of last resort, which has only boxes, does not count.
     private static func hasGlyphs(for text: String, _ font: CTFont) -> Bool {
         text.allSatisfy { letter in
             let range = CFRange(location: 0, length: String(letter).utf16.count)
@@ -67,20 +69,22 @@ final class Canvas {
         }
     }
 
+    /// Draws a head and shoulders.
     func drawSilhouette() {
         context.fillEllipse(in: CGRect(x: 40, y: 54, width: 48, height: 48))
-        // Its lower half is outside.
+        // The lower half of the ellipse is outside the canvas.
         context.fillEllipse(in: CGRect(x: 16, y: -44, width: 96, height: 88))
     }
 
+    /// The drawing as a PNG file.
     func png() throws(PlaceholderImageError) -> [UInt8] {
         let data = NSMutableData()
         guard let image = context.makeImage(),
             let destination = CGImageDestinationCreateWithData(data, "public.png" as CFString, 1, nil)
-        else { throw PlaceholderImageError("Core Graphics made no image.") }
+        else { throw PlaceholderImageError("Core Graphics could not create an image from the canvas.") }
         CGImageDestinationAddImage(destination, image, nil)
         guard CGImageDestinationFinalize(destination) else {
-            throw PlaceholderImageError("Image I/O made no PNG.")
+            throw PlaceholderImageError("Image I/O could not encode the PNG.")
         }
         return Array(data as Data)
     }

@@ -2,16 +2,17 @@
 import AvatarPlaceholder
 import CPango
 
-/// A square that Cairo draws on. 128 units wide, as the SVG is.
+/// A square canvas that uses Cairo and Pango. It is 128 units wide, like the SVG; y grows downwards.
 final class Canvas {
     private let surface: OpaquePointer
     private let context: OpaquePointer
 
+    /// An empty canvas of `side` by `side` pixels.
     init(side: Int) throws(PlaceholderImageError) {
         surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, Int32(side), Int32(side))
         context = cairo_create(surface)
         guard cairo_status(context) == CAIRO_STATUS_SUCCESS else {
-            throw PlaceholderImageError("There is no memory for an image of \(side) by \(side) pixels.")
+            throw PlaceholderImageError("Cairo cannot allocate an image of \(side) x \(side) pixels.")
         }
         cairo_scale(context, Double(side) / 128, Double(side) / 128)
     }
@@ -21,6 +22,7 @@ final class Canvas {
         cairo_surface_destroy(surface)
     }
 
+    /// Paints the background, and selects white for the next drawing.
     func fill(_ colour: PlaceholderColour) {
         cairo_set_source_rgb(
             context,
@@ -32,9 +34,9 @@ final class Canvas {
         cairo_set_source_rgb(context, 1, 1, 1)
     }
 
-    /// Writes the letters in the middle, smaller if they are wide or high.
+    /// Draws the letters in the centre, scaled down if they are too wide or too high.
     ///
-    /// - Returns: false, with nothing drawn, if the installed fonts do not have them all.
+    /// - Returns: false if the installed fonts lack a letter; then nothing is drawn.
     func draw(_ initials: Initials) -> Bool {
         let layout = layout(of: initials)
         defer { g_object_unref(UnsafeMutableRawPointer(layout)) }
@@ -58,9 +60,10 @@ final class Canvas {
         return true
     }
 
+    /// The initials as Pango lays them out.
     private func layout(of initials: Initials) -> OpaquePointer {
         let layout: OpaquePointer = pango_cairo_create_layout(context)
-        // Neither the screen's settings nor the pixel grid have a say: the same letters at each size.
+        // Ignore screen settings and the pixel grid, so that the letters look the same at every size.
         let options = cairo_font_options_create()
         cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY)
         cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE)
@@ -81,6 +84,7 @@ final class Canvas {
         return layout
     }
 
+    /// Draws a head and shoulders.
     func drawSilhouette() {
         cairo_arc(context, 64, 50, 24, 0, 2 * .pi)
         cairo_fill(context)
@@ -93,6 +97,7 @@ final class Canvas {
         cairo_fill(context)
     }
 
+    /// The drawing as a PNG file.
     func png() throws(PlaceholderImageError) -> [UInt8] {
         var bytes: [UInt8] = []
         let status = withUnsafeMutablePointer(to: &bytes) { target in
@@ -107,7 +112,9 @@ final class Canvas {
             )
         }
         guard status == CAIRO_STATUS_SUCCESS else {
-            throw PlaceholderImageError("Cairo made no PNG: \(String(cString: cairo_status_to_string(status))).")
+            throw PlaceholderImageError(
+                "Cairo could not encode the PNG: \(String(cString: cairo_status_to_string(status)))."
+            )
         }
         return bytes
     }

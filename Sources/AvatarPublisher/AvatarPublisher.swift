@@ -11,22 +11,23 @@ public import OpenCombine
 #if canImport(Combine) || OpenCombine
 import Synchronization
 
-/// An image as a publisher: its file, as soon as it is there, and what its origin said of it.
+/// A Combine publisher of one image: its local file and the header fields of its response.
 ///
-/// Nothing happens before a subscriber asks for a value. Each subscription gives one value and completes, or fails;
-/// subscriptions for the same image share one download. Cancelling cancels it, unless somebody else waits for it. The
-/// bytes are not read into memory.
+/// The fetch starts when a subscriber requests a value. Each subscription delivers one value and completes, or fails.
+/// Subscriptions for the same image share one download. Cancelling a subscription cancels the download, unless another
+/// reader waits for the same image. The bytes of the image are not read into memory. Values arrive on an arbitrary
+/// thread.
 public struct AvatarPublisher: Publisher, Sendable {
-    /// A file, and what is known of it.
+    /// The file of an image, with its metadata.
     public struct Output: Sendable {
-        /// Where it lies. It never changes, but it may be unlinked later.
+        /// The location of the file. Its content never changes, but the store may delete it later.
         public var fileURL: URL
-        /// What the store says of it.
+        /// The format, size and storage class of the image.
         public var file: AvatarFile
-        /// The header fields of the answer that brought it, one a line, as far as the store keeps them.
+        /// The header fields of its latest response, one per line, as far as the store keeps them.
         public var responseFields: String?
 
-        /// Such a value, to put in the place of a failure.
+        /// A value with these contents, for example to replace a failure.
         public init(fileURL: URL, file: AvatarFile, responseFields: String? = nil) {
             self.fileURL = fileURL
             self.file = file
@@ -34,31 +35,43 @@ public struct AvatarPublisher: Publisher, Sendable {
         }
     }
 
-    /// What the store throws.
+    /// The error type of the store.
     public typealias Failure = AvatarStoreError
 
     let url: String
     let store: AvatarStore
     let options: FetchOptions
 
-    /// The image at `url`. What may not be stored has no file, and fails with `noSuchEntry`.
+    /// A publisher of the image at `url`. It fails with `noSuchEntry` if the image must not be stored, because it then
+    /// has no file.
+    ///
+    /// - Parameters:
+    ///   - url: the URL of the image. An invalid URL fails with `unsupportedURL` when a value is requested.
+    ///   - store: the store that keeps the image.
+    ///   - options: the read policy, storage and limits of the fetch.
     public init(url: String, from store: AvatarStore, options: FetchOptions = FetchOptions()) {
         self.url = url
         self.store = store
         self.options = options
     }
 
-    /// Gives `subscriber` a subscription of its own.
+    /// Creates a subscription for `subscriber`. The fetch starts when it requests a value.
     public func receive<Receiver: Subscriber>(subscriber: Receiver)
     where Receiver.Input == Output, Receiver.Failure == AvatarStoreError {
         subscriber.receive(subscription: AvatarSubscription(self, AnySubscriber(subscriber)))
     }
 
+    /// Fetches the image and returns its file.
+    ///
+    /// - Throws: `AvatarStoreError`; `CancellationError`.
     func fetch() async throws -> Output {
         let key = try AvatarKey(url: url)
         let file = try await store.file(for: key, options: options)
         guard let path = file.localFile else {
-            throw AvatarStoreError(.noSuchEntry, "\(key) may not be stored, so there is no file.")
+            throw AvatarStoreError(
+                .noSuchEntry,
+                "\(key) has no file, because it must not be stored (`no-store`, or the storage `transient`)."
+            )
         }
         return Output(
             fileURL: URL(fileURLWithPath: path),
@@ -68,7 +81,7 @@ public struct AvatarPublisher: Publisher, Sendable {
     }
 }
 
-/// One subscriber, waiting for its image.
+/// One subscriber that waits for its image.
 ///
 ///     idle ──demand──▶ fetching ──▶ over
 ///       └────────cancel───┴──────────▲
@@ -76,8 +89,9 @@ private final class AvatarSubscription: Subscription, Sendable {
     typealias Receiver = AnySubscriber<AvatarPublisher.Output, AvatarStoreError>
 
     private struct State {
-        /// `nil` when it is over.
+        /// `nil` once the subscription is over.
         var subscriber: Receiver?
+        /// The fetch; `nil` before the first demand.
         var task: Task<Void, Never>?
     }
 
@@ -103,16 +117,16 @@ private final class AvatarSubscription: Subscription, Sendable {
             return (state.task, state.subscriber)
         }
         task?.cancel()
-        // Let go of outside the lock: its end may run anything.
+        // Release the subscriber outside the lock, because its deinit may run any code.
         withExtendedLifetime(subscriber) {}
     }
 
     private func run() async {
         do {
             let output = try await publisher.fetch()
-            // More than one value is never there, whatever it asks for now.
+            // There is only one value, so the demand that the subscriber returns does not matter.
             _ = state.withLock { $0.subscriber }?.receive(output)
-            // It may have cancelled when it got the value.
+            // The subscriber may have cancelled while it received the value.
             takeSubscriber()?.receive(completion: .finished)
         } catch is CancellationError {
             _ = takeSubscriber()
@@ -121,7 +135,7 @@ private final class AvatarSubscription: Subscription, Sendable {
         }
     }
 
-    /// The subscriber, once: taking it ends the subscription.
+    /// Returns the subscriber at the first call, which ends the subscription, and `nil` afterwards.
     private func takeSubscriber() -> Receiver? {
         state.withLock { state in
             defer { state.subscriber = nil }
@@ -130,9 +144,10 @@ private final class AvatarSubscription: Subscription, Sendable {
     }
 }
 
-/// A value that is only touched under its lock.
+/// A value that is accessed only under its lock.
 ///
-/// Combine's subscribers are not `Sendable`, but have to take signals from any thread, one at a time, as this sends them.
+/// It makes a non-`Sendable` subscriber usable from several threads. That is safe: Combine requires subscribers to
+/// accept signals on any thread, one at a time, and this class sends them so.
 private final class UncheckedState<Value>: @unchecked Sendable {
     private let lock = Mutex(())
     private var value: Value

@@ -2,18 +2,19 @@ public import AvatarStore
 import Logging
 public import ServiceLifecycle
 
-/// Syncs a store again and again inside a host program, as a `Service` of its `ServiceGroup`.
+/// Syncs a store periodically inside a host program, as a `Service` of its `ServiceGroup`.
 ///
 /// ```swift
 /// let sync = AvatarSyncService(store: store, every: .seconds(900), contacts: { try await people.all() })
 /// try await ServiceGroup(services: [server, sync], gracefulShutdownSignals: [.sigterm], logger: logger).run()
 /// ```
 ///
-/// A graceful shutdown, or the task's cancellation, ends a sync that runs: what had arrived is stored, and the next run
-/// goes on from there. The store stays open; closing it is the host's, when `run` has returned. A sync that fails is
-/// logged and tried again after the next pause; another process's sync is left its turn.
+/// A graceful shutdown or a cancellation ends a running sync. The images received so far are stored, and the next sync
+/// continues from there. The host owns the store and closes it after `run` has returned. A failed sync is logged and
+/// repeated after the next pause. If another process syncs the same store, this turn is skipped.
 public struct AvatarSyncService: Service {
-    /// Who is to have a picture; `nil`: nobody says, and what is due is revalidated.
+    /// Supplies the contacts for one sync. `nil` means that there is no list: the sync revalidates the images that are
+    /// due.
     public typealias ContactSource = @Sendable () async throws -> [Contact]?
 
     private let store: AvatarStore
@@ -22,14 +23,16 @@ public struct AvatarSyncService: Service {
     private let contacts: ContactSource
     private let onReport: @Sendable (SyncReport) async -> Void
 
-    /// A service that is not yet running.
+    /// A service for `store`. The first sync starts when `run` is called.
     ///
-    /// - Parameter store: an open store, which stays the host's.
-    /// - Parameter pause: from the end of a sync to the beginning of the next one; a tenth of it, drawn anew each time, is
-    ///   added, so that many services do not begin together.
-    /// - Parameter contacts: asked before each sync. Default: revalidates what is due.
-    /// - Parameter options: how each sync works.
-    /// - Parameter onReport: told what each sync did. Default: nobody.
+    /// - Parameters:
+    ///   - store: an open store. The host keeps it open while the service runs.
+    ///   - pause: the time from the end of a sync to the start of the next. A random jitter of up to 10 % is added, so
+    ///     that several services do not sync at the same moment.
+    ///   - options: the options of each sync.
+    ///   - onReport: receives the report of each completed sync. Default: ignored.
+    ///   - contacts: supplies the contacts before each sync. An error it throws is logged, and the sync is skipped.
+    ///     Default: no list, so each sync revalidates the images that are due.
     public init(
         store: AvatarStore,
         every pause: Duration,
@@ -44,17 +47,20 @@ public struct AvatarSyncService: Service {
         self.contacts = contacts
     }
 
-    /// Syncs until the group shuts down or the task is cancelled.
+    /// Syncs until the service group shuts down or the task is cancelled.
+    ///
+    /// - Throws: nothing at present. Errors of a sync are logged.
     public func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 await syncOnce()
-                // Woken by the shutdown, the loop ends.
+                // A shutdown cancels the sleep, and the loop ends.
                 try? await Task.sleep(for: pause + pause * Double.random(in: 0...0.1))
             }
         }
     }
 
+    /// Runs one sync and logs its result.
     private func syncOnce() async {
         let logger = store.configuration.logger
         do {
@@ -69,15 +75,15 @@ public struct AvatarSyncService: Service {
         } catch is CancellationError {
             return
         } catch let error as AvatarStoreError where error.code == .syncIsRunning {
-            logger.info("another sync is running on the store")
+            logger.info("sync skipped: another sync of this store is running")
         } catch {
-            logger.error("a sync failed", metadata: ["error": "\(error)"])
+            logger.error("sync failed", metadata: ["error": "\(error)"])
         }
     }
 }
 
 extension SyncReport {
-    /// For the log, with stable keys.
+    /// The counters of the report as log metadata. The keys are stable.
     fileprivate var metadata: Logger.Metadata {
         [
             "wanted": "\(wanted)", "fresh": "\(fresh)", "fetched": "\(fetched)", "notModified": "\(notModified)",

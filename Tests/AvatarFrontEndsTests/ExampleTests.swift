@@ -27,8 +27,8 @@ struct ExampleTests {
             let store = fixture.store
             let contact = Contact(avatarURL: fixture.origin.url("/missing.png"))
 
-            let nobody = try await store.save(silhouette, named: "nobody")
-            let avatar = RemoteAvatar(url: contact.avatarURL, from: store, fallback: nobody)
+            let fallback = try await store.save(silhouette, named: "silhouette")
+            let avatar = RemoteAvatar(url: contact.avatarURL, from: store, fallback: fallback)
 
             await become { if case .image = avatar.state { true } else { false } }
         }

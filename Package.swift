@@ -66,7 +66,7 @@ let package = Package(
             dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: swiftSettings
         ),
-        // The formats of images: what their bytes state, without decoding a pixel.
+        // Image formats: recognises them and checks files without decoding a pixel.
         .target(name: "AvatarImages", dependencies: ["AvatarCore"], swiftSettings: swiftSettings),
         .target(
             name: "AvatarMigrations",
@@ -135,7 +135,7 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // The periodic sync of a service. A product of its own: only services need the lifecycle package.
+        // The periodic sync for services. A separate product, because only services need the lifecycle package.
         .target(
             name: "AvatarStoreService",
             dependencies: [
@@ -145,7 +145,7 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // What application code holds in its hands: observable and decodable things, all on one store.
+        // Image types for application code: observable objects, decodable values and batches on one store.
         .target(
             name: "AvatarFrontEnds",
             dependencies: [
@@ -155,7 +155,7 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // A product of its own: without Combine it needs a package that nobody else pays for.
+        // A separate product, because without Combine it needs OpenCombine, which no other product uses.
         .target(
             name: "AvatarPublisher",
             dependencies: [
@@ -169,9 +169,9 @@ let package = Package(
             dependencies: ["AvatarCore", "AvatarImages", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swiftSettings
         ),
-        // What is shown of people without a picture. Needs nothing, so that whoever shows avatars can have it alone.
+        // Placeholders for contacts without a picture. It has no dependencies, so a front end can use it alone.
         .target(name: "AvatarPlaceholder", swiftSettings: swiftSettings),
-        // Draws them. A product of its own: letters of all scripts need the system's libraries for text.
+        // Placeholders as PNG. A separate product, because text in all scripts needs the system's text libraries.
         .target(
             name: "AvatarPlaceholderPNG",
             dependencies: [

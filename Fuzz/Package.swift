@@ -8,10 +8,10 @@ let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-// A package of its own, so that nobody who uses the library builds it. `scripts/fuzz` builds and runs it.
+// A separate package, so that users of the library do not build it. `scripts/fuzz` builds and runs it.
 //
-// The modules under test are linked in as sources: what they keep to their own package is fuzzed too, and nothing of a
-// store or a network is built.
+// The sources of the modules under test are symbolic links, so the fuzzer reaches their `package` declarations. Nothing of
+// the store or the network is built.
 let package = Package(
     name: "Fuzz",
     platforms: [.macOS(.v15)],

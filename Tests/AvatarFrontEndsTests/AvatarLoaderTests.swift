@@ -12,7 +12,7 @@ struct AvatarLoaderTests {
     private let other = Pictures.face(2)
     private let slowly = LoopbackOrigin.Behaviour.drip(byteCount: 4000, interval: .milliseconds(100))
 
-    @Test func itStartsOnDemand() async throws {
+    @Test func fetchStartsOnDemand() async throws {
         try await StoreFixture.withStore { fixture in
             let loader = AvatarLoader(url: fixture.serve(face, at: "/a.png"), from: fixture.store)
             #expect(!loader.isLoading && loader.image == nil && loader.error == nil && loader.progress == nil)
@@ -24,14 +24,14 @@ struct AvatarLoaderTests {
         }
     }
 
-    @Test func itStartsAtOnceIfItIsTold_andFetchesNoMoreWhenItIsDone() async throws {
+    @Test func startsAtOnce_andDoesNotFetchALoadedImageAgain() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/a.png")
             let loader = AvatarLoader(url: url, from: fixture.store, startsAtOnce: true)
             #expect(loader.isLoading)
             loader.fetch()
             await become { loader.image != nil }
-            // Not even if the image has gone since.
+            // Removing the image does not make the loader fetch it again.
             MemoryCache.shared.remove(try AvatarKey(url: url))
             try await fixture.store.remove(AvatarKey(url: url))
             loader.fetch()
@@ -57,9 +57,9 @@ struct AvatarLoaderTests {
 
     @Test func fallbackIsShownWithTheError() async throws {
         try await StoreFixture.withStore { fixture in
-            let nobody = try await fixture.store.save(other, named: "nobody")
+            let silhouette = try await fixture.store.save(other, named: "silhouette")
             let url = fixture.origin.url("/missing.png")
-            let loader = AvatarLoader(regularURL: url, from: fixture.store, fallback: nobody, startsAtOnce: true)
+            let loader = AvatarLoader(regularURL: url, from: fixture.store, fallback: silhouette, startsAtOnce: true)
             await become { loader.error != nil }
             #expect(loader.image?.bytes == other)
             fixture.serve(face, at: "/missing.png")
@@ -93,9 +93,9 @@ struct AvatarLoaderTests {
         }
     }
 
-    @Test func aCancelledDownloadGoesOnWhereItStopped() async throws {
+    @Test func cancelledDownloadResumes() async throws {
         try await StoreFixture.withStore { fixture in
-            // The first time only the beginning comes.
+            // The first response breaks off.
             let image = LoopbackOrigin.Response.image(face, etag: "\"1\"")
             let stalling = image.behaving(.drip(byteCount: 4000, interval: .seconds(60)))
             fixture.origin.setResponse(for: "/a.png") { $0.headers["Range"] == nil ? stalling : image }
@@ -116,10 +116,10 @@ struct AvatarLoaderTests {
         }
     }
 
-    @Test func whereTheOriginDoesNotGoOn_aCancelledDownloadBeginsAnew() async throws {
+    @Test func cancelledDownloadStartsAgainWithoutAnETag() async throws {
         try await StoreFixture.withStore { fixture in
             let stalling = LoopbackOrigin.Behaviour.drip(byteCount: 4000, interval: .seconds(60))
-            // Without an ETag nobody can tell whether the rest would belong to what has come.
+            // Without an ETag, the rest of the file may belong to another version of the image.
             fixture.origin.setResponse(LoopbackOrigin.Response.image(face).behaving(stalling), for: "/a.png")
             let loader = AvatarLoader(url: fixture.origin.url("/a.png"), from: fixture.store, startsAtOnce: true)
             await become { loader.progress != nil }
@@ -135,7 +135,7 @@ struct AvatarLoaderTests {
         }
     }
 
-    @Test func lettingGoCancels_unlessSomebodyElseWaits() async throws {
+    @Test func releasingTheLoaderCancels_unlessAnotherReaderWaits() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.hang, for: "/a.png")
             fixture.origin.setResponse(.image(face).behaving(slowly), for: "/shared.png")
@@ -162,7 +162,7 @@ struct AvatarLoaderTests {
         }
     }
 
-    @Test func aSmallerImageIsFetchedWhereBytesAreDear() async throws {
+    @Test func meteredNetworkFetchesTheSmallerImage() async throws {
         try await StoreFixture.withStore { fixture in
             let isConstrained = Mutex(true)
             let regular = fixture.serve(face, at: "/regular.png")
@@ -186,7 +186,7 @@ struct AvatarLoaderTests {
             await become { second.image != nil }
             #expect(second.image?.bytes == face)
             isConstrained.withLock { $0 = true }
-            #expect(loader().image?.bytes == face, "what is stored costs no bytes")
+            #expect(loader().image?.bytes == face, "a stored image costs no request")
         }
     }
 
@@ -213,7 +213,7 @@ struct AvatarLoaderTests {
     }
 
     @Test(arguments: ["progressive.jpg", "interlaced.png", "interlaced.gif"])
-    func previewsComeBeforeTheEnd(name: String) async throws {
+    func previewsArriveBeforeTheImage(name: String) async throws {
         try await StoreFixture.withStore { fixture in
             let picture = try Pictures.named(name)
             try await moreAndMoreSlowly { milliseconds in
@@ -236,8 +236,8 @@ struct AvatarLoaderTests {
         }
     }
 
-    /// A machine with much else to do sees several pieces of an image as one. So the origin sends them more and more
-    /// slowly, until `body` has seen them one by one.
+    /// A busy machine may deliver several chunks of an image as one. So the origin sends them more and more slowly,
+    /// until `body` has seen them one by one.
     private func moreAndMoreSlowly(_ body: (Int) async throws -> Bool) async throws {
         for milliseconds in [80, 400, 2000] {
             if try await body(milliseconds) { return }
@@ -245,7 +245,7 @@ struct AvatarLoaderTests {
         Issue.record("The pieces were not seen one by one.")
     }
 
-    @Test func picturesFromTopToBottomHaveNoPreview() async throws {
+    @Test func imagesDrawnTopToBottomHaveNoPreview() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.image(face).behaving(slowly), for: "/a.png")
             let loader = AvatarLoader(url: fixture.origin.url("/a.png"), from: fixture.store, startsAtOnce: true)

@@ -7,13 +7,13 @@ private struct Wall: FetchableImage {
     let avatarStore: AvatarStore
 }
 
-/// All faces together.
+/// Requests of all front ends for the same image share one download.
 @MainActor
 @Suite(.timeLimit(.minutes(2)))
 struct CoalescingTests {
     private let face = Pictures.face(1)
 
-    @Test func aHundredRequestsFromAllFacesAreOneDownload() async throws {
+    @Test func aHundredRequestsFromAllFrontEndsShareOneDownload() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(300)), for: "/a.png")
             let url = fixture.origin.url("/a.png")
@@ -43,7 +43,7 @@ struct CoalescingTests {
         }
     }
 
-    @Test func theLastFaceToLeaveCancels() async throws {
+    @Test func lastFrontEndToCancelEndsTheDownload() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.hang, for: "/a.png")
             let url = fixture.origin.url("/a.png")

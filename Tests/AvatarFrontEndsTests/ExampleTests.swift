@@ -9,8 +9,8 @@ import Testing
 import SwiftUI
 #endif
 
-/// The examples of the documentation, compiled and run, line by line as they stand there, which a test in
-/// `Tests/Documentation` sees to. Only their URLs are others: `"https://example.org/ada.png"` is the variable `ada` here.
+/// The examples of the documentation, compiled and run. A test in `Tests/Documentation` compares them line by line.
+/// Only the URLs differ: `"https://example.org/ada.png"` is the variable `ada` here.
 @MainActor
 @Suite(.timeLimit(.minutes(2)))
 struct ExampleTests {
@@ -178,7 +178,7 @@ struct ExampleTests {
         }
     }
 
-    /// Stands in for the monitor of a network.
+    /// A stand-in for `NWPathMonitor`.
     private struct Monitor {
         let currentPath = Path()
 

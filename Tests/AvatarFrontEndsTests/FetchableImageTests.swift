@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A type that has images because it names its store.
+/// A type that gets its image methods from `FetchableImage`.
 private struct Wall: FetchableImage {
     let avatarStore: AvatarStore
 }
@@ -22,7 +22,7 @@ struct FetchableImageTests {
         try await StoreFixture.withStore(configure) { try await body($0, Wall(avatarStore: $0.store)) }
     }
 
-    @Test func defaultsAreWhatTheOptionsSay() {
+    @Test func defaultOptions() {
         let options = FetchableImageOptions()
         #expect(options.storeInCachesDirectory && options.allowLocalStorage)
         #expect(options.customFileName == nil && options.fallbackImage == nil)
@@ -45,14 +45,14 @@ struct FetchableImageTests {
         }
     }
 
-    @Test func askingForADocumentPromotes() async throws {
+    @Test func fetchIntoDocumentsMovesTheImage() async throws {
         try await withWall { fixture, wall in
             let url = fixture.serve(face, at: "/a.png")
             _ = try await wall.fetchImage(from: url)
             let options = FetchableImageOptions(storeInCachesDirectory: false)
 
             #expect(try await wall.fetchImage(from: url, options: options).storageClass == .documents)
-            // Asking for caches does not move it back.
+            // A fetch into `caches` does not move it back.
             #expect(try await wall.fetchImage(from: url).storageClass == .documents)
             #expect(fixture.files(in: .documents).count == 1 && fixture.files(in: .caches).isEmpty)
             #expect(fixture.origin.requestCount == 1)
@@ -70,11 +70,14 @@ struct FetchableImageTests {
 
             _ = try await wall.fetchImage(from: url)
             fixture.serve(other, at: "/a.png")
-            #expect(try await wall.fetchImage(from: url, options: options).bytes == other, "what is stored is not read")
-            #expect(try await wall.fetchImage(from: url).bytes == face, "what is stored is not replaced")
+            #expect(
+                try await wall.fetchImage(from: url, options: options).bytes == other,
+                "the stored image is not read"
+            )
+            #expect(try await wall.fetchImage(from: url).bytes == face, "the stored image is not replaced")
             #expect(try wall.localFileURL(for: url, options: options) == nil)
-            let nobody = try await fixture.store.save(face, named: "nobody")
-            let missing = FetchableImageOptions(allowLocalStorage: false, fallbackImage: nobody)
+            let silhouette = try await fixture.store.save(face, named: "silhouette")
+            let missing = FetchableImageOptions(allowLocalStorage: false, fallbackImage: silhouette)
             for await fetched in wall.fetchBatchImages(using: [nil], options: missing) { #expect(fetched.image == nil) }
             #expect(try await wall.deleteImage(using: url, options: options) == false)
             #expect(try await wall.deleteBatchImages(using: [url], options: options) == 0)
@@ -100,7 +103,7 @@ struct FetchableImageTests {
         }
     }
 
-    // MARK: Own images and names
+    // MARK: Saved images and names
 
     @Test func savedImageIsFoundAgainByItsName() async throws {
         try await withWall { fixture, wall in
@@ -117,7 +120,7 @@ struct FetchableImageTests {
         }
     }
 
-    @Test func anOwnImageAndAFetchedOneOfTheSameNameDoNotCollide() async throws {
+    @Test func savedAndFetchedImagesOfTheSameNameAreSeparate() async throws {
         try await withWall { fixture, wall in
             let url = fixture.serve(other, at: "/a.png")
             let options = FetchableImageOptions(customFileName: "me.png")
@@ -133,7 +136,7 @@ struct FetchableImageTests {
         }
     }
 
-    @Test func aNameKeepsAnImageWhoseURLIsSignedAnewEachTime() async throws {
+    @Test func customNameKeepsAnImageWhoseURLChanges() async throws {
         try await withWall { fixture, wall in
             fixture.serve(face, at: "/a.png")
             let options = FetchableImageOptions(customFileName: "ada")
@@ -146,7 +149,7 @@ struct FetchableImageTests {
     }
 
     @Test(arguments: ["../../escape.png", "/etc/passwd", "a/../../b", "..", "https://example.org/a.png", "ünï/\n"])
-    func noNameLeadsOutOfTheDirectory(name: String) async throws {
+    func noNameEscapesTheDirectory(name: String) async throws {
         try await withWall { fixture, wall in
             let options = FetchableImageOptions(customFileName: name)
 
@@ -160,7 +163,7 @@ struct FetchableImageTests {
         }
     }
 
-    @Test func whatIsNoImageOrHasNoNameIsNotSaved() async throws {
+    @Test func saveRefusesOtherBytesAndMissingNames() async throws {
         try await withWall { _, wall in
             await #expect { try await wall.save(image: face, options: FetchableImageOptions()) } throws: {
                 ($0 as? AvatarStoreError)?.code == .invalidKey
@@ -193,7 +196,7 @@ struct FetchableImageTests {
 
     // MARK: Batches
 
-    @Test func batchBringsEachImageInItsPlace() async throws {
+    @Test func batchDeliversEachImageWithItsIndex() async throws {
         try await withWall { fixture, wall in
             let urls: [String?] = [
                 fixture.serve(Pictures.face(0), at: "/0.png"), nil, fixture.origin.url("/missing.png"), "no URL",
@@ -202,7 +205,7 @@ struct FetchableImageTests {
             var found: [Int: FetchedImage] = [:]
 
             await wall.fetchBatchImages(using: urls) { fetched in
-                #expect(found[fetched.index] == nil, "each place is told once")
+                #expect(found[fetched.index] == nil, "each element is delivered once")
                 found[fetched.index] = fetched
             }
 
@@ -215,7 +218,7 @@ struct FetchableImageTests {
         }
     }
 
-    @Test func aNameIsNotSharedByTheImagesOfABatch() async throws {
+    @Test func batchIgnoresTheCustomName() async throws {
         try await withWall { fixture, wall in
             let urls = (0..<3).map { fixture.serve(Pictures.face($0), at: "/\($0).png") }
             let options = FetchableImageOptions(customFileName: "me")
@@ -229,7 +232,7 @@ struct FetchableImageTests {
         }
     }
 
-    @Test func batchIsFetchedAtTheSameTimeAndArrivesAsItComes() async throws {
+    @Test func batchIsFetchedConcurrentlyAndDeliveredInOrderOfArrival() async throws {
         try await withWall { fixture, wall in
             fixture.origin.setResponse(.hang, for: "/slow.png")
             let slow = fixture.origin.url("/slow.png")
@@ -241,13 +244,13 @@ struct FetchableImageTests {
                 if arrived.count == 5 { break }
             }
 
-            #expect(arrived == [1, 2, 3, 4, 5], "the first one never answers and holds up nobody")
-            // Whoever stops iterating ends what is under way.
+            #expect(arrived == [1, 2, 3, 4, 5], "the first image never arrives and delays no other")
+            // Ending the iteration cancels the remaining fetches.
             while try fixture.store.waiterCount(of: AvatarKey(url: slow)) > 0 { try await turn() }
         }
     }
 
-    @Test func batchThatIsCancelledEndsAndCancelsItsDownloads() async throws {
+    @Test func cancelledBatchCancelsItsDownloads() async throws {
         try await withWall { fixture, wall in
             fixture.origin.setResponse(.hang, for: "/slow.png")
             let slow = fixture.origin.url("/slow.png")
@@ -262,7 +265,7 @@ struct FetchableImageTests {
         }
     }
 
-    @Test func aLongBatchIsWhole() async throws {
+    @Test func longBatchIsComplete() async throws {
         try await withWall({ $0.connections = 3 }) { fixture, wall in
             let urls = (0..<200).map { fixture.serve(Pictures.face($0), at: "/\($0).png") }
             var count = 0
@@ -276,8 +279,8 @@ struct FetchableImageTests {
 
     @Test func fallbackTakesThePlaceOfAMissingImage() async throws {
         try await withWall { fixture, wall in
-            let nobody = try await fixture.store.save(other, named: "nobody")
-            let options = FetchableImageOptions(fallbackImage: nobody)
+            let silhouette = try await fixture.store.save(other, named: "silhouette")
+            let options = FetchableImageOptions(fallbackImage: silhouette)
             let urls = [nil, fixture.origin.url("/missing.png"), fixture.serve(face, at: "/a.png")]
             var found: [Int: FetchedImage] = [:]
 
@@ -291,7 +294,7 @@ struct FetchableImageTests {
 
     // MARK: Completion handlers
 
-    @Test func completionHandlersSayTheSame() async throws {
+    @Test func completionHandlersReportTheSameResults() async throws {
         try await withWall { fixture, wall in
             let url = fixture.serve(face, at: "/a.png")
             let missing = fixture.origin.url("/missing.png")
@@ -334,7 +337,7 @@ struct FetchableImageTests {
         }
     }
 
-    @Test func batchesAreDeletedWithCompletionHandlersToo() async throws {
+    @Test func completionHandlersDeleteBatches() async throws {
         try await withWall { fixture, wall in
             let urls = (0..<2).map { fixture.serve(Pictures.face($0), at: "/\($0).png") }
             for url in urls { _ = try await wall.fetchImage(from: url) }
@@ -353,7 +356,7 @@ struct FetchableImageTests {
         }
     }
 
-    @Test func cancelledTaskCallsNobody() async throws {
+    @Test func cancelledTaskCallsNoHandler() async throws {
         try await withWall { fixture, wall in
             fixture.origin.setResponse(.hang, for: "/slow.png")
             let task = wall.fetchImage(from: fixture.origin.url("/slow.png")) { _ in Issue.record("called") }

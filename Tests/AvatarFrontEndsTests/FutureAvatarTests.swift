@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// A row of a list: it shows one picture at a time, and remembers everything it was told to show.
+/// A row of a list. It shows one picture at a time, and records all contents it was given.
 @MainActor
 private final class Row {
     let target = AvatarTarget()
@@ -15,7 +15,7 @@ private final class Row {
         try avatar.bind(to: target, in: store) { [weak self] in self?.take($0) }
     }
 
-    /// Waits until it was told something `count` times.
+    /// Waits until the row was given content `count` times.
     func isTold(_ count: Int) async throws {
         while shown.count < count { try await turn() }
     }
@@ -39,11 +39,11 @@ struct FutureAvatarTests {
 
     // MARK: Starting
 
-    @Test func nothingIsAskedForBeforeItIsUsed() async throws {
+    @Test func unusedFutureSendsNoRequest() async throws {
         try await StoreFixture.withStore { fixture in
             let avatar = FutureAvatar(url: fixture.serve(face, at: "/a.png"), from: fixture.store)
             #expect(avatar.content.image == nil)
-            // Whatever the future had begun would come before this.
+            // A request of the future would arrive before this one.
             _ = try await fixture.store.avatar(for: fixture.serve(other, at: "/b.png"))
             #expect(fixture.origin.requestCount(for: "/a.png") == 0)
 
@@ -72,7 +72,7 @@ struct FutureAvatarTests {
         }
     }
 
-    @Test func theLastToLoseInterestCancels() async throws {
+    @Test func lastReaderToCancelEndsTheDownload() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.hang, for: "/a.png")
             let avatar = FutureAvatar(url: fixture.origin.url("/a.png"), from: fixture.store)
@@ -92,7 +92,7 @@ struct FutureAvatarTests {
 
     // MARK: Failing
 
-    @Test func passingFailuresAreRetried() async throws {
+    @Test func transientFailuresAreRetried() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.serve(face, at: "/a.png")
             let url = fixture.origin.url("/a.png")
@@ -107,7 +107,7 @@ struct FutureAvatarTests {
         }
     }
 
-    @Test func itGivesUpAfterTheLastAttempt_andCanBeUsedAgain() async throws {
+    @Test func failsAfterTheLastAttempt_andCanBeUsedAgain() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.status(503), for: "/a.png")
             let retry = FetchRetry(attempts: 2, delay: .milliseconds(1))
@@ -126,7 +126,7 @@ struct FutureAvatarTests {
         }
     }
 
-    @Test func whatWillNotGetBetterIsAskedForOnce() async throws {
+    @Test func permanentFailureIsNotRetried() async throws {
         try await StoreFixture.withStore { fixture in
             let avatar = FutureAvatar(url: fixture.origin.url("/missing.png"), from: fixture.store)
             await #expect { try await avatar.image } throws: { ($0 as? AvatarStoreError)?.failure == .gone }
@@ -148,7 +148,7 @@ struct FutureAvatarTests {
 
     // MARK: Caches
 
-    @Test func cachePolicySaysWhereItIsKept() async throws {
+    @Test func cachePolicyDecidesWhereTheImageIsKept() async throws {
         try await StoreFixture.withStore { fixture in
             func use(_ name: String, _ cache: FutureAvatar.CachePolicy) async throws -> (twice: Int, stored: Bool) {
                 let url = fixture.serve(face, at: "/\(name).png")
@@ -169,7 +169,7 @@ struct FutureAvatarTests {
         }
     }
 
-    @Test func withoutACacheTheFutureItselfKeepsIt() async throws {
+    @Test func futureWithoutACacheKeepsItsImage() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/a.png")
             let avatar = FutureAvatar(url: url, from: fixture.store, cache: .none)
@@ -181,13 +181,13 @@ struct FutureAvatarTests {
 
     // MARK: Targets
 
-    @Test func targetIsToldOfThePlaceholderAndThenOfTheImage() async throws {
+    @Test func targetShowsThePlaceholderAndThenTheImage() async throws {
         try await StoreFixture.withStore { fixture in
-            let nobody = try await fixture.store.save(other, named: "nobody")
+            let silhouette = try await fixture.store.save(other, named: "silhouette")
             let url = fixture.serve(face, at: "/a.png")
             let row = Row()
 
-            try row.show(FutureAvatar(url: url, from: fixture.store, placeholder: nobody))
+            try row.show(FutureAvatar(url: url, from: fixture.store, placeholder: silhouette))
             #expect(row.shown == [other])
 
             try await row.isTold(2)
@@ -195,7 +195,7 @@ struct FutureAvatarTests {
         }
     }
 
-    @Test func aReboundTargetGetsWhatIsThereAtOnce() async throws {
+    @Test func reboundTargetShowsAStoredImageAtOnce() async throws {
         try await StoreFixture.withStore { fixture in
             let avatar = FutureAvatar(url: fixture.serve(face, at: "/a.png"), from: fixture.store)
             _ = try await avatar.image
@@ -207,7 +207,7 @@ struct FutureAvatarTests {
         }
     }
 
-    @Test func aLateAnswerNeverReachesATargetThatShowsAnother() async throws {
+    @Test func lateResultNeverReachesAReboundTarget() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(150)), for: "/late.png")
             let late = FutureAvatar(url: fixture.origin.url("/late.png"), from: fixture.store)
@@ -215,7 +215,7 @@ struct FutureAvatarTests {
             let row = Row()
             try row.show(late)
             try row.show(quick)
-            // Somebody else wants it, so it does come.
+            // Another reader waits for the image, so its response does arrive.
             let (another, waiting) = (Row(), Task { try await late.image })
             try await row.isTold(3)
             _ = try await waiting.value
@@ -225,7 +225,7 @@ struct FutureAvatarTests {
         }
     }
 
-    @Test(arguments: [true, false]) func aFutureTellsTheTargetItWasBoundToLast(isStored: Bool) async throws {
+    @Test(arguments: [true, false]) func onlyTheLastBoundTargetShowsTheImage(isStored: Bool) async throws {
         try await StoreFixture.withStore { fixture in
             let gate = LoopbackOrigin.Gate()
             fixture.origin.setResponse(.image(face).held(by: gate), for: "/a.png")
@@ -239,23 +239,23 @@ struct FutureAvatarTests {
             try await second.isTold(2)
             #expect(first.shown == [nil])
             #expect(second.shown == [nil, face])
-            #expect(fixture.origin.requestCount == 1, "the fetch goes on from one to the other")
+            #expect(fixture.origin.requestCount == 1, "the second binding continues the fetch of the first")
         }
     }
 
-    @Test func aTargetIsToldOfAFailure_withThePlaceholder() async throws {
+    @Test func targetShowsAFailure_withThePlaceholder() async throws {
         try await StoreFixture.withStore { fixture in
-            let nobody = try await fixture.store.save(other, named: "nobody")
+            let silhouette = try await fixture.store.save(other, named: "silhouette")
             let missing = fixture.origin.url("/missing.png")
             let row = Row()
-            try row.show(FutureAvatar(url: missing, from: fixture.store, placeholder: nobody))
+            try row.show(FutureAvatar(url: missing, from: fixture.store, placeholder: silhouette))
             try await row.isTold(2)
             #expect(row.shown == [other, other])
             #expect(row.error?.failure == .gone)
         }
     }
 
-    @Test func aReleasedTargetCostsNothing() async throws {
+    @Test func releasedTargetCancelsItsFetch() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.hang, for: "/a.png")
             let avatar = FutureAvatar(url: fixture.origin.url("/a.png"), from: fixture.store)
@@ -272,7 +272,7 @@ struct FutureAvatarTests {
         }
     }
 
-    @Test func anUnboundTargetIsToldNothing() async throws {
+    @Test func unboundTargetShowsNothingMore() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(50)), for: "/a.png")
             let avatar = FutureAvatar(url: fixture.origin.url("/a.png"), from: fixture.store)
@@ -284,7 +284,7 @@ struct FutureAvatarTests {
         }
     }
 
-    @Test func aTargetOfAnotherActorIsToldThere() async throws {
+    @Test func targetOfAnotherActorIsCalledOnThatActor() async throws {
         actor Shelf {
             private let targets = (0..<20).map { _ in AvatarTarget() }
             private var shown: [Int: [UInt8]] = [:]
@@ -295,7 +295,7 @@ struct FutureAvatarTests {
                 }
             }
 
-            /// What each target shows, once all show something.
+            /// The picture of each target, once all of them have one.
             func pictures() async throws -> [Int: [UInt8]] {
                 while shown.count < targets.count { try await turn() }
                 return shown
@@ -310,7 +310,7 @@ struct FutureAvatarTests {
             let avatars = (0..<20).map { number in
                 FutureAvatar(url: fixture.serve(Pictures.face(number), at: "/\(number).png"), from: fixture.store)
             }
-            // The futures come from the main actor, are shown on another one, and waited for on none.
+            // The futures are created on the main actor and shown on another one; no actor waits for the fetch.
             let shelf = Shelf()
             try await shelf.show(avatars)
             let used = await Task.detached { try? await avatars[0].image.bytes }.value
@@ -322,7 +322,7 @@ struct FutureAvatarTests {
 
     // MARK: In models
 
-    @Test func theDecoderSaysHowItIsFetchedToo() async throws {
+    @Test func decoderSetsTheFetchOptions() async throws {
         try await StoreFixture.withStore { fixture in
             let memory = MemoryCache()
             fixture.origin.setResponse(.status(503), for: "/a.png")
@@ -330,7 +330,7 @@ struct FutureAvatarTests {
             decoder.userInfo = [
                 .avatarStore: fixture.store, .avatarCache: FutureAvatar.CachePolicy.memory(memory),
                 .avatarRetry: FetchRetry(attempts: 2, delay: .milliseconds(1)),
-                .avatarPlaceholder: try await fixture.store.save(other, named: "nobody"),
+                .avatarPlaceholder: try await fixture.store.save(other, named: "silhouette"),
             ]
             let json = Data(#"{"name": "Ada", "avatar": "\#(fixture.origin.url("/a.png"))"}"#.utf8)
             let avatar = try decoder.decode(Person.self, from: json).avatar
@@ -344,7 +344,7 @@ struct FutureAvatarTests {
         }
     }
 
-    @Test func aFutureCanBeALazyPropertyOfAModel() async throws {
+    @Test func futureCanBeALazyPropertyOfAModel() async throws {
         @MainActor final class Model {
             let (url, store): (String, AvatarStore)
             private(set) lazy var avatar = FutureAvatar(url: url, from: store)
@@ -359,7 +359,7 @@ struct FutureAvatarTests {
         }
     }
 
-    @Test func aDecodedModelHasItsStoreFromTheDecoder() async throws {
+    @Test func decodedFutureTakesItsStoreFromTheDecoder() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/a.png")
             let json = Data(#"[{"name": "Ada", "avatar": "\#(url)"}, {"name": "Eve", "avatar": "\#(url)"}]"#.utf8)
@@ -379,14 +379,14 @@ struct FutureAvatarTests {
         }
     }
 
-    @Test func aModelThatIsDecodedAgainGoesOnWithTheSameFetch() async throws {
+    @Test func futureDecodedAgainJoinsTheSameFetch() async throws {
         try await StoreFixture.withStore { fixture in
             let gate = LoopbackOrigin.Gate()
             fixture.origin.setResponse(.image(face).held(by: gate), for: "/a.png")
             let json = Data(#"{"name": "Ada", "avatar": "\#(fixture.origin.url("/a.png"))"}"#.utf8)
             let row = Row()
             for count in 1...20 {
-                // Each model lives no longer than it takes to bind its future; it gets its store when it is bound.
+                // Each model lives only until its future is bound, and gets its store from the binding.
                 try row.show(try JSONDecoder().decode(Person.self, from: json).avatar, in: fixture.store)
                 if count == 1 { try await fixture.requestArrives() }
             }

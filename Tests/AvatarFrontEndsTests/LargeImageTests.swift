@@ -6,13 +6,13 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// What an image of 13 MB costs in memory on its way through each front end, beside a plain download, each in a process
-/// of its own.
+/// The memory that an image of 13 MB needs in each front end, compared with a plain download. Each is measured in a
+/// separate process.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct LargeImageTests {
     struct Path: Codable, Sendable {
         let name: String
-        /// How many times the image may be in memory at the peak.
+        /// The allowed number of copies of the image in memory at the peak.
         let copies: Int
     }
 
@@ -23,7 +23,7 @@ struct LargeImageTests {
         Path(name: "URLSession", copies: 9),
     ]
 
-    @Test(arguments: paths) func isInMemoryNoMoreOftenThanItHasToBe(path: Path) async {
+    @Test(arguments: paths) func copiesInMemoryAreBounded(path: Path) async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
             [path = path as Path] in
             try await Self.measure(path)
@@ -36,7 +36,7 @@ struct LargeImageTests {
     private static func measure(_ path: Path) async throws {
         try await StoreFixture.withStore { fixture in
             let small = Pictures.face(1)
-            // Made while it is sent, so that the origin, which is in the same process, costs nothing.
+            // Generated while it is sent, because the origin is in the same process and must not add to the memory.
             let large = LoopbackOrigin.Body.generated(byteCount: byteCount, beginning: small)
             fixture.origin.setResponse(LoopbackOrigin.Response(body: large), for: "/large.png")
             try await fetch(fixture.serve(small, at: "/small.png"), path, fixture.store)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AvatarStore
 
-/// What stays in memory, and that it is never shown when it is not what the store has.
+/// Eviction from the memory cache, and its agreement with the store.
 struct MemoryCacheTests {
     private func image(_ key: AvatarKey, _ count: Int) -> AvatarImage {
         let file = AvatarFile(
@@ -26,7 +26,7 @@ struct MemoryCacheTests {
         return (cache, keys)
     }
 
-    @Test func theLeastRecentlyUsedGoesWhenThereAreTooMany() throws {
+    @Test func evictsTheLeastRecentlyUsedAboveTheCount() throws {
         let (cache, keys) = try cache(count: 3, [1, 1, 1])
         #expect(cache.image(for: keys[0]) != nil)
         let fourth = try AvatarKey(name: "fourth")
@@ -37,7 +37,7 @@ struct MemoryCacheTests {
         #expect(cache.count == 3)
     }
 
-    @Test func asManyGoAsTheBytesOfTheNewOneNeed() throws {
+    @Test func evictsAsManyAsTheNewImageNeeds() throws {
         let (cache, keys) = try cache(bytes: 100, [40, 30, 30])
         let large = try AvatarKey(name: "large")
 
@@ -47,7 +47,7 @@ struct MemoryCacheTests {
         #expect(cache.byteCount == 90)
     }
 
-    @Test func oneThatIsTooLargeReplacesNothing_butIsNotShownInItsOldForm() throws {
+    @Test func tooLargeImageIsNotKept_andRemovesTheOldOne() throws {
         let (cache, keys) = try cache(bytes: 100, [40, 30])
 
         cache.insert(image(keys[0], 101), for: keys[0])
@@ -57,7 +57,7 @@ struct MemoryCacheTests {
         #expect(cache.byteCount == 30)
     }
 
-    @Test func lowerLimitsHoldAtOnce() throws {
+    @Test func lowerLimitsEvictAtOnce() throws {
         let (cache, keys) = try cache([10, 10, 10])
 
         cache.limits.bytes = 15
@@ -67,7 +67,7 @@ struct MemoryCacheTests {
         #expect(cache.count == 0 && cache.byteCount == 0)
     }
 
-    @Test func emptiesItselfOnDemand() throws {
+    @Test func removeAllEmptiesTheCache() throws {
         let (cache, keys) = try cache([10, 20])
 
         cache.removeAll()
@@ -76,7 +76,7 @@ struct MemoryCacheTests {
         #expect(cache.count == 0 && cache.byteCount == 0)
     }
 
-    @Test(arguments: 0..<20) func keepsWhatAPlainListWouldKeep(seed: Int) throws {
+    @Test(arguments: 0..<20) func agreesWithASimpleModel(seed: Int) throws {
         var random = SplitMix64(seed: UInt64(seed))
         let cache = MemoryCache(limits: MemoryCache.Limits(bytes: 200, count: 8))
         var model: [(key: AvatarKey, size: Int)] = []
@@ -108,7 +108,7 @@ struct MemoryCacheTests {
         let avatarMemory: MemoryCache?
     }
 
-    @Test func whatWasReplacedByAnotherProcessIsNotShown() async throws {
+    @Test func imageReplacedByAnotherProcessIsNotShown() async throws {
         try await StoreFixture.withStore { fixture in
             let wall = Wall(avatarStore: fixture.store, avatarMemory: MemoryCache())
             let options = FetchableImageOptions(customFileName: "me")
@@ -126,12 +126,12 @@ struct MemoryCacheTests {
         }
     }
 
-    @Test func aHitNeedsNoFileToBeRead() async throws {
+    @Test func hitReadsNoFile() async throws {
         try await StoreFixture.withStore { fixture in
             let wall = Wall(avatarStore: fixture.store, avatarMemory: MemoryCache())
             let url = fixture.serve(Pictures.face(1), at: "/a.png")
             let first = try await wall.fetchImage(from: url)
-            // Not what the file holds: so it can only come from memory.
+            // Other bytes than in the file, so they can only come from memory.
             var marked = first
             marked.bytes = [1, 2, 3]
             wall.avatarMemory?.insert(marked, for: first.key)

@@ -10,7 +10,7 @@ struct PrefetchTests {
         names.enumerated().map { fixture.serve(Pictures.face($0), at: "/\($1).png") }
     }
 
-    @Test func whatIsPrefetchedIsStored() async throws {
+    @Test func prefetchedImagesAreStored() async throws {
         try await StoreFixture.withStore { fixture in
             let urls = serve(fixture, (0..<30).map { "\($0)" })
             let prefetcher = AvatarPrefetcher(store: fixture.store)
@@ -26,11 +26,11 @@ struct PrefetchTests {
             #expect(fixture.origin.requestCount == 31)
             prefetcher.prefetch(urls)
             await prefetcher.waitUntilDone()
-            #expect(fixture.origin.requestCount == 31, "what is stored is not asked for")
+            #expect(fixture.origin.requestCount == 31, "a stored image costs no request")
         }
     }
 
-    /// A prefetch of `hang` and then `more`, on one connection that `hang` holds.
+    /// Prefetches `hang` and then `more` in a store with one connection, which `hang` occupies.
     private func withBusyPrefetch(
         limit: Int = 1,
         _ more: [String],
@@ -41,7 +41,7 @@ struct PrefetchTests {
             let hang = fixture.origin.url("/hang.png")
             let urls = serve(fixture, more)
             let prefetcher = AvatarPrefetcher(store: fixture.store, limit: limit)
-            // Alone at first, so that the connection is its.
+            // Start it alone, so that it gets the connection.
             prefetcher.prefetch([hang])
             try await fixture.requestArrives()
             prefetcher.prefetch(urls)
@@ -49,11 +49,11 @@ struct PrefetchTests {
         }
     }
 
-    @Test func aRealRequestOvertakes() async throws {
+    @Test func readOvertakesThePrefetch() async throws {
         try await withBusyPrefetch(limit: 4, ["a", "b", "c"]) { fixture, prefetcher, hang, urls in
             while fixture.store.slots.waitingCount < 3 { try await turn() }
             let other = fixture.serve(Pictures.face(9), at: "/other.png")
-            // One that is being prefetched too, and one that nobody thought of.
+            // One image that is also in the queue, and one that is not.
             async let wanted = fixture.store.avatar(for: urls[2])
             while fixture.store.waiterCount(of: try AvatarKey(url: urls[2])) < 2 { try await turn() }
             async let unexpected = fixture.store.avatar(for: other)
@@ -64,12 +64,12 @@ struct PrefetchTests {
             _ = try await (wanted, unexpected)
             await prefetcher.waitUntilDone()
             let paths = fixture.origin.requests.map(\.path)
-            #expect(paths.count == 5, "what was asked for meanwhile is not fetched again: \(paths)")
+            #expect(paths.count == 5, "an image that was read meanwhile is not fetched again: \(paths)")
             #expect(Set(paths[1...2]) == ["/c.png", "/other.png"])
         }
     }
 
-    @Test func whatScrolledAwayIsNotFetched() async throws {
+    @Test func cancelledImagesAreNotFetched() async throws {
         try await withBusyPrefetch(["a", "b", "c"]) { fixture, prefetcher, hang, urls in
             prefetcher.cancel([urls[0], urls[1]])
             #expect(prefetcher.pendingCount == 2)
@@ -79,7 +79,7 @@ struct PrefetchTests {
         }
     }
 
-    @Test func cancellingAllEndsAll_andItCanBeginAgain() async throws {
+    @Test func cancelAllEndsAllFetches_andPrefetchCanStartAgain() async throws {
         try await withBusyPrefetch(["a", "b"]) { fixture, prefetcher, _, urls in
             prefetcher.cancelAll()
             await prefetcher.waitUntilDone()
@@ -91,7 +91,7 @@ struct PrefetchTests {
         }
     }
 
-    @Test func whatScrolledAwayAndCameBackIsFetched() async throws {
+    @Test func cancelledImageCanBePrefetchedAgain() async throws {
         try await withBusyPrefetch(["a"]) { fixture, prefetcher, hang, urls in
             fixture.serve(Pictures.face(7), at: "/hang.png")
             for _ in 0..<200 {
@@ -105,7 +105,7 @@ struct PrefetchTests {
         }
     }
 
-    @Test func aFetchThatSomebodyElseWaitsForGoesOn() async throws {
+    @Test func fetchWithAnotherReaderContinues() async throws {
         try await StoreFixture.withStore { fixture in
             let gate = LoopbackOrigin.Gate()
             fixture.origin.setResponse(.image(Pictures.face(1)).held(by: gate), for: "/a.png")
@@ -124,7 +124,7 @@ struct PrefetchTests {
         }
     }
 
-    @Test func lettingGoEndsIt() async throws {
+    @Test func releasingThePrefetcherCancelsItsFetches() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.hang, for: "/hang.png")
             var prefetcher: AvatarPrefetcher? = AvatarPrefetcher(store: fixture.store)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AvatarFrontEnds
 
-/// Which beginnings of a picture can be drawn.
+/// The previews that the scanner finds in arriving images.
 struct PreviewScannerTests {
     private struct Prefix: ByteSource {
         let bytes: [UInt8]
@@ -15,7 +15,7 @@ struct PreviewScannerTests {
         }
     }
 
-    /// The previews of a picture that arrives in pieces of `step` bytes.
+    /// The lengths of the previews of a file that arrives in chunks of `step` bytes.
     private func previews(_ bytes: [UInt8], step: Int, total: Int?) throws -> [Int] {
         var scanner = PreviewScanner()
         var lengths: [Int] = []
@@ -31,13 +31,13 @@ struct PreviewScannerTests {
 
     @Test func progressiveJPEGIsDrawnAfterEachScan() throws {
         let bytes = try Pictures.named("progressive.jpg")
-        // Pillow writes ten scans. The end of each is the beginning of what introduces the next one.
+        // Pillow writes ten scans. Each ends where the marker before the next one starts.
         let previews = try previews(bytes, step: 1, total: bytes.count)
         #expect(previews.count == 10)
         for length in previews {
             #expect(bytes[length] == 0xFF && [0xDA, 0xC4, 0xD9].contains(bytes[length + 1]))
         }
-        // In pieces as they come from a network, the same ends are found, though some together.
+        // In chunks as from a network, the scanner finds the same ends, but several in one call count as one.
         for step in [7, 100, 1000] {
             #expect(Set(try self.previews(bytes, step: step, total: nil)).isSubset(of: previews))
         }
@@ -56,7 +56,7 @@ struct PreviewScannerTests {
         #expect(previews.allSatisfy { $0 < bytes.count })
     }
 
-    @Test func pngThatComesFromTopToBottomHasNoPreview() throws {
+    @Test func plainPNGHasNoPreview() throws {
         #expect(try previews(Pictures.face(1), step: 1, total: nil) == [])
     }
 
@@ -64,11 +64,11 @@ struct PreviewScannerTests {
         let bytes = try Pictures.named("interlaced.gif")
         let previews = try previews(bytes, step: 1, total: bytes.count)
         #expect((2...4).contains(previews.count))
-        // Each ends where a part of the data ends, so the next byte is the length of the next part.
+        // Each ends behind a sub-block, so the next byte is the length of the next sub-block.
         for length in previews { #expect(bytes[length] > 0 && length + 1 + Int(bytes[length]) < bytes.count) }
     }
 
-    @Test func gifThatComesFromTopToBottomHasNoPreview() throws {
+    @Test func plainGIFHasNoPreview() throws {
         var bytes = try Pictures.named("interlaced.gif")
         let descriptor = try #require(
             bytes.indices.first { bytes[$0...].starts(with: [0x2C, 0, 0, 0, 0, 96, 0, 96, 0]) }
@@ -77,7 +77,7 @@ struct PreviewScannerTests {
         #expect(try previews(bytes, step: 1, total: nil) == [])
     }
 
-    @Test func garbageBehindAHeadEndsTheSearch() throws {
+    @Test func garbageAfterTheHeaderEndsTheScan() throws {
         var random = SplitMix64(seed: 3)
         for head in [
             [0xFF, 0xD8, 0xFF, 0xC2], Array("GIF89a".utf8), [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A],

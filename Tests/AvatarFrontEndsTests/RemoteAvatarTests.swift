@@ -17,7 +17,7 @@ struct RemoteAvatarTests {
         avatar.content(loading: { nil }, image: { $0.bytes }, failure: { _ in nil })
     }
 
-    @Test func itLoadsAndThenHasTheImage() async throws {
+    @Test func loadsTheImage() async throws {
         try await StoreFixture.withStore { fixture in
             let avatar = RemoteAvatar(url: fixture.serve(face, at: "/a.png"), from: fixture.store, memory: nil)
             #expect(name(avatar) == "loading")
@@ -26,7 +26,7 @@ struct RemoteAvatarTests {
         }
     }
 
-    @Test func withoutAURLItIsLoading() async throws {
+    @Test func loadingWithoutAURL() async throws {
         try await StoreFixture.withStore { fixture in
             let avatar = RemoteAvatar(url: nil, from: fixture.store)
             #expect(name(avatar) == "loading")
@@ -59,15 +59,15 @@ struct RemoteAvatarTests {
 
     @Test func fallbackIsShownInsteadOfAFailure() async throws {
         try await StoreFixture.withStore { fixture in
-            let nobody = try await fixture.store.save(other, named: "nobody")
+            let silhouette = try await fixture.store.save(other, named: "silhouette")
             let missing = fixture.origin.url("/missing.png")
-            let avatar = RemoteAvatar(url: missing, from: fixture.store, fallback: nobody)
+            let avatar = RemoteAvatar(url: missing, from: fixture.store, fallback: silhouette)
             await become { name(avatar) != "loading" }
             #expect(bytes(avatar) == other)
         }
     }
 
-    @Test func whatIsStoredIsThereAtOnce_fromOneSharedMemory() async throws {
+    @Test func storedImageIsLoadedAtOnce_fromTheSharedMemory() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/a.png")
             let key = try AvatarKey(url: url)
@@ -77,12 +77,12 @@ struct RemoteAvatarTests {
 
             #expect(bytes(RemoteAvatar(url: url, from: fixture.store)) == face)
             MemoryCache.shared.remove(key)
-            #expect(bytes(RemoteAvatar(url: url, from: fixture.store)) == face, "now from the disk")
+            #expect(bytes(RemoteAvatar(url: url, from: fixture.store)) == face, "this time from the disk")
             #expect(fixture.origin.requestCount == 1)
         }
     }
 
-    @Test func switchingCancelsTheOldFetch() async throws {
+    @Test func settingAnotherURLCancelsTheOldFetch() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.hang, for: "/a.png")
             let avatar = RemoteAvatar(url: fixture.origin.url("/a.png"), from: fixture.store)
@@ -93,7 +93,7 @@ struct RemoteAvatarTests {
         }
     }
 
-    @Test func lettingGoCancelsTheFetch() async throws {
+    @Test func releasingTheAvatarCancelsTheFetch() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.hang, for: "/a.png")
             var avatar: RemoteAvatar? = RemoteAvatar(url: fixture.origin.url("/a.png"), from: fixture.store)
@@ -105,9 +105,9 @@ struct RemoteAvatarTests {
         }
     }
 
-    @Test(arguments: 0..<4) func answersInTheWrongOrderNeverShow(seed: Int) async throws {
+    @Test(arguments: 0..<4) func lateResponsesAreNeverShown(seed: Int) async throws {
         try await StoreFixture.withStore { fixture in
-            // The earlier it is asked for, the later it answers.
+            // The earlier the request, the later the response.
             let urls = (0..<6).map { number in
                 let delay = Duration.milliseconds(40 * (6 - number) + 10 * seed)
                 let path = "/\(number).png"
@@ -115,21 +115,21 @@ struct RemoteAvatarTests {
                 return fixture.origin.url(path)
             }
             let avatar = RemoteAvatar(url: urls[0], from: fixture.store, memory: nil)
-            // Others wait for the same images, so that no answer is cancelled.
+            // Other readers wait for the same images, so that no fetch is cancelled.
             let others = urls.map { url in Task { try await fixture.store.avatar(for: url).bytes } }
             for (number, url) in urls.enumerated() {
                 avatar.url = url
                 try await fixture.requestArrives(1)
                 if let bytes = bytes(avatar) { #expect(bytes == Pictures.face(number)) }
             }
-            // The answers come from the last one to the first.
+            // The responses arrive from the last to the first.
             for other in others.reversed() {
                 _ = try await other.value
                 if let bytes = bytes(avatar) { #expect(bytes == Pictures.face(5)) }
             }
             await become { bytes(avatar) != nil }
             #expect(bytes(avatar) == Pictures.face(5))
-            // And back: the answer of the first time round is as good as a new one.
+            // And back: the response to the first fetch of this image is shown.
             avatar.url = urls[2]
             #expect(bytes(avatar) == Pictures.face(2))
         }

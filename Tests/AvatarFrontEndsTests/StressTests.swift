@@ -4,11 +4,12 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// One contact's image never reaches another's target, whatever is bound, cancelled and bound again meanwhile.
+/// A contact's image never reaches the target of another contact, however targets are bound, cancelled and bound again.
 @MainActor
 @Suite(.timeLimit(.minutes(15)))
 struct StressTests {
-    /// The people: each has a picture by which it is known; every seventh has none, every eleventh's server is down.
+    /// The contacts. Each has its own picture, except that every seventh has none and every eleventh has a broken
+    /// server.
     private nonisolated static let people = 120
 
     private nonisolated static func face(_ person: Int) -> [UInt8] {
@@ -19,7 +20,7 @@ struct StressTests {
 
     private nonisolated static func isBroken(_ person: Int) -> Bool { person % 11 == 5 }
 
-    /// Answers late, at random.
+    /// Serves the pictures with random delays.
     private func serve(_ fixture: StoreFixture, seed: Int) -> [String] {
         (0..<Self.people).map { person in
             let path = "/\(person).png"
@@ -39,11 +40,11 @@ struct StressTests {
         let avatar: FutureAvatar
     }
 
-    /// A row that is used for one person after the other.
+    /// A row that is reused for one contact after the other.
     @MainActor
     private final class Row {
         let target = AvatarTarget()
-        /// Whose picture belongs here.
+        /// The contact whose picture belongs here.
         var person: Int?
         /// The number of the future that is bound.
         var future: Int?
@@ -63,7 +64,7 @@ struct StressTests {
             target.unbind()
         }
 
-        /// Its future was bound to another row: nothing more is to come.
+        /// Its future was bound to another row, so this row must get no further content.
         func lose() {
             person = nil
             future = nil
@@ -72,7 +73,7 @@ struct StressTests {
 
         private func take(_ content: FutureAvatar.Content, of bound: Int) {
             told += 1
-            // What comes has to be for whom the row shows now, and has to look like it.
+            // The content must belong to the future that is bound now, and be the picture of its contact.
             if bound != person { wrong += 1 }
             if case .placeholder = content { return }
             settled = true
@@ -89,7 +90,7 @@ struct StressTests {
         ProcessInfo.processInfo.environment["AVATARS_SEED"].flatMap { Int($0) } ?? Int.random(in: 0..<1_000_000)
     }
 
-    @Test func everyTargetOfThousandsShowsItsOwnPicture() async throws {
+    @Test func everyTargetShowsItsOwnPicture() async throws {
         let seed = seed
         var random = SplitMix64(seed: UInt64(seed))
         try await StoreFixture.withStore { fixture in
@@ -105,7 +106,7 @@ struct StressTests {
                 let avatar = FutureAvatar(url: urls[person], from: store, cache: cache, retry: retry)
                 return NumberedFuture(number: count, avatar: avatar)
             }
-            /// By the number of a future.
+            /// The row that each future, by its number, is bound to.
             var holders: [Int: WeakRow] = [:]
             @MainActor func show(_ person: Int, _ future: NumberedFuture, at row: Row) throws {
                 if let holder = holders[future.number]?.row, holder !== row, holder.future == future.number {
@@ -142,7 +143,7 @@ struct StressTests {
                 case 22: watchers.loaders[place]?.loader.fetch()
                 default: watchers.fetchBatch(of: (person..<person + 10).map { $0 % Self.people })
                 }
-                // Now and then what has come is shown.
+                // From time to time, let arrived images be shown.
                 if step % 16 == 0 { await Task.yield() }
                 if step % 500 == 0 { wrong += watchers.misplaced }
             }
@@ -155,7 +156,7 @@ struct StressTests {
         }
     }
 
-    /// The faces that are not bound to a target: each has a place of its own.
+    /// The front ends without a target. Each has its own place.
     @MainActor
     private final class Watchers: FetchableImage {
         static let count = 200
@@ -178,7 +179,7 @@ struct StressTests {
             people[place] = person
         }
 
-        /// Lets go of the old one, which may be loading.
+        /// Releases the old loader, which may be loading.
         func replaceLoader(_ place: Int, by person: Int) {
             let loader = AvatarLoader(
                 regularURL: urls[person],
@@ -189,7 +190,7 @@ struct StressTests {
             loaders[place] = (person, loader)
         }
 
-        /// Every third one is cancelled by the next.
+        /// Fetches a batch. Every third batch is cancelled by the next.
         func fetchBatch(of people: [Int]) {
             if batches.count % 3 == 0 { batches.last?.cancel() }
             let batch = fetchBatchImages(using: people.map { urls[$0] })
@@ -205,7 +206,7 @@ struct StressTests {
             )
         }
 
-        /// How many show a picture that is not that of their person.
+        /// The number of front ends that show the picture of another contact.
         var misplaced: Int {
             let remotes = zip(remotes, people).count { remote, person in
                 guard case .image(let image) = remote.state else { return false }
@@ -218,7 +219,7 @@ struct StressTests {
             return remotes + loaders
         }
 
-        /// Waits until nothing more comes; how many are wrong then.
+        /// Waits until all fetches have ended, and returns the number of wrong pictures.
         func settle() async -> Int {
             await become { remotes.allSatisfy { $0.url == nil || $0.isSettled } }
             await become { loaders.allSatisfy { $0?.loader.isLoading != true } }

@@ -2,10 +2,10 @@
 import CPango
 import Testing
 
-/// The pixels of a PNG, as libpng decodes it.
+/// The pixels of a PNG, decoded by libpng.
 struct Pixels {
     let side: Int
-    /// Red, green and blue of each.
+    /// The red, green and blue components of each pixel.
     private let values: [[UInt8]]
 
     init(_ png: [UInt8]) throws {
@@ -28,7 +28,7 @@ struct Pixels {
         let data = try #require(cairo_image_surface_get_data(surface))
         side = Int(cairo_image_surface_get_width(surface))
         let stride = Int(cairo_image_surface_get_stride(surface))
-        // Four bytes a pixel, blue first on the machines that are tested.
+        // Four bytes per pixel; blue comes first on the little-endian machines that run the tests.
         values = (0..<side * side).map { [side] place in
             let start = place / side * stride + place % side * 4
             return [data[start + 2], data[start + 1], data[start]]
@@ -39,12 +39,12 @@ struct Pixels {
 
     private func isWhite(_ x: Int, _ y: Int) -> Bool { self[x, y].allSatisfy { $0 > 200 } }
 
-    /// The columns in which the row is white.
+    /// The columns of the white pixels in row `y`.
     func row(_ y: Int) -> [Int] { (0..<side).filter { isWhite($0, y) } }
 
     var whiteCount: Int { (0..<side).reduce(0) { $0 + row($1).count } }
 
-    /// Where something white is.
+    /// The bounds of all white pixels.
     var ink: (columns: ClosedRange<Int>, rows: ClosedRange<Int>) {
         let rows = (0..<side).filter { !row($0).isEmpty }
         let columns = (0..<side).flatMap(row)
@@ -54,7 +54,7 @@ struct Pixels {
         return (left...right, top...bottom)
     }
 
-    /// Whether shoulders reach the lower edge.
+    /// Whether the picture is the silhouette, whose shoulders reach the lower edge.
     var isSilhouette: Bool { row(side - 1).count > side / 2 }
 }
 #endif

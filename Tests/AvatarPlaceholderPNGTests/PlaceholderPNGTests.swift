@@ -5,14 +5,14 @@ import AvatarPlaceholder
 import AvatarPlaceholderPNG
 import Testing
 
-/// Placeholders as PNG, looked at by others: the store's own reader of headers, and the decoder of libpng.
+/// Placeholders as PNG, checked by two independent readers: the store's image inspector and libpng.
 @Suite struct PlaceholderPNGTests {
     private static let names = [
         "Ada Lovelace", "ada", "Ⅿ", "", "иван петров", "E\u{301}lodie Zidane", "محمد علي", "דוד לוי", "王小明", "さくら はな",
         "김 철수", "नि शा", "क्षितिज", "🦊 Fox", "🦊", "Wilhelmina Wagner", "j p",
     ]
 
-    @Test("it is a complete PNG of the size that was asked for", arguments: names)
+    @Test("the placeholder is a complete PNG of the requested size", arguments: names)
     func images(name: String) throws {
         for side in [16, 128, 333] {
             let png = try AvatarPlaceholder(id: "4711", name: name).png(side: side)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("white letters stand in the middle of the colour", arguments: names)
+    @Test("white letters are centred on the colour", arguments: names)
     func pixels(name: String) throws {
         let placeholder = AvatarPlaceholder(id: "4711", name: name)
         let pixels = try Pixels(placeholder.png(side: 128))
@@ -39,16 +39,16 @@ import Testing
         #expect(ink.columns.count <= 94 && ink.rows.count <= 82)
     }
 
-    @Test("it says of itself that it is a placeholder")
+    @Test("a text chunk marks the file as a placeholder")
     func mark() throws {
         let png = try AvatarPlaceholder(id: "1", name: "Ada").png()
 
         #expect(Array(png[33..<53]).elementsEqual([0, 0, 0, 16] + Array("tEXtPlaceholder\0".utf8)))
-        // The chunk with its checksum, as zlib's crc32 gives it.
+        // The chunk with its checksum, computed with zlib's crc32.
         #expect(Array(png[37..<61]) == Array("tEXtPlaceholder\0true".utf8) + [0xD3, 0xE2, 0x6E, 0x6A])
     }
 
-    @Test("the same placeholder has the same bytes, whoever draws it")
+    @Test("the same placeholder has the same bytes on every thread")
     func sameBytes() async throws {
         let drawn = try await withThrowingTaskGroup(of: [[UInt8]].self) { group in
             for _ in 0..<16 {
@@ -62,32 +62,35 @@ import Testing
         #expect(drawn.count == 1)
     }
 
-    @Test("different people look different")
+    @Test("different contacts have different placeholders")
     func differences() throws {
         let one = try AvatarPlaceholder(id: "1", name: "Ada Lovelace").png()
         #expect(try AvatarPlaceholder(id: "1", name: "Alan Turing").png() != one)
         #expect(try AvatarPlaceholder(id: "2", name: "Ada Lovelace").png() != one)
     }
 
-    @Test("who has no letters, or letters that no font has, is a silhouette", arguments: ["", "🦊", "\u{16E40}"])
+    @Test(
+        "a name without letters, or with letters that no font has, gives the silhouette",
+        arguments: ["", "🦊", "\u{16E40}"]
+    )
     func silhouette(name: String) throws {
         #expect(try Pixels(AvatarPlaceholder(id: "1", name: name).png()).isSilhouette)
     }
 
-    @Test("what is written from right to left begins at the right")
+    @Test("right-to-left initials start at the right")
     func rightToLeft() throws {
-        // Lamed, the initial of the last word, is the one that rises above the other.
+        // Lamed, the initial of the last word, is taller than the other letter.
         let pixels = try Pixels(AvatarPlaceholder(id: "1", name: "דוד לוי").png())
         guard !pixels.isSilhouette else { return }
 
         let top = try #require(pixels.row(pixels.ink.rows.lowerBound + 2).max())
         #expect(top < 64, "\(top)")
-        // In Latin letters the one that rises would be at the right.
+        // In left-to-right order, the taller letter would be at the right.
         let latin = try Pixels(AvatarPlaceholder(id: "1", name: "ß ł").png())
         #expect(!latin.isSilhouette)
     }
 
-    @Test("a side out of bounds is refused", arguments: [-1, 0, 15, 2049, .max])
+    @Test("a side out of range is refused", arguments: [-1, 0, 15, 2049, .max])
     func bounds(side: Int) {
         #expect(throws: PlaceholderImageError.self) { try AvatarPlaceholder(id: "1", name: "Ada").png(side: side) }
     }

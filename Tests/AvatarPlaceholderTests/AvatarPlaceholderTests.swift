@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct AvatarPlaceholderTests {
     @Test(
-        "initials are characters as people see them",
+        "initials are grapheme clusters",
         arguments: [
             ("Ada Lovelace", "AL"), ("ada", "A"), ("Ludwig van Beethoven", "LB"), ("  Ada \t Lovelace\n", "AL"),
             ("élodie d'Arc", "ÉD"), ("E\u{301}lodie Zidane", "E\u{301}Z"), ("ßeta Ωmega", "ßΩ"), ("иван петров", "ИП"),
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "names that are written from right to left are marked, and their letters do not join",
+        "right-to-left names are marked, and their initials do not join",
         arguments: [("محمد علي", "م\u{200C}ع"), ("דוד לוי", "ד\u{200C}ל"), ("محمد", "م")]
     )
     func rightToLeft(name: String, expected: String) {
@@ -33,7 +33,7 @@ import Testing
         #expect(AvatarPlaceholder(id: "1", name: name).svg().contains("direction=\"rtl\""))
     }
 
-    @Test("the same person has the same placeholder everywhere")
+    @Test("the same contact has the same placeholder everywhere")
     func colours() {
         #expect(PlaceholderColour(of: "4711").text == PlaceholderColour(of: "4711").text)
         #expect(
@@ -43,7 +43,7 @@ import Testing
         #expect(used.count == PlaceholderColour.palette.count)
     }
 
-    @Test("white letters can be read on each colour")
+    @Test("each colour has enough contrast with white letters")
     func contrast() {
         func linear(_ part: UInt8) -> Double {
             let value = Double(part) / 255
@@ -69,7 +69,7 @@ import Testing
     }
 }
 
-/// Whether tags are closed in order, and no bare mark of XML stands between them.
+/// Whether tags are closed in order, and the text between them contains no unescaped XML character.
 private enum XMLCheck {
     static func isWellFormed(_ text: String) -> Bool {
         var open: [Substring] = []

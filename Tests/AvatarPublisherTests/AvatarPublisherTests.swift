@@ -13,7 +13,7 @@ import Combine
 import OpenCombine
 #endif
 
-/// Takes what a test tells it to ask for, and notes what comes.
+/// A subscriber that requests what a test tells it to, and records the signals it receives.
 private final class Listener: Subscriber, Sendable {
     typealias Input = AvatarPublisher.Output
     typealias Failure = AvatarStoreError
@@ -53,7 +53,7 @@ private final class Listener: Subscriber, Sendable {
     func isOver() async { for await _ in over {} }
 }
 
-/// Lets others go on. Ends when the time of the test is over.
+/// Lets other tasks run. Throws when the time limit of the test is exceeded.
 private func turn() async throws {
     try Task.checkCancellation()
     await Task.yield()
@@ -63,7 +63,7 @@ private final class Picture {
     var file: URL?
 }
 
-/// Cancels when it gets its value.
+/// A subscriber that cancels when it receives its value.
 private final class HastyListener: Subscriber, Sendable {
     typealias Input = AvatarPublisher.Output
     typealias Failure = AvatarStoreError
@@ -99,13 +99,13 @@ private final class HastyListener: Subscriber, Sendable {
 struct AvatarPublisherTests {
     private let face = SampleImage.png(seed: 1, byteCount: 1000)
 
-    @Test func nothingStartsBeforeThereIsDemand() async throws {
+    @Test func fetchStartsWithTheFirstDemand() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/a.png", etag: "\"1\"")
             let listener = Listener()
             AvatarPublisher(url: url, from: fixture.store).receive(subscriber: listener)
             listener.ask(.none)
-            // Whatever it had begun would come before this.
+            // A request of the publisher would arrive before this one.
             _ = try await fixture.store.avatar(for: fixture.serve(face, at: "/b.png"))
             #expect(fixture.origin.requestCount(for: "/a.png") == 0)
 
@@ -120,7 +120,7 @@ struct AvatarPublisherTests {
         }
     }
 
-    @Test func sinkGetsOneFileWithItsMetadataAndTheEnd() async throws {
+    @Test func sinkReceivesOneFileWithMetadataAndCompletes() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/a.png", etag: "\"1\"")
             var subscriptions: [AnyCancellable] = []
@@ -149,7 +149,7 @@ struct AvatarPublisherTests {
             await listener.isOver()
             #expect(listener.notes.error?.failure == .gone && listener.notes.files.isEmpty)
 
-            let fallback = try await fixture.store.file(for: AvatarKey(url: fixture.serve(face, at: "/nobody.png")))
+            let fallback = try await fixture.store.file(for: AvatarKey(url: fixture.serve(face, at: "/silhouette.png")))
             let path = try #require(fallback.localFile)
             let output = AvatarPublisher.Output(
                 fileURL: URL(fileURLWithPath: path),
@@ -192,7 +192,7 @@ struct AvatarPublisherTests {
         }
     }
 
-    @Test func cancellingCancelsTheDownload_unlessAnotherWaits() async throws {
+    @Test func cancellingCancelsTheDownload_unlessAnotherReaderWaits() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.hang, for: "/a.png")
             let url = fixture.origin.url("/a.png")
@@ -216,12 +216,12 @@ struct AvatarPublisherTests {
         }
     }
 
-    @Test func whoCancelsOnTheValueGetsNoEnd() async throws {
+    @Test func subscriberThatCancelsOnItsValueGetsNoCompletion() async throws {
         try await StoreFixture.withStore { fixture in
             let listener = HastyListener()
             AvatarPublisher(url: fixture.serve(face, at: "/a.png"), from: fixture.store).receive(subscriber: listener)
             for await _ in listener.values {}
-            // The end would come right after the value, and so before that of another one.
+            // A completion would arrive right after the value, before the value of another subscription.
             let next = Listener()
             AvatarPublisher(url: fixture.serve(face, at: "/b.png"), from: fixture.store).receive(subscriber: next)
             next.ask(.unlimited)
@@ -254,7 +254,7 @@ struct AvatarPublisherTests {
         }
     }
 
-    /// Targets are bound to one picture after the other while the answers are late at random, and some fail.
+    /// Targets are bound to one picture after the other, while responses are delayed at random and some fail.
     @Test func everySubscriberGetsItsOwnPicture() async throws {
         let faces = (0..<60).map { SampleImage.png(seed: UInt64($0), byteCount: 300 + $0) }
         try await StoreFixture.withStore { fixture in
@@ -272,7 +272,7 @@ struct AvatarPublisherTests {
                 let number = Int.random(in: faces.indices)
                 let publisher = AvatarPublisher(url: urls[number], from: fixture.store)
                 let target = Int.random(in: targets.indices)
-                // What was bound before is cancelled.
+                // Replacing the earlier subscription cancels it.
                 targets[target] = publisher.map { FileManager.default.contents(atPath: $0.fileURL.path) }
                     .replaceError(with: nil)
                     .sink { bytes in
@@ -288,7 +288,7 @@ struct AvatarPublisherTests {
         }
     }
 
-    @Test func aHundredFromAllFiveFacesAreOneDownload() async throws {
+    @Test func aHundredRequestsFromAllFrontEndsShareOneDownload() async throws {
         struct Wall: FetchableImage { let avatarStore: AvatarStore }
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(300)), for: "/a.png")
@@ -330,7 +330,7 @@ struct AvatarPublisherTests {
     }
 
     #if os(Linux)
-    /// Measured in a process of its own: what a download of 13 MB adds to the memory that is in use.
+    /// Measures in a separate process how much memory a download of 13 MB adds.
     @Test func memoryStaysFlatForALargeImage() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
             try await StoreFixture.withStore { fixture in

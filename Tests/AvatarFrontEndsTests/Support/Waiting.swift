@@ -1,14 +1,14 @@
 import AvatarStoreTesting
 import Observation
 
-/// Lets others go on. Ends when the time of the test is over.
+/// Lets other tasks run. Throws when the time limit of the test is exceeded.
 func turn() async throws {
     try Task.checkCancellation()
     await Task.yield()
 }
 
 extension StoreFixture {
-    /// Waits until the origin was asked `count` times.
+    /// Waits until the origin has received `count` requests.
     func requestArrives(_ count: Int = 1) async throws {
         while origin.requestCount < count { try await turn() }
     }
@@ -19,7 +19,7 @@ extension StoreFixture {
     }
 }
 
-/// Waits until `condition`, which looks at observable things, holds; it is called after each change of one of them.
+/// Waits until `condition` is true. It reads observable properties, and is evaluated after each change of one of them.
 @MainActor func become(_ condition: () -> Bool) async {
     while !Task.isCancelled {
         let (change, continuation) = AsyncStream.makeStream(of: Void.self)

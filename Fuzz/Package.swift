@@ -10,8 +10,8 @@ let swiftSettings: [SwiftSetting] = [
 
 // A separate package, so that users of the library do not build it. `scripts/fuzz` builds and runs it.
 //
-// The sources of the modules under test are symbolic links, so the fuzzer reaches their `package` declarations. Nothing of
-// the store or the network is built.
+// The sources of the modules under test are symbolic links, so the fuzzer reaches their `package` declarations. Neither
+// the store nor the network code is built.
 let package = Package(
     name: "Fuzz",
     platforms: [.macOS(.v15)],

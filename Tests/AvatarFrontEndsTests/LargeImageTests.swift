@@ -39,17 +39,17 @@ struct LargeImageTests {
             // Generated while it is sent, because the origin is in the same process and must not add to the memory.
             let large = LoopbackOrigin.Body.generated(byteCount: byteCount, beginning: small)
             fixture.origin.setResponse(LoopbackOrigin.Response(body: large), for: "/large.png")
-            try await fetch(fixture.serve(small, at: "/small.png"), path, fixture.store)
+            try await fetch(fixture.serve(small, at: "/small.png"), by: path, in: fixture.store)
             let idle = try ProcessMemory.current()
             try ProcessMemory.resetPeak()
-            try await fetch(fixture.origin.url("/large.png"), path, fixture.store)
+            try await fetch(fixture.origin.url("/large.png"), by: path, in: fixture.store)
             let growth = try ProcessMemory.peak() - idle
             print("13 MB by \(path.name): \(idle >> 20) MiB idle, \(growth >> 20) MiB more at the peak")
             precondition(growth < path.copies * byteCount + 8_000_000)
         }
     }
 
-    private static func fetch(_ url: String, _ path: Path, _ store: AvatarStore) async throws {
+    private static func fetch(_ url: String, by path: Path, in store: AvatarStore) async throws {
         struct Wall: FetchableImage { let avatarStore: AvatarStore }
         switch path.name {
         case "prefetch":

@@ -116,7 +116,7 @@ struct StressTests {
                 try row.show(person, future)
             }
             var rows = (0..<2000).map { _ in Row() }
-            let watchers = Watchers(urls, store, memory)
+            let watchers = Watchers(urls, in: store, memory: memory)
             var futures = (0..<Self.people).map { future($0) }
             let prefetcher = AvatarPrefetcher(store: store)
             var (wrong, told) = (0, 0)
@@ -169,7 +169,7 @@ struct StressTests {
         private(set) var loaders = [(person: Int, loader: AvatarLoader)?](repeating: nil, count: count)
         private var batches: [Task<Int, Never>] = []
 
-        init(_ urls: [String], _ store: AvatarStore, _ memory: MemoryCache) {
+        init(_ urls: [String], in store: AvatarStore, memory: MemoryCache) {
             (self.urls, avatarStore, avatarMemory) = (urls, store, memory)
             remotes = (0..<Self.count).map { _ in RemoteAvatar(url: nil, from: store, memory: memory) }
         }

@@ -27,7 +27,7 @@ struct ExampleTests {
             let store = fixture.store
             let contact = Contact(avatarURL: fixture.origin.url("/missing.png"))
 
-            let fallback = try await store.save(silhouette, named: "silhouette")
+            let fallback = try await store.save(silhouette, named: "fallback")
             let avatar = RemoteAvatar(url: contact.avatarURL, from: store, fallback: fallback)
 
             await become { if case .image = avatar.state { true } else { false } }

@@ -16,8 +16,8 @@ struct StorageClassesAndTheBudgetExamples {
 
             #expect(image.storageClass == .documents)
 
-            let nobody = try await store.save(silhouette, named: "nobody")
-            let wasMoved = try await store.move(nobody, to: .caches)
+            let fallback = try await store.save(silhouette, named: "fallback")
+            let wasMoved = try await store.move(fallback, to: .caches)
 
             #expect(wasMoved)
             #expect(Array(fixture.files(in: .documents).values) == [4_000])

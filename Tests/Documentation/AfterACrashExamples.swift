@@ -9,7 +9,7 @@ struct AfterACrashExamples {
             let store = try await AvatarStore.open(configuration)
             let ada = avatars.serve("/ada.png")
             _ = try await store.avatar(for: ada)
-            let orphan = avatars.path + "/caches/nobody.png"
+            let orphan = avatars.path + "/caches/orphan.png"
             try Data([1]).write(to: URL(filePath: orphan))
 
             let report = try await AvatarStore.verify(configuration)
@@ -23,7 +23,7 @@ struct AfterACrashExamples {
             #expect(repaired.isSound && !FileManager.default.fileExists(atPath: orphan))
 
             let monday = avatars.path + "-monday"
-            // As the place itself.
+            // If this fails, the files stay in the temporary folder.
             defer { try? FileManager.default.removeItem(atPath: monday) }
 
             let backup = try await store.backup(to: monday)

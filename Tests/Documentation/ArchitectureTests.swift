@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The picture of the modules, the package's manifest and the imports say the same.
+/// The picture of the modules agrees with the package's manifest and with the imports.
 struct ArchitectureTests {
     /// A target of the manifest.
     private struct Target {
@@ -14,7 +14,7 @@ struct ArchitectureTests {
         let products: Set<String>
     }
 
-    /// The targets that are part of the program and the library; tests are left out.
+    /// The targets of the program and the library, without test targets.
     private static func targets() throws -> [Target] {
         let manifest = try Page("Package.swift").text
         let declarations = manifest.matches(
@@ -52,6 +52,7 @@ struct ArchitectureTests {
         return modules
     }
 
+    /// The arrows of the picture, such as `AvatarStore --> AvatarCore`.
     private static func arrows() throws -> Set<String> {
         let picture = try Page("docs/ARCHITECTURE.md").examples(in: "mermaid").joined()
         return Set(picture.filter { $0.contains("-->") })
@@ -77,7 +78,7 @@ struct ArchitectureTests {
         }
     }
 
-    /// What the page calls a rule, beside the arrows.
+    /// The first rule on the page.
     @Test func indexFilesAndOriginDoNotKnowEachOther() throws {
         let worlds = ["AvatarIndex", "AvatarFiles", "AvatarOrigin"]
         for world in worlds {

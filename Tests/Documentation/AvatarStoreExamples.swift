@@ -1,7 +1,7 @@
 import AvatarStore
 import Testing
 
-/// The first page of the catalogue.
+/// The example on the landing page of the catalogue.
 struct AvatarStoreExamples {
     @Test func inThreeLines() async throws {
         try await Place.with { avatars in

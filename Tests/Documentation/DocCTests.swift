@@ -2,7 +2,7 @@ import Foundation
 import ProgramRunning
 import Testing
 
-/// That DocC makes pages of all catalogues and comments, without a warning: no link leads nowhere, no parameter is unknown.
+/// DocC builds pages from all catalogues and comments without a warning, such as one for a broken link or an unknown parameter.
 struct DocCTests {
     private static let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
     private static var hasDocC: Bool {

@@ -9,7 +9,7 @@ import Testing
 struct EmbeddingInAServiceExamples {
     private let logger = Logger(label: "test")
 
-    /// Stands in for the host's own things.
+    /// Stands in for a part of the host program, as do the next two.
     private struct Dashboard {
         let stream = AsyncStream.makeStream(of: SyncReport.self)
         func show(_ report: SyncReport) async { stream.continuation.yield(report) }

@@ -36,7 +36,7 @@ struct FreshnessAndOfflineExamples {
         }
     }
 
-    /// What the table of policies says: how many requests each makes.
+    /// The requests of each policy, as in the table: stored and fresh, stored and stale, not stored.
     @Test(arguments: [
         (FetchOptions.Policy.cacheFirst, [0, 0, 1]), (.revalidate, [0, 1, 1]), (.reload, [1, 1, 1]),
         (.offline, [0, 0, 0]),

@@ -3,11 +3,11 @@ import AvatarStoreTesting
 import GRDB
 import Testing
 
-/// What the article says of the index, asked of an index.
+/// The article describes a real index: its queries run, and its tables list every column, table and state.
 struct IndexSchemaExamples {
     private var page: Page { get throws { try Page("Sources/AvatarStore/AvatarStore.docc/IndexSchema.md") } }
 
-    /// The first words between backticks of the table rows under the column that is called `heading`.
+    /// The first word between backticks of each row in the table whose first column is called `heading`.
     private func words(_ heading: String) throws -> [String] {
         let lines = try page.lines
         let start = try #require(lines.firstIndex { $0.hasPrefix("| " + heading) })
@@ -32,7 +32,7 @@ struct IndexSchemaExamples {
             let answers = try questions.map { question in
                 try Row.fetchAll(database, sql: question.replacing("https://example.org/ada.png", with: url))
             }
-            // One entry. The fixture's clock stands at the beginning of 2026, so that it was not checked for long.
+            // One entry. The fixture's clock stands at the start of 2026, so the entry counts as not checked for a month.
             #expect(answers.map(\.count) == [1, 1, 1, 1, 1, 1])
             #expect(answers[4].first?[0] == 1_096_171_860)
             #expect(answers[5].first?[0] == "42")

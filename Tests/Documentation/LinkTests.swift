@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// That what the texts in the repository point at is there.
+/// Links and paths in the repository's pages lead to files that exist.
 struct LinkTests {
     @Test(arguments: [("README.md", ""), ("CONTRIBUTING.md", ""), ("docs/ARCHITECTURE.md", "docs/")])
     func linksLeadSomewhere(page: String, folder: String) throws {
@@ -12,16 +12,46 @@ struct LinkTests {
 
     @Test func theFilesToReadAreThere() throws {
         let rows = try Page("CONTRIBUTING.md").tableRows.filter { Int($0[0]) != nil }
-        #expect(rows.count == 12)
+        #expect(rows.count == 8)
         for row in rows {
             var folder = ""
             for name in row[1].quotedWords {
-                // A name alone lies beside the file before it.
+                // A name without a folder is beside the file named before it.
                 let path = name.contains("/") ? name : folder + name
                 #expect(isThere(path) || isThere("Sources/" + path), "\(path)")
                 folder = String(path[..<(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)])
             }
         }
+    }
+
+    /// A path may be relative to the repository or to `Sources`; a bare file name may be in any folder.
+    @Test(arguments: ["CONTRIBUTING.md", "docs/ARCHITECTURE.md"])
+    func namedPathsExist(page: String) throws {
+        let fileNames = Self.fileNames()
+        let words = try Page(page).prose.quotedWords.compactMap { $0.split(separator: " ").first.map(String.init) }
+        let paths = words.filter(Self.isPath)
+        #expect(paths.count >= 3)
+        for path in paths {
+            #expect(isThere(path) || isThere("Sources/" + path) || fileNames.contains(path), "\(path)")
+        }
+    }
+
+    /// Words that stand for a name in instructions; a path with one of them names no file.
+    private static let placeholders = ["000N", "NAME", "ARTICLE"]
+
+    private static func isPath(_ word: String) -> Bool {
+        guard word.wholeMatch(of: /[\w+.\/-]+/) != nil, !word.hasPrefix("/") else { return false }
+        guard !placeholders.contains(where: { word.contains($0) }) else { return false }
+        return word.contains("/") || [".swift", ".sql", ".md"].contains { word.hasSuffix($0) }
+    }
+
+    private static func fileNames() -> Set<String> {
+        var names: Set<String> = ["Package.swift", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+        for folder in ["Sources", "Tests", "Migrations", "docs"] {
+            let paths = FileManager.default.enumerator(atPath: Page.root.appending(path: folder).path)?.allObjects ?? []
+            names.formUnion(paths.compactMap { ($0 as? String)?.split(separator: "/").last.map(String.init) })
+        }
+        return names
     }
 
     private func isThere(_ path: String) -> Bool {

@@ -2,7 +2,7 @@ import ProgramRunning
 import Testing
 
 struct OperatingAStoreExamples {
-    /// All commands of the article, one after the other. Different is only the origin, which is on loopback.
+    /// Runs all commands of the article in order, against an origin on loopback.
     @Test func commandsDoWhatTheArticleSays() async throws {
         try await withPictures { origin in
             let ada = origin.url("/ada.png")

@@ -1,14 +1,16 @@
 import Foundation
 
-/// A text for people that has examples in it: an article, the README, or the comments of a source file.
+/// A text with examples: an article, the README, or the comments of a source file.
 struct Page {
-    /// The path in the repository.
+    /// The path relative to the repository.
     let path: String
-    /// All of it.
+    /// The content of the file.
     let text: String
 
+    /// The repository.
     static let root = URL(filePath: #filePath).appending(path: "../../..").standardized
 
+    /// Reads the file at `path`.
     init(_ path: String) throws {
         self.path = path
         text = try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
@@ -21,7 +23,7 @@ struct Page {
             .filter { $0.hasSuffix(".md") || $0.hasSuffix(".swift") }.map { try Page(folder + "/" + $0) }
     }
 
-    /// The lines, without what is left and right of them, and without what marks a comment.
+    /// The lines, without indentation and without the `///` of a comment.
     var lines: [String] {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             let line = line.trimmingCharacters(in: .whitespaces)
@@ -29,7 +31,7 @@ struct Page {
         }
     }
 
-    /// The examples in `language`, each as its lines.
+    /// The fenced blocks marked as `language`, each as its lines.
     func examples(in language: String) -> [[String]] {
         var examples: [[String]] = []
         var example: [String]?
@@ -42,6 +44,17 @@ struct Page {
             }
         }
         return examples
+    }
+
+    /// The lines outside fenced blocks, as one text.
+    var prose: String {
+        var isFenced = false
+        return lines.filter { line in
+            guard line.hasPrefix("```") else { return !isFenced }
+            isFenced.toggle()
+            return false
+        }
+        .joined(separator: "\n")
     }
 
     /// The rows of all tables, without their headings.
@@ -67,7 +80,7 @@ struct Page {
 }
 
 extension String {
-    /// What stands between backticks.
+    /// The parts between backticks.
     var quotedWords: [String] {
         split(separator: "`", omittingEmptySubsequences: false).enumerated()
             .filter { $0.offset % 2 == 1 }.map { String($0.element) }

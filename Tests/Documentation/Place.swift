@@ -2,16 +2,16 @@ import AvatarStore
 import AvatarStoreTesting
 import Foundation
 
-/// A directory to open a store at as the pages say, only that loopback may be contacted.
+/// A directory for a store that is opened as on the pages, except that it may connect to loopback.
 struct Place {
     let path: String
     let origin: LoopbackOrigin
 
-    /// Runs `body` with an empty place and an origin, and removes both.
+    /// Runs `body` with an empty directory and an origin, and removes both.
     static func with(_ body: (Place) async throws -> Void) async throws {
         let path = NSTemporaryDirectory() + "avatar-pages-" + UUID().uuidString
         let place = Place(path: path, origin: try await LoopbackOrigin.start())
-        // What is left lies in the system's folder for temporary files, which empties itself.
+        // If this fails, the files stay in the system's temporary folder, which is emptied regularly.
         defer { try? FileManager.default.removeItem(atPath: path) }
         do {
             try await body(place)
@@ -22,7 +22,7 @@ struct Place {
         try await place.origin.stop()
     }
 
-    /// Serves a picture of its own at `path`, and gives its URL.
+    /// Serves a picture at `path`, different for each path, and returns its URL.
     func serve(_ path: String) -> String {
         origin.setResponse(.image(Self.picture(path), etag: "\"1\"", cacheControl: "max-age=3600"), for: path)
         return origin.url(path)

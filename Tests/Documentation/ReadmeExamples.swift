@@ -1,4 +1,6 @@
 import AvatarStore
+import AvatarStoreTesting
+import ProgramRunning
 import Testing
 
 struct ReadmeExamples {
@@ -20,5 +22,79 @@ struct ReadmeExamples {
             #expect([report.fetched, report.fresh, report.failed] == [1, 0, 0])
             #expect([image.bytes, offline?.bytes] == [Place.picture("/ada.png"), Place.picture("/ada.png")])
         }
+    }
+
+    /// Runs the terminal excerpts, one command after the other. Numbers, digests, times and places may differ; lines may be
+    /// left out where the page has `…`.
+    @Test func onTheCommandLine() async throws {
+        try await withPictures { origin in
+            let ada = origin.url("/ada.png")
+            let workplace = try Workplace()
+            try workplace.write(
+                "people.json",
+                """
+                [{"id": "42", "avatarURL": "\(ada)"}, {"id": "43", "avatarURL": "\(origin.url("/ben.png"))"}, {"id": "44"}]
+                """
+            )
+            let blocks = try Page("README.md").examples(in: "console")
+            #expect(blocks.count == 2)
+            for step in Self.steps(of: Array(blocks.joined())) {
+                let run = try await workplace.shell(
+                    """
+                    avatars() {
+                        case "$1" in
+                        sync) "$AVATARS" "$@" --allow-private-network ;;
+                        *) "$AVATARS" "$@" ;;
+                        esac
+                    }
+                    \(step.command.replacing(Self.adaOnThePage, with: ada))
+                    """
+                )
+
+                #expect(run.status == 0, "\(step.command): \(run.messages)")
+                let printed = run.text.split(separator: "\n").map {
+                    Self.plain($0.replacing(ada, with: Self.adaOnThePage))
+                }
+                let expected = step.output.filter { $0 != "…" }.map(Self.plain)
+                if expected.count == step.output.count {
+                    #expect(printed == expected, "\(step.command)")
+                } else {
+                    var rest = printed[...]
+                    for line in expected {
+                        rest = rest.drop { $0 != line }
+                        #expect(rest.first == line, "\(step.command) printed \(printed)")
+                        rest = rest.dropFirst()
+                    }
+                }
+            }
+        }
+    }
+
+    private static let adaOnThePage = "https://example.org/ada.png"
+
+    /// A command after `$`, and the lines below it.
+    private struct Step {
+        let command: String
+        var output: [String] = []
+    }
+
+    private static func steps(of lines: [String]) -> [Step] {
+        var steps: [Step] = []
+        for line in lines where !line.isEmpty {
+            if line.hasPrefix("$ ") {
+                steps.append(Step(command: String(line.dropFirst(2))))
+            } else if !steps.isEmpty {
+                steps[steps.count - 1].output.append(line)
+            }
+        }
+        return steps
+    }
+
+    /// The line with single spaces, and with marks in place of what differs from run to run.
+    private static func plain(_ line: some StringProtocol) -> String {
+        let words = line.split(separator: " ").joined(separator: " ")
+        guard words.firstMatch(of: /^\/\S+\/caches\/\S+$/) == nil else { return "a file in caches" }
+        return words.replacing(/"(digest|time)":"[^"]*"/) { match in "\"\(match.output.1)\":\"…\"" }
+            .replacing(/[0-9]+(?:\.[0-9]+)?/, with: "#")
     }
 }

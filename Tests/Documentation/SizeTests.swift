@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Sizes are written as the program prints them, in powers of ten.
+/// Pages give sizes as the program prints them, in powers of ten (MB, not MiB).
 struct SizeTests {
     @Test func textsForUsersHaveOneSystemOfUnits() throws {
         let articles = try Page.all(in: "Sources/AvatarStore/AvatarStore.docc")

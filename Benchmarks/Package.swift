@@ -8,7 +8,7 @@ let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-// A package of its own, so that nobody who uses the library builds it.
+// A package of its own, so that users of the library do not build it.
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v15)],
@@ -20,7 +20,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
     ],
     targets: [
-        // What is measured, as a table and a file, and programs to compare with.
+        // The figures as a table and a file, and the programs to compare with.
         .target(
             name: "BenchmarkFigures",
             dependencies: [
@@ -44,7 +44,7 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // Reading: a synchronous main, so that callgrind can look at it.
+        // Reads. Its main is synchronous, so that callgrind can profile it.
         .executableTarget(
             name: "HitBenchmark",
             dependencies: [
@@ -54,7 +54,7 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // Writing, and what grows with the store or must not.
+        // Writes, and costs by the size of the store.
         .executableTarget(
             name: "StoreBenchmark",
             dependencies: [

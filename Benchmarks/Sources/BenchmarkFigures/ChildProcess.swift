@@ -1,17 +1,17 @@
 package import Foundation
 
-/// A program run to its end, with what the operating system says it took.
+/// A finished program, with its output and resource use.
 package struct ChildProcess {
-    /// What it printed on standard output.
+    /// Its standard output.
     package let output: String
     package let exitCode: Int32
-    /// The most memory it had at once, in bytes.
+    /// Its peak memory in bytes.
     package let peakMemory: Int
     package let seconds: Double
 
-    /// Runs `arguments`, the first of which is the program, and waits for its end.
+    /// Runs `arguments`, the first of which is the program, and waits until it exits.
     ///
-    /// - Parameter whileRunning: called again and again until the program ends.
+    /// - Parameter whileRunning: Called repeatedly until the program exits.
     package static func run(_ arguments: [String], whileRunning: () -> Void = {}) throws -> ChildProcess {
         let begun = ContinuousClock.now
         let (process, pipe) = try start(arguments)
@@ -32,7 +32,7 @@ package struct ChildProcess {
 
     /// Starts `arguments`; its standard output can be read from the handle.
     ///
-    /// - Parameter input: its standard input; default: ours.
+    /// - Parameter input: Its standard input. Default: that of this process.
     package static func start(_ arguments: [String], input: Pipe? = nil) throws -> (process: pid_t, output: FileHandle)
     {
         let pipe = Pipe()

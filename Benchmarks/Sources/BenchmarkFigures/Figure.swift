@@ -1,8 +1,8 @@
 import Foundation
 
-/// One comparison that was measured.
+/// One measured comparison.
 package struct Figure {
-    /// What a ratio has to be.
+    /// The limit of a ratio.
     package enum Limit: CustomStringConvertible {
         case atLeast(Double)
         case atMost(Double)
@@ -25,15 +25,15 @@ package struct Figure {
         }
     }
 
-    /// What was done.
+    /// The operation. It identifies the figure in files, together with `against`.
     package let name: String
-    /// What it is compared with.
+    /// The operation that it is compared with.
     package let against: String
     /// The median of the ratios of neighbouring rounds.
     package var ratio: Double?
-    /// `nil`: only reported.
+    /// The limit; `nil` if the figure is only reported.
     package var limit: Limit?
-    /// What the ratio comes from, by name.
+    /// The measured values behind the ratio, by name.
     package var medians: [(name: String, value: Double)]
 
     package init(
@@ -72,7 +72,7 @@ package struct FigureTable {
 
     package mutating func add(_ more: [Figure]) {
         for figure in more { print(Self.text(figure)) }
-        // A file shows at once what is known.
+        // Flushed, so that a redirected output shows each figure at once.
         fflush(nil)
         figures += more
     }
@@ -123,7 +123,7 @@ package struct FigureTable {
     }
 }
 
-/// The middle of `values`; of an even number the mean of the two in the middle.
+/// The median of `values`; for an even count the mean of the two middle values.
 package func median(_ values: [Double]) -> Double {
     guard !values.isEmpty else { return .nan }
     let sorted = values.sorted()

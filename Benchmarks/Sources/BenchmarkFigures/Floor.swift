@@ -1,9 +1,9 @@
 import Foundation
 
-/// The least that has to be done for an image: plain calls on names that are known, relative to an open folder.
+/// The floor of a read: plain calls on known names, relative to an open folder.
 package final class Floor: Sendable {
     private let root: Int32
-    // Made here, freed at the end, never changed.
+    // Allocated once, never changed, freed in `deinit`.
     private nonisolated(unsafe) let names: [UnsafeMutablePointer<CChar>]
     private let bytes: Int
 
@@ -18,7 +18,7 @@ package final class Floor: Sendable {
         for name in names { free(name) }
     }
 
-    /// Opens the file, asks for its length, reads it into a fresh buffer, closes it.
+    /// Opens the file, gets its length, reads it into a new buffer, and closes it.
     @inline(never)
     package func read(_ number: Int) -> [UInt8] {
         let file = openat(root, names[number], O_RDONLY | O_CLOEXEC)
@@ -31,7 +31,7 @@ package final class Floor: Sendable {
         }
     }
 
-    /// Whether the file is there.
+    /// Whether the file exists.
     @inline(never)
     package func contains(_ number: Int) -> Bool {
         var information = stat()

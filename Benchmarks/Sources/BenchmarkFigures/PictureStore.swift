@@ -7,14 +7,14 @@ package struct PictureStore: Sendable {
     package let directory: String
     package let count: Int
     package let bytes: Int
-    /// The URL of each image, as a caller has it.
+    /// The URL of each image, as a caller would pass it.
     package let urls: [String]
     /// The file of each image, relative to `root`.
     package let files: [String]
 
     package var root: String { directory + "/caches" }
 
-    /// The store at `directory`, which is made if it is not there.
+    /// The store at `directory`, which is made if it does not exist.
     package init(directory: String, count: Int, bytes: Int) throws {
         self.directory = directory
         self.count = count
@@ -29,7 +29,7 @@ package struct PictureStore: Sendable {
         try fillIndex()
     }
 
-    /// Opens it. What is measured is a store that nobody trims.
+    /// Opens the store with a budget that its images never reach.
     package func open() throws -> AvatarStore {
         let directory = directory
         return try waiting { try await AvatarStore.open(directory: directory) }
@@ -39,7 +39,7 @@ package struct PictureStore: Sendable {
         try waiting { try await store.close() }
     }
 
-    /// A name as the store gives: two digits, six more, and sixteen that are never used again.
+    /// A file name as the store makes it: two hex digits, six more, and sixteen that are never used again.
     private static func file(_ number: Int) -> String {
         let spread = UInt64(number + 1) &* 0x9E37_79B9_7F4A_7C15
         return String(format: "%02x/%06x-%016llx.png", Int(spread >> 56), Int(spread >> 32 & 0xFF_FFFF), spread)

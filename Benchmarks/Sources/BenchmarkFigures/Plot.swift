@@ -1,6 +1,6 @@
 import Foundation
 
-/// A line of a plot: a value for each size.
+/// A curve of a plot, with a value for each size.
 package struct Curve {
     package let name: String
     package let colour: String
@@ -12,7 +12,7 @@ package struct Curve {
     }
 }
 
-/// Curves over sizes, both axes logarithmic, as SVG. What does not grow is level; what is linear climbs a step a step.
+/// Curves over sizes as SVG, with logarithmic axes. A constant cost is level; a linear cost rises one step per step.
 package struct Plot {
     package let title: String
     package let sizes: [Int]
@@ -66,7 +66,7 @@ package struct Plot {
         return lines
     }
 
-    /// The powers of ten that hold all values.
+    /// The powers of ten that enclose all values.
     private var decades: ClosedRange<Int> {
         let values = curves.flatMap(\.values).filter { $0 > 0 }
         let low = Int(floor(log10(values.min() ?? 1)))

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Two ways of doing the same, in turns.
+/// Two ways to do the same work, measured in turns.
 package struct Rounds {
-    /// Nanoseconds of one piece of work, in each round.
+    /// Nanoseconds per piece of work, one value per round.
     package private(set) var ours: [Double] = []
     package private(set) var theirs: [Double] = []
 
@@ -12,14 +12,14 @@ package struct Rounds {
     /// None yet.
     package init() {}
 
-    /// Runs both `rounds` times; each is told the number of the round.
+    /// Runs both sides `rounds` times, each with the number of the round.
     package init(_ rounds: Int, of work: Int, _ our: (Int) throws -> Void, _ their: (Int) throws -> Void) throws {
         for round in 0..<rounds { try add(round, of: work, { try our(round) }, { try their(round) }) }
     }
 
-    /// Runs both once; in odd rounds theirs first.
+    /// Runs both sides once; in odd rounds the other side first.
     ///
-    /// - Parameter prepare: runs before each of the two, and is not measured.
+    /// - Parameter prepare: Runs before each side, and is not measured.
     package mutating func add(
         _ round: Int,
         of work: Int,
@@ -37,7 +37,7 @@ package struct Rounds {
     }
 }
 
-/// Numbers below `limit` in no order, the same in each run.
+/// Pseudorandom numbers below `limit`, the same in each run.
 package func randomNumbers(_ count: Int, below limit: Int, seed: UInt64 = 1) -> [Int] {
     var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
     return (0..<count).map { _ in

@@ -5,7 +5,7 @@ package struct Thresholds {
     private struct Threshold: Decodable {
         let name: String
         let against: String
-        /// As in the table: `<= 1.5` or `>= 3`.
+        /// The limit as text, such as `<= 1.5` or `>= 3`.
         let limit: String
     }
 
@@ -15,10 +15,10 @@ package struct Thresholds {
         let ratio: Double?
     }
 
-    /// Compares the figures in the file `results` with the thresholds in `path`, and prints each. One that was not
-    /// measured does not hold.
+    /// Compares the figures in the file `results` with the thresholds in `path`, and prints each. A figure that was not
+    /// measured fails its threshold.
     ///
-    /// - Returns: whether all hold.
+    /// - Returns: Whether all thresholds hold.
     package static func hold(in results: String, thresholds path: String) throws -> Bool {
         let decoder = JSONDecoder()
         let thresholds = try decoder.decode([Threshold].self, from: Data(contentsOf: URL(fileURLWithPath: path)))
@@ -28,7 +28,9 @@ package struct Thresholds {
             let figure = figures.first { $0.name == threshold.name && $0.against == threshold.against }
             let words = threshold.limit.split(separator: " ")
             guard words.count == 2, let bound = Double(words[1]) else {
-                throw BenchmarkError("\(path) has the limit \(threshold.limit), which is none.")
+                throw BenchmarkError(
+                    "\(path): the limit \"\(threshold.limit)\" must be \"<= NUMBER\" or \">= NUMBER\"."
+                )
             }
             let ratio = figure?.ratio ?? .nan
             let holds = words[0] == "<=" ? ratio <= bound : ratio >= bound

@@ -2,7 +2,7 @@ import AvatarStore
 import BenchmarkFigures
 import Foundation
 
-/// The same images in Python's `diskcache`, which keeps the least recently used order too.
+/// The same images in Python's `diskcache`, which also tracks the least recently used ones.
 struct DiskCacheRow {
     private static let rounds = 9
     private static let work = 2000
@@ -21,7 +21,7 @@ struct DiskCacheRow {
             ],
             input: input
         )
-        // It says when its images are there, and how many nanoseconds a look-up took in each round.
+        // It prints a line when its images are stored, and then the nanoseconds per lookup of each round.
         var lines = LineBuffer(output)
         _ = try lines.next()
         let store = try pictures.open()

@@ -2,13 +2,13 @@ import AvatarStore
 import BenchmarkFigures
 import Foundation
 
-/// Measures what a read costs: an image that is stored, against the fewest calls that could give it.
+/// Measures the cost of reading a stored image, against the fewest calls that could read it.
 @main
 struct HitBenchmark {
-    /// What can be measured, in the order in which it is.
+    /// The names of all parts, in the order in which they run.
     static let parts = ["hits", "threads", "first", "paths", "tier", "diskcache", "program"]
 
-    // Synchronous, as a program is that callgrind is to look at.
+    // Synchronous, so that callgrind can profile it.
     static func main() {
         let words = Array(CommandLine.arguments.dropFirst())
         guard let avatars = words.first, words.dropFirst().allSatisfy(parts.contains) else {
@@ -25,7 +25,7 @@ struct HitBenchmark {
 
     /// Runs the named parts; ends with status 1 if a figure is beyond its limit.
     private static func measure(_ avatars: String, _ parts: [String]) throws {
-        // A store that is there already is used again: making it takes longer than measuring.
+        // An existing store is reused: making it takes longer than measuring.
         let kept = ProcessInfo.processInfo.environment["BENCH_HIT_STORE"]
         let directory = kept ?? NSTemporaryDirectory() + "avatar-hits-\(getpid())"
         defer { if kept == nil { try? FileManager.default.removeItem(atPath: directory) } }
@@ -43,7 +43,7 @@ struct HitBenchmark {
             case "diskcache": table.add(try DiskCacheRow(pictures: pictures).run())
             default: table.add(try ProgramRow(pictures: pictures, avatars: avatars).run(rounds: 31))
             }
-            // What was measured stays, whatever becomes of the next part.
+            // Written after each part, so that a failure of the next one loses no figures.
             try table.write(to: "Benchmarks/results/latest.json")
         }
         table.show()

@@ -2,12 +2,12 @@ import AvatarStore
 import BenchmarkFigures
 import Foundation
 
-/// What is stored, as bytes and as a path, against plain calls on the same files.
+/// Hits that return bytes or a path, against plain calls on the same files.
 struct HitRows {
     private static let work = 20_000
     let pictures: PictureStore
 
-    /// Key to bytes, one thread, every entry used before.
+    /// Key to bytes, on one thread, with entries used before.
     func hits(rounds: Int) throws -> [Figure] {
         let store = try pictures.open()
         let floor = Floor(pictures)
@@ -30,7 +30,7 @@ struct HitRows {
         ]
     }
 
-    /// The same on two threads: how much faster than on one, against how much faster plain calls get.
+    /// Key to bytes on two threads: the gain over one thread, against the same gain of plain calls.
     func threads(rounds: Int) throws -> [Figure] {
         let store = try pictures.open()
         let floor = Floor(pictures)
@@ -72,7 +72,7 @@ struct HitRows {
         ]
     }
 
-    /// Key to bytes for entries that this process did not use before.
+    /// Key to bytes, with entries that this process has not used before.
     func firstTouches(rounds: Int) throws -> [Figure] {
         let store = try pictures.open()
         let floor = Floor(pictures)
@@ -96,7 +96,7 @@ struct HitRows {
         ]
     }
 
-    /// Key to path and metadata, the file checked to be there.
+    /// Key to path and metadata, with a check that the file exists.
     func paths(rounds: Int) throws -> [Figure] {
         let store = try pictures.open()
         let floor = Floor(pictures)
@@ -144,7 +144,7 @@ struct HitRows {
         precondition(floor.read(number).count == pictures.bytes)
     }
 
-    /// How long two threads take that do `work` at once.
+    /// The time that two threads take to do `work` at once.
     private func onTwoThreads(_ work: @escaping (Int) throws -> Void) throws -> Duration {
         nonisolated(unsafe) let work = work
         // Each thread writes its own.

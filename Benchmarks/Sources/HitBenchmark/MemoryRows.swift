@@ -2,7 +2,7 @@ import AvatarFrontEnds
 import AvatarStore
 import BenchmarkFigures
 
-/// An image that is in memory, against a dictionary of the same images.
+/// A hit in the memory cache, against a dictionary of the same images.
 struct MemoryRows {
     private static let images = 1000
     private static let work = 200_000

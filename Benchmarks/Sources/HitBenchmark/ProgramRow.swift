@@ -1,7 +1,7 @@
 import BenchmarkFigures
 import Foundation
 
-/// `avatars path` as a process, against SQLite's own program with the query that gives the same.
+/// `avatars path` as a process, against the `sqlite3` shell with an equivalent query.
 struct ProgramRow {
     let pictures: PictureStore
     let avatars: String

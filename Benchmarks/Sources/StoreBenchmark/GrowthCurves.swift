@@ -2,14 +2,14 @@ import AvatarStore
 import BenchmarkFigures
 import Foundation
 
-/// What does not grow with the store, as a picture: each size is ten times the one before.
+/// Costs by the size of the store, as a picture: each size is ten times the one before.
 struct GrowthCurves {
     static let sizes = [1000, 10_000, 100_000, 1_000_000]
     private static let hits = 2000
     private static let trimmed = 100
     let shelf: Shelf
 
-    /// Measures, and draws `path`.
+    /// Measures all curves and writes the picture to `path`.
     func draw(to path: String, rounds: Int) throws {
         var hit = Curve(name: "hit, used before (µs)", colour: "#0b6e99")
         var first = Curve(name: "hit, not used before (µs)", colour: "#c4622d")
@@ -33,10 +33,10 @@ struct GrowthCurves {
         try plot.svg.write(toFile: path, atomically: true, encoding: .utf8)
     }
 
-    /// Microseconds of a hit, of entries that were not used before and of the same ones again.
+    /// Microseconds of a hit on entries not used before, and on the same entries again.
     private func hits(_ pictures: PictureStore, seed: UInt64) throws -> (first: Double, again: Double) {
         let store = try pictures.open()
-        // The newest half: trimming takes from the others.
+        // From the newest half, because trimming evicts from the other one.
         let numbers = Set(randomNumbers(Self.hits, below: pictures.count / 2, seed: seed)).shuffled()
         func time() throws -> Double {
             let begun = ContinuousClock.now

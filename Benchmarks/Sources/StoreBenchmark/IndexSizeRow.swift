@@ -3,8 +3,8 @@ import BenchmarkFigures
 import Foundation
 import GRDB
 
-/// What an entry takes in the index: stored by a sync, with a URL of 60 characters, the stored header fields, an ETag and
-/// one contact.
+/// The bytes of an entry in the index: stored by a sync, with a URL of 60 characters, the stored header fields, an ETag
+/// and one contact.
 struct IndexSizeRow {
     private static let count = 100_000
     let directory: String
@@ -21,7 +21,7 @@ struct IndexSizeRow {
         }
         try index.close()
         try FileManager.default.removeItem(atPath: path)
-        // The feed has a bound of its own, whatever the number of entries.
+        // The feed of changes has a limit that does not depend on the number of entries.
         let feed = parts.filter { $0.name.hasPrefix("content_change") }.map(\.value).reduce(0, +)
         let all = parts.map(\.value).reduce(0, +)
         var entries = Figure(
@@ -57,7 +57,7 @@ struct IndexSizeRow {
         }
     }
 
-    /// 60 characters.
+    /// A URL of 60 characters.
     static func url(_ number: Int) -> String {
         let tail = String(number)
         return "https://img\(100 + number % 97).example.org/people/photos/"

@@ -2,8 +2,8 @@ import AvatarStore
 import BenchmarkFigures
 import Foundation
 
-/// The slowest hundredth of hits while a sync stores new images and evicts old ones for them, against that of plain reads
-/// of the same files meanwhile.
+/// The 99th percentile of hits while a sync stores new images and evicts old ones, against that of plain reads of the same
+/// files at the same time.
 struct LoadedHitRow {
     private static let bytes = 8192
     private static let work = 4000
@@ -15,12 +15,12 @@ struct LoadedHitRow {
         configuration.originClient = MemoryOrigin(bytes: Self.bytes)
         let store = try waiting { [configuration] in try await AvatarStore.open(configuration) }
         try waiting { try await store.set(.budget, to: Int64(pictures.count * Self.bytes)) }
-        // Used last, and so none of those that are evicted.
+        // The most recently used entries, so that none of them is evicted.
         let hot = pictures.count / 10
         let floor = Floor(pictures)
         for url in pictures.urls[..<hot] { _ = try store.storedAvatar(for: url) }
         let load = Load(store)
-        // It stores, and has evicted, when it is first measured.
+        // Wait until the sync has stored and evicted before the first measurement.
         while try store.lastChange() < 2000 { usleep(10_000) }
         let numbers = randomNumbers(rounds * Self.work, below: hot, seed: 8)
         var ours: [Double] = []
@@ -58,7 +58,7 @@ struct LoadedHitRow {
         ]
     }
 
-    /// A sync that stores new images until it is ended.
+    /// A sync that stores new images until it is cancelled.
     private struct Load {
         private let task: Task<SyncReport, any Error>
 

@@ -3,11 +3,11 @@ import AvatarStoreTesting
 import Foundation
 import HTTPTypes
 
-/// An origin in memory, so that what is measured is the store: any URL has an image, as a service of pictures gives it.
+/// An origin in memory, to measure the store alone. It serves an image at any URL, with the headers of a picture service.
 struct MemoryOrigin: OriginClient {
     private let picture: [UInt8]
 
-    /// - Parameter bytes: of each image.
+    /// - Parameter bytes: The size of each image.
     init(bytes: Int) {
         picture = SampleImage.png(seed: 1, byteCount: bytes)
     }
@@ -24,7 +24,7 @@ struct MemoryOrigin: OriginClient {
         fields[.cacheControl] = "public, max-age=86400"
         fields[.date] = "Sun, 01 Nov 2026 10:00:00 GMT"
         fields[.lastModified] = "Tue, 06 Oct 2026 08:12:44 GMT"
-        // Bytes of its own: where they are hashed to, nobody else's are.
+        // Different bytes for each URL, so that no two images share a file.
         var bytes: [UInt8]? = picture
         withUnsafeBytes(of: UInt64(truncatingIfNeeded: request.url.hashValue)) { noise in
             bytes?.replaceSubrange(picture.count / 2..<picture.count / 2 + 8, with: noise)

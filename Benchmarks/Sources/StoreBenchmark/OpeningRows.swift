@@ -3,7 +3,7 @@ import AvatarStoreTesting
 import BenchmarkFigures
 import Foundation
 
-/// Opening a large store, in a process of its own each time, against opening a small one.
+/// The time and memory to open a large store, against a small one, each in a process of its own.
 struct OpeningRows {
     let shelf: Shelf
 
@@ -46,12 +46,13 @@ struct OpeningRows {
     }
 }
 
-/// One opening of a store by a process that does nothing else.
+/// One measurement: a process that only opens a store.
 struct Opening {
     let milliseconds: Double
     let peakMegabytes: Double
 
-    /// - Parameter afterKill: the process before it is killed while it has the store open and changed; else it closes it.
+    /// - Parameter afterKill: Whether the previous process is killed with the store open and changed; otherwise the store
+    ///   was closed.
     static func inProcess(_ directory: String, afterKill: Bool) throws -> Opening {
         let own = CommandLine.arguments[0]
         if afterKill { _ = try ChildProcess.run([own, "die", directory]) }
@@ -63,21 +64,21 @@ struct Opening {
         return Opening(milliseconds: numbers[0], peakMegabytes: numbers[1] / 1e6)
     }
 
-    /// In that process: opens the store, says how long it took and how much memory the process had, and closes it.
+    /// Runs in the measured process: opens the store, prints the time and the process's memory, and closes the store.
     static func measure(_ directory: String) throws {
         let begun = ContinuousClock.now
         let store = try waiting { try await AvatarStore.open(directory: directory) }
         let time = (ContinuousClock.now - begun) / .milliseconds(1)
         try waiting { try await store.close() }
         #if os(Linux)
-        // What the system says to the parent holds what the parent had itself.
+        // Read here, because the peak that the parent is told of includes the parent's own memory at the fork.
         print(time, try ProcessMemory.peak())
         #else
         print(time, 0)
         #endif
     }
 
-    /// In the process before: opens the store, stores an image, and is gone.
+    /// Runs in the previous process: opens the store, stores an image, and exits without closing.
     static func die(_ directory: String) throws {
         let image = Pictures(1, of: Shelf.bytes, seed: Int(getpid())).images[0]
         try waiting {

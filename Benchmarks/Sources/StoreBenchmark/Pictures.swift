@@ -3,14 +3,14 @@ import AvatarStoreTesting
 import BenchmarkFigures
 import Foundation
 
-/// Images of one size, each with bytes of its own, in memory.
+/// Images of one size in memory, no two with the same bytes.
 struct Pictures {
     let images: [OwnImage]
 
-    /// - Parameter seed: no two seeds give the same bytes.
+    /// - Parameter seed: Different seeds give different bytes.
     init(_ count: Int, of bytes: Int, seed: Int) {
         var picture = SampleImage.png(seed: 1, byteCount: bytes)
-        // In the middle of the noise that the pixels are.
+        // Overwrites part of the pixels, which are noise.
         let place = bytes / 2
         images = (0..<count).map { number in
             withUnsafeBytes(of: (seed << 32 | number).littleEndian) {
@@ -21,13 +21,13 @@ struct Pictures {
     }
 }
 
-/// The least that has to be done to store images: a temporary file each, and a name.
+/// The fewest calls that store an image: a temporary file and its rename.
 struct PlainFolder {
     private let directory: String
     private let root: Int32
     private let staging: Int32
 
-    /// Makes the folders, two hex digits each, as a store has them.
+    /// Makes 256 folders with names of two hex digits, as in a store.
     init(_ directory: String) throws {
         self.directory = directory
         for folder in ["", "/staging", "/caches"] { mkdir(directory + folder, 0o700) }
@@ -37,7 +37,7 @@ struct PlainFolder {
         guard root >= 0, staging >= 0 else { throw BenchmarkError("\(directory) cannot be made.") }
     }
 
-    /// Names for `count` files, in no order of their folders.
+    /// Names for `count` files, spread over the folders at random.
     func names(_ count: Int) -> [String] {
         (0..<count).map { number in
             let spread = UInt64(number + 1) &* 0x9E37_79B9_7F4A_7C15
@@ -45,9 +45,9 @@ struct PlainFolder {
         }
     }
 
-    /// Writes `bytes` to a temporary file and gives it its name.
+    /// Writes `bytes` to a temporary file and renames it.
     ///
-    /// - Parameter isDurable: the bytes, and the folder that names them, are on stable storage on return.
+    /// - Parameter isDurable: Whether the file and its folder are on stable storage on return.
     func store(_ bytes: [UInt8], as name: String, isDurable: Bool = false) throws {
         let file = openat(staging, "file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0, write(file, bytes, bytes.count) == bytes.count else {

@@ -2,17 +2,17 @@ import AvatarStore
 import BenchmarkFigures
 import Foundation
 
-/// What storing an image costs, in batches and one by one, against a temporary file and a rename.
+/// The cost of storing images, in batches and one by one, against a temporary file and its rename.
 struct SavingRows {
     private static let count = 20_000
     private static let bytes = 8192
     private static let batch = 256
 
-    /// The folder to work in, and what its file system is called.
+    /// The folder to work in, and the name of its file system.
     let directory: String
     let place: String
 
-    /// Batches of 256 into `caches`.
+    /// Saves in batches of 256 into `caches`.
     func batches(rounds: Int) throws -> [Figure] {
         var pictures = Pictures(0, of: Self.bytes, seed: 0)
         let result = try inTurns(rounds, of: Self.count) { round in
@@ -33,7 +33,7 @@ struct SavingRows {
         ]
     }
 
-    /// One `save` at a time.
+    /// Saves one image at a time.
     func single(rounds: Int) throws -> [Figure] {
         try [StorageClass.caches, .documents].map { storageClass in
             let isDurable = storageClass == .documents
@@ -60,7 +60,7 @@ struct SavingRows {
         }
     }
 
-    /// Python's `diskcache`, one commit an image, and as many in a transaction as we have in a batch.
+    /// Compares with Python's `diskcache`: one commit per image, and as many images per transaction as in a batch here.
     func diskcache(rounds: Int) throws -> [Figure] {
         guard let python = ProcessInfo.processInfo.environment["BENCH_PYTHON"], !python.isEmpty else {
             print("Python or diskcache is missing; the comparison is skipped.")
@@ -109,7 +109,7 @@ struct SavingRows {
         for result in results { _ = try result.get() }
     }
 
-    /// A store and a folder, new in each round; nothing waits to be written when a round begins.
+    /// A new store and a new folder for each round. Pending writes are flushed before a round starts.
     private func inTurns(
         _ rounds: Int,
         of work: Int,
@@ -137,7 +137,7 @@ struct SavingRows {
         let store = try waiting {
             let store = try await AvatarStore.open(directory: path)
             try await store.set(.budget, to: 1 << 40)
-            // What is there only once is no part of it.
+            // Not measured: work that is done once, at the first save.
             let image = Pictures(1, of: Self.bytes, seed: 0).images[0]
             try await store.save(image.bytes, named: image.name, in: .caches)
             return store

@@ -1,9 +1,9 @@
 import BenchmarkFigures
 import Foundation
 
-/// Stores of several sizes, each made when it is first asked for.
+/// Stores of several sizes, each made at its first use.
 final class Shelf {
-    /// Of an image: what is measured here does not depend on it.
+    /// The bytes of one image. Small, because these figures do not depend on it.
     static let bytes = 260
 
     let directory: String
@@ -13,7 +13,7 @@ final class Shelf {
         self.directory = directory
     }
 
-    /// A store of `count` images.
+    /// Opens a store of `count` images, and makes it first if needed.
     func pictures(_ count: Int) throws -> PictureStore {
         if let pictures = made[count] { return pictures }
         print("  making a store of \(count) images ...")

@@ -2,10 +2,10 @@ import AvatarStore
 import BenchmarkFigures
 import Foundation
 
-/// Measures what writing costs, and what must not grow with the store.
+/// Measures the cost of writes, and costs that must not grow with the store.
 @main
 struct StoreBenchmark {
-    /// What can be measured, in the order in which it is.
+    /// The names of all parts, in the order in which they run.
     static let parts = [
         "saving", "single", "diskcache-set", "trimming", "trimming-few", "opening", "size", "loaded", "curves",
     ]
@@ -35,8 +35,8 @@ struct StoreBenchmark {
         let memory = try Place("/dev/shm/")
         defer { memory.remove() }
         let places = [disk, memory].filter { access($0.directory, W_OK) == 0 }
-        // Stores that are there already are used again: making a million images takes longer than measuring.
-        // In memory, where there is a file system for that: what a disk makes of so many files is not what is asked.
+        // Existing stores are reused: making a million images takes longer than measuring. They lie on a file system in
+        // memory if there is one, to keep the disk out of the figures.
         let shelf = Shelf(ProcessInfo.processInfo.environment["BENCH_STORES"] ?? (places.last ?? disk).directory)
         var table = FigureTable()
         for part in parts {
@@ -53,7 +53,7 @@ struct StoreBenchmark {
             case "loaded": table.add(try LoadedHitRow(directory: disk.directory).run(rounds: 41))
             default: try GrowthCurves(shelf: shelf).draw(to: "Benchmarks/results/growth.svg", rounds: 7)
             }
-            // What was measured stays, whatever becomes of the next part.
+            // Written after each part, so that a failure of the next one loses no figures.
             try table.write(to: results)
         }
         table.show()
@@ -62,7 +62,7 @@ struct StoreBenchmark {
 
     private static let results = "Benchmarks/results/latest.json"
 
-    /// Compares what was measured last with what it must not get worse than.
+    /// Compares the last figures with the thresholds.
     private static func check() throws {
         guard try Thresholds.hold(in: results, thresholds: "Benchmarks/thresholds.json") else {
             throw BenchmarkError("A figure is worse than its threshold.")
@@ -70,7 +70,7 @@ struct StoreBenchmark {
     }
 }
 
-/// A folder of this run, and the file system that it lies on.
+/// A folder of this run, and the file system that contains it.
 struct Place {
     let directory: String
     let fileSystem: String
@@ -78,7 +78,7 @@ struct Place {
     init(_ parent: String) throws {
         directory = parent + "avatar-store-benchmark-\(getpid())"
         mkdir(directory, 0o700)
-        // The mount point that is the longest beginning of the path.
+        // The mount point that is the longest prefix of the path.
         let mounts = try String(contentsOfFile: "/proc/mounts", encoding: .utf8).split(separator: "\n")
         let ours = mounts.map { $0.split(separator: " ") }.filter { $0.count > 2 && parent.hasPrefix($0[1]) }
         fileSystem = ours.max { $0[1].count < $1[1].count }.map { String($0[2]) } ?? "unknown"

@@ -2,11 +2,11 @@ import AvatarStore
 import BenchmarkFigures
 import Foundation
 
-/// What an eviction costs: against the calls that it cannot do without, and in a large store against a small one.
+/// The cost of an eviction: against the calls that it needs, and in a large store against a small one.
 struct TrimmingRows {
     let shelf: Shelf
 
-    /// Half of 100,000 entries, least recently used first. Both halves are spread over all folders.
+    /// Evicts half of 100,000 entries, least recently used first. Both halves are spread over all folders.
     func half(in disk: Place, rounds: Int) throws -> [Figure] {
         let count = 50_000
         let bytes = 8192
@@ -20,7 +20,7 @@ struct TrimmingRows {
                 let freed = try waiting { try await store.trim(to: count * bytes) }
                 guard freed.files == count else { throw BenchmarkError("\(freed.files) files were trimmed.") }
             } _: {
-                // What is trimmed comes from the end.
+                // The store trims from the end of the list, so `unlink` gets the beginning.
                 for file in pictures.files[..<count] {
                     guard unlinkat(root, file, 0) == 0 else { throw BenchmarkError("\(file) cannot be unlinked.") }
                 }
@@ -40,7 +40,7 @@ struct TrimmingRows {
         ]
     }
 
-    /// A thousand entries of a million.
+    /// Evicts a thousand entries of a million.
     func few(rounds: Int) throws -> [Figure] {
         let large = try shelf.pictures(1_000_000)
         let largeStore = try large.open()
@@ -49,7 +49,7 @@ struct TrimmingRows {
             let place = shelf.directory + "/few"
             let small = try PictureStore(directory: place, count: 10_000, bytes: Shelf.bytes)
             let smallStore = try small.open()
-            // What is done once after opening is no part of it.
+            // Not measured: work that is done once after opening.
             for store in [largeStore, smallStore] { try Self.trim(1, store) }
             try result.add(round, of: 1, prepare: { sync() }) {
                 try Self.trim(1000, largeStore)

@@ -2,12 +2,12 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 
-/// The floor: the same requests with the same client and concurrency, and nothing done with the answers.
+/// The floor: the same requests with the same client and concurrency, whose responses are dropped.
 enum BareLoop {
-    /// Asks for each of the first `count` images once, `connections` at a time; prints images a second.
+    /// Requests each of the first `count` images once, `connections` at a time, and prints images per second.
     ///
-    /// - Parameter revalidates: sends the image's tag, so that each answer is a 304.
-    /// - Parameter directory: writes each body to a temporary file there and renames it, as plainly as can be.
+    /// - Parameter revalidates: Whether to send the image's ETag, so that each response is a 304.
+    /// - Parameter directory: A folder to write each body to, through a temporary file and a rename.
     static func run(port: Int, count: Int, bytes: Int, connections: Int, revalidates: Bool, directory: String?)
         async throws
     {

@@ -2,9 +2,9 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 
-/// The floor of a revalidation: the same conditional requests with the same client and concurrency; nothing is stored.
+/// The floor of a revalidation: the same conditional requests with the same client and concurrency, without a store.
 enum BareRevalidation {
-    /// Asks for each line of `list` (URL, tab, tag) once; prints requests a second.
+    /// Requests each line of `list` (URL, tab, ETag) once, and prints requests per second.
     static func run(list: String, connections: Int, perHost: Int) async throws {
         let entries = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n").map { line in
             let parts = line.split(separator: "\t")

@@ -1,7 +1,7 @@
 import AvatarStoreTesting
 import Foundation
 
-/// The origin of the benchmark, in a process of its own: `/COUNT` of bytes and a number name an image.
+/// The origin of the benchmark, in a process of its own. `/BYTES/NUMBER` is an image.
 enum BenchmarkOrigin {
     /// Serves until standard input ends. Prints the port as its first line.
     static func serve() async throws {
@@ -12,7 +12,7 @@ enum BenchmarkOrigin {
                 let body = LoopbackOrigin.Body.generated(byteCount: 500_000_000, beginning: beginning)
                 return LoopbackOrigin.Response(body: body, behaviour: .chunked)
             }
-            // An image with so many zeros behind its end, which no rule forbids.
+            // A small image followed by zeros up to the requested length; no rule forbids bytes after the end.
             if parts.count == 2, parts.first == "long", let bytes = Int(parts[1]) {
                 let image = SampleImage.png(seed: UInt64(bytes), byteCount: 8192)
                 let body = LoopbackOrigin.Body.generated(byteCount: bytes, beginning: image)
@@ -32,11 +32,11 @@ enum BenchmarkOrigin {
     }
 }
 
-/// The origin's process, seen from the benchmark.
+/// The benchmark's handle on the process of the origin.
 struct OriginProcess {
     let port: Int
     private let process: pid_t
-    /// Its end tells the process that we are gone.
+    /// Closing it tells the process to exit.
     private let input = Pipe()
 
     init(program: String) throws {

@@ -37,7 +37,7 @@ struct FetchingBenchmark {
         ]
     }
 
-    /// Images a second, of the sync itself.
+    /// Images per second, without the start of the process.
     private func sync(_ list: String, _ directory: String) throws -> Double {
         let run = try bench.sync([list], store: directory, perHost: Workbench.connections)
         guard run["fetched"] == Self.count else { throw BenchmarkError("\(run["fetched"]) were fetched.") }

@@ -2,8 +2,8 @@ import Foundation
 
 /// Watches the bytes of the files under a folder from outside.
 ///
-/// A walk is no snapshot: files come and go meanwhile. A sum counts only if two successive walks list the same names,
-/// and names are never used twice; then every file of the first walk was there until the second began.
+/// A walk is not a snapshot: files come and go meanwhile. A sum counts only if two successive walks list the same names.
+/// Names are never used twice, so every file of the first walk then existed until the second began.
 struct FolderPoll {
     let folder: String
     private(set) var largestSum = 0

@@ -1,13 +1,13 @@
 import AvatarStoreTesting
 import Foundation
 
-/// Many hosts in one process, a port each: the first answers each request after two seconds, the second never.
+/// Many hosts in one process, one port each. The first responds after two seconds, the second never.
 enum HostsOrigin {
     static let delay = Duration.seconds(2)
 
     /// Serves until standard input ends. Prints the ports as its first line.
     static func serve(hosts: Int, images: Int) async throws {
-        // Made beforehand, so that drawing pictures is no part of what is measured.
+        // Made beforehand, so that drawing them is not measured.
         let pictures = (0..<images).map { SampleImage.png(seed: UInt64($0), byteCount: NginxOrigin.imageBytes) }
         var origins: [LoopbackOrigin] = []
         for host in 0..<hosts {
@@ -31,11 +31,11 @@ enum HostsOrigin {
     }
 }
 
-/// The process of the hosts, seen from the benchmark.
+/// The benchmark's handle on the process of the hosts.
 struct HostsOriginProcess {
     let ports: [Int]
     private let process: pid_t
-    /// Its end tells the process that we are gone.
+    /// Closing it tells the process to exit.
     private let input = Pipe()
 
     init(program: String, hosts: Int, images: Int) throws {

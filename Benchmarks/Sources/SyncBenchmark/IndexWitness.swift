@@ -1,21 +1,21 @@
 import Foundation
 import GRDB
 
-/// What was written to an index, seen from outside.
+/// The writes to an index, measured from outside.
 struct IndexWitness {
-    /// Write transactions that were committed.
+    /// Committed write transactions.
     let transactions: Int
-    /// Pages that they wrote to the log.
+    /// Pages that these wrote to the write-ahead log.
     let pages: Int
-    /// Rows that are new or differ from before, by table.
+    /// New and changed rows, by table.
     let rows: [String: Int]
 
     var rowCount: Int { rows.values.reduce(0, +) }
 
-    /// Runs `body`, which changes the index at `path`, and looks what it wrote.
+    /// Runs `body`, which changes the index at `path`, and counts its writes.
     ///
-    /// A reader keeps the state of before all the while, so the log is never emptied and tells everything. Whoever wants
-    /// to empty it waits in vain for its busy time; that is no part of a sync's own seconds.
+    /// A reader holds a snapshot meanwhile, so the log is never emptied and contains every write. A checkpoint then waits
+    /// for its busy timeout; that time is not part of a sync's own seconds.
     static func watch<Result>(_ path: String, _ body: () throws -> Result) throws -> (result: Result, IndexWitness) {
         let copy = path + "-before"
         try? FileManager.default.removeItem(atPath: copy)
@@ -46,8 +46,8 @@ struct IndexWitness {
         }
     }
 
-    /// Commits and pages of a log: after a header of 32 bytes come frames, a header of 24 bytes and a page each; the last
-    /// of a transaction says how many pages the database has then. Frames of an older log have other salts.
+    /// The commits and pages in a log. After a header of 32 bytes come frames: a header of 24 bytes and a page each. The
+    /// last frame of a transaction holds the database size in pages. Frames of an older log have other salts.
     private static func count(_ log: Data) -> (transactions: Int, pages: Int) {
         let bytes = [UInt8](log)
         func word(_ place: Int) -> UInt32 { bytes[place..<place + 4].reduce(0) { $0 << 8 | UInt32($1) } }

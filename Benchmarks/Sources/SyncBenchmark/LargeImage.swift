@@ -13,10 +13,10 @@ import Combine
 import OpenCombine
 #endif
 
-/// One image by one way, in a process of its own.
+/// One image through one front end, in a process of its own.
 enum LargeImage {
-    /// Fetches a small image, so that everything is there, and then a large one. Prints the memory of the process before
-    /// the large one and at its peak, in bytes.
+    /// Fetches a small image to warm up, and then a large one. Prints the memory of the process before the large one and at
+    /// its peak, in bytes.
     static func run(way: String, small: String, large: String, directory: String) async throws {
         #if os(Linux)
         var configuration = AvatarStore.Configuration(directory: directory)

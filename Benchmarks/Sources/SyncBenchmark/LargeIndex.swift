@@ -2,17 +2,17 @@ import AvatarStore
 import Foundation
 import GRDB
 
-/// Stores with as many entries as are asked for, made by SQL.
+/// Stores with a given number of entries, made by SQL.
 enum LargeIndex {
-    /// What entries look like.
+    /// The properties of the entries.
     struct Shape {
         var count: Int
         var hosts = 1000
-        /// Whether nine of ten entries belong to one host, which wants no request.
+        /// Whether nine of ten entries belong to one host, which is paused.
         var isMostlyBlocked = false
-        /// Whether all are due; else all are fresh.
+        /// Whether all entries are due; otherwise all are fresh.
         var isDue = true
-        /// Whether the files are there, and each has a contact that uses it.
+        /// Whether the files exist and each image has a contact.
         var isInUse = false
     }
 
@@ -35,7 +35,7 @@ enum LargeIndex {
     }
 
     private static func fill(_ database: Database, _ shape: Shape) throws {
-        // The triggers do row by row what is done once at the end.
+        // Without the triggers, which would update the totals row by row; they are set once at the end.
         let triggers = try String.fetchAll(database, sql: "SELECT sql FROM sqlite_schema WHERE type = 'trigger'")
         for name in try String.fetchAll(database, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger'") {
             try database.execute(sql: "DROP TRIGGER \(name)")

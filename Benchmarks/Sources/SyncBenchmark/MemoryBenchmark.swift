@@ -1,11 +1,11 @@
 import Foundation
 
-/// What an image of 13 MB costs in memory on its way through each front end, beside a naive download of the same image in
-/// the same run. Each is measured in a process of its own, the origin is another one.
+/// The memory that an image of 13 MB costs in each front end, against a naive download of the same image in the same run.
+/// Each is measured in a process of its own; the origin is another process.
 struct MemoryBenchmark {
     private static let byteCount = 13_000_000
 
-    /// A way through which an image can be had, and the most that it may cost in images of that size.
+    /// A front end, and its limit as a multiple of the image's size.
     private static let ways: [(name: String, images: Double)] = [
         ("AvatarPublisher", 0.5), ("AvatarPrefetcher", 0.5), ("FetchableImage", 1.5), ("FutureAvatar", 1.5),
         ("RemoteAvatar", 1.5), ("AvatarLoader", 1.5),
@@ -13,7 +13,7 @@ struct MemoryBenchmark {
 
     let bench: Workbench
 
-    /// The medians of so many rounds; nothing on platforms that do not tell.
+    /// The medians of `rounds` rounds; empty on platforms that do not report the memory of a process.
     func run(rounds: Int) throws -> [Figure] {
         let origin = try OriginProcess(program: bench.own)
         defer { origin.stop() }
@@ -40,7 +40,7 @@ struct MemoryBenchmark {
         }
     }
 
-    /// In MB, with one decimal.
+    /// `bytes` in MB, with one decimal.
     private struct Cost {
         var idle: Double
         var growth: Double

@@ -1,8 +1,7 @@
 import AvatarStoreTesting
 import Foundation
 
-/// nginx with a configuration of its own: the same images on as many addresses of the loopback interface as there are to
-/// be hosts.
+/// nginx with a configuration of its own, which serves the same images on one loopback address per host.
 final class NginxOrigin {
     static let imageBytes = 2048
 
@@ -12,7 +11,7 @@ final class NginxOrigin {
     private let directory: String
     private let process: pid_t
 
-    /// Serves `count` images; needs the program at `nginx`.
+    /// Starts the program at the path `nginx`, which serves `count` images.
     init(nginx: String, directory: String, hosts: Int, count: Int) throws {
         self.hosts = hosts
         self.count = count
@@ -36,7 +35,7 @@ final class NginxOrigin {
 
     func url(_ number: Int) -> String { "http://\(host(of: number))/\(number).png" }
 
-    /// The tag that nginx makes of a file's time and length.
+    /// The ETag that nginx derives from a file's time and length.
     func tag(_ number: Int) -> String {
         var information = stat()
         stat("\(directory)/www/\(number).png", &information)
@@ -50,7 +49,7 @@ final class NginxOrigin {
 
     private static func write(_ number: Int, version: Int, to directory: String) throws {
         let path = "\(directory)/www/\(number).png"
-        // Another length too: the tag has no finer time than seconds.
+        // Changes the length too, because the time in the ETag is in seconds.
         let bytes = SampleImage.png(seed: UInt64(number + version * 1_000_000), byteCount: imageBytes + version)
         try Data(bytes).write(to: URL(fileURLWithPath: path))
     }
@@ -70,7 +69,7 @@ final class NginxOrigin {
             """
     }
 
-    /// A port that nobody has on any address at this moment.
+    /// A port that is free on every address at this moment.
     private static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }

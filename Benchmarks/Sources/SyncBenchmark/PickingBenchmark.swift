@@ -4,7 +4,7 @@ import Foundation
 /// Picking the first 256 due entries of a million, and of ten thousand.
 ///
 /// Measured through the public API: from the call of `sync` until its first progress, which comes when the first page of
-/// entries was read, sorted and queued. Nobody is asked anything: the client waits until it is cancelled.
+/// entries was read, classified and queued. No request is sent: the client waits until it is cancelled.
 struct PickingBenchmark {
     let bench: Workbench
 
@@ -18,7 +18,7 @@ struct PickingBenchmark {
     private func figure(_ name: String, _ rounds: Int, isMostlyBlocked: Bool) async throws -> Figure {
         let small = try await store(10_000, isMostlyBlocked)
         let large = try await store(1_000_000, isMostlyBlocked)
-        // The first times read from disk.
+        // Not counted: the first rounds, which read from disk.
         for _ in 0..<3 {
             _ = try await milliseconds(small)
             _ = try await milliseconds(large)
@@ -67,7 +67,7 @@ struct PickingBenchmark {
     }
 }
 
-/// Answers nothing until the task is cancelled.
+/// A client that never responds and returns when its task is cancelled.
 private struct SilentClient: OriginClient {
     func send<Result: Sendable>(
         _ request: OriginRequest,

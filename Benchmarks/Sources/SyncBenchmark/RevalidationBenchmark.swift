@@ -1,15 +1,15 @@
 import Foundation
 
-/// `sync --all` over images that did not change, against nginx: beside a bare client, two caches from elsewhere and curl.
+/// `sync --all` of unchanged images on nginx, against a bare client, two Python caches and curl.
 struct RevalidationBenchmark {
     private static let count = 10_000
     private static let hosts = 50
-    /// The caches from elsewhere are asked for fewer: they take their time.
+    /// The Python caches get fewer images, because they are slow.
     private static let rivalCount = 1000
 
     let bench: Workbench
 
-    /// - Parameter add: takes each figure as it comes.
+    /// - Parameter add: Receives each figure once it is measured.
     func run(rounds: Int, withRivals: Bool, add: ([Figure]) -> Void) throws {
         guard let nginx = bench.nginx else {
             print("skipped: the revalidation benchmarks need nginx")
@@ -47,7 +47,7 @@ struct RevalidationBenchmark {
         )
     }
 
-    // MARK: Caches from elsewhere
+    // MARK: Python caches
 
     private func rivals(_ store: String, _ origin: NginxOrigin) throws -> [Figure] {
         guard let python = bench.python else {
@@ -55,7 +55,7 @@ struct RevalidationBenchmark {
             return []
         }
         let list = try entries(0..<Self.rivalCount, origin, named: "entries-rivals")
-        // hishel's asynchronous client keeps only a few of the images that come at once, so it goes one by one.
+        // One image at a time: hishel's asynchronous client stores only some of the images that arrive together.
         let all = [("requests-cache", "requests_cache", [1, 8]), ("hishel", "hishel", [1])]
         return try all.map { name, file, concurrencies in
             let program = "\(bench.rivals)/\(file)_rival.py"

@@ -2,7 +2,7 @@ import AvatarStore
 import Foundation
 import GRDB
 
-/// A slow host and one that never answers, among others: how much later are those done?
+/// The delay that a slow host and a silent one cause to the images of all other hosts.
 struct SlowHostBenchmark {
     private static let count = 10_000
     private static let hosts = 50
@@ -31,8 +31,8 @@ struct SlowHostBenchmark {
         ]
     }
 
-    /// The time from the beginning of a sync until the commit with the last of `count` images of other hosts than
-    /// `ailing`. Then the sync is cancelled.
+    /// The time from the start of a sync until the commit of the last of `count` images of hosts other than `ailing`. The
+    /// sync is then cancelled.
     private func seconds(
         _ contacts: [Contact],
         until count: Int,
@@ -55,7 +55,7 @@ struct SlowHostBenchmark {
             }
         }
         var ended: ContinuousClock.Instant?
-        // Reported right after each commit. Before so many came at all, nobody has to look whose they are.
+        // Progress is reported right after each commit. The hosts are counted only once enough images have arrived.
         for await report in reports where ended == nil && report.fetched >= count {
             if try await stored(index, apartFrom: ailing) == count {
                 ended = report.time

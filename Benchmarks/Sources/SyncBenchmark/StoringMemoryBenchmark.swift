@@ -1,6 +1,6 @@
 import Foundation
 
-/// What storing a large image costs in memory, beside what a small one does: bytes go to the file as they come.
+/// The memory to store a large image, against a small one. Bytes go to the file as they arrive, so the two should agree.
 struct StoringMemoryBenchmark {
     private static let large = [(13_000_000, "13 MB"), (500_000_000, "500 MB")]
 

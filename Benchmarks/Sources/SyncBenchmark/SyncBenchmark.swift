@@ -4,7 +4,7 @@ import Foundation
 /// Measures the main job as a user runs it: `avatars sync` against origins on loopback, in processes of their own.
 @main
 struct SyncBenchmark {
-    /// What can be measured, in the order in which it is.
+    /// The names of all parts, in the order in which they run.
     static let parts = [
         "main", "fetching", "revalidation", "rivals", "hosts", "picking", "unchanged", "linking", "memory",
         "storing-memory",
@@ -51,7 +51,7 @@ struct SyncBenchmark {
     private static func measure(_ avatars: String, _ parts: [String]) async throws {
         let name = "avatar-benchmark-\(getpid())"
         let directory = NSTemporaryDirectory() + name
-        // What a disk makes of so many new files is not what is asked where hosts are waited for.
+        // In memory if possible: this part measures waiting for hosts, not a disk that takes many new files.
         let memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm/" + name : directory
         defer { for folder in [directory, memory] { try? FileManager.default.removeItem(atPath: folder) } }
         let environment = ProcessInfo.processInfo.environment
@@ -65,7 +65,7 @@ struct SyncBenchmark {
                 nginx: environment["BENCH_NGINX"].flatMap { $0.isEmpty ? nil : $0 },
                 python: environment["BENCH_PYTHON"].flatMap { $0.isEmpty ? nil : $0 },
                 rivals: "Benchmarks/Rivals",
-                // The stores of a part are of no use to another: its origin is a new one.
+                // A part cannot use the stores of another, because it starts a new origin.
                 directory: (part == "hosts" ? memory : directory) + "/" + part
             )
             try FileManager.default.createDirectory(atPath: bench.directory, withIntermediateDirectories: true)
@@ -82,7 +82,7 @@ struct SyncBenchmark {
             case "linking": table.add(try await WritingBenchmark(bench: bench).runLinking())
             default: table.add(try MemoryBenchmark(bench: bench).run(rounds: 5))
             }
-            // What was measured stays, whatever becomes of the next part.
+            // Written after each part, so that a failure of the next one loses no figures.
             try table.write(to: "Benchmarks/results/latest.json")
         }
         table.show()
@@ -98,7 +98,7 @@ struct MainJob {
     let avatars: String
     let own: String
 
-    /// - Parameter directory: an empty folder, for stores and lists.
+    /// - Parameter directory: An empty folder for stores and lists.
     func run(in directory: String) throws {
         let origin = try OriginProcess(program: own)
         defer { origin.stop() }
@@ -231,13 +231,13 @@ struct MainJob {
     private func megabytes(_ bytes: Int) -> String { String(format: "%.1f", Double(bytes) / 1e6) }
 }
 
-/// One run of `avatars sync`.
+/// The result of one run of `avatars sync`.
 struct SyncProcess {
     let process: ChildProcess
     let json: [String: Any]
 
     subscript(name: String) -> Int { json[name] as? Int ?? -1 }
 
-    /// The time of the sync itself, without the start of the process.
+    /// The duration of the sync in seconds, without the start of the process.
     var seconds: Double { json["seconds"] as? Double ?? .infinity }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The programs, the folder and the habits that the benchmarks share.
+/// The programs, folder and options that the benchmarks share.
 struct Workbench {
     static let connections = 64
     static let perHost = 8
 
-    /// `avatars`, this program, and the others if they are there.
+    /// Paths of `avatars`, of this program, and of the others if they are installed.
     let avatars: String
     let own: String
     let nginx: String?
@@ -28,7 +28,7 @@ struct Workbench {
         return SyncProcess(process: process, json: try process.json())
     }
 
-    /// A contact list with one person for each of `urls`.
+    /// Writes a contact list with one contact for each of `urls`.
     func contacts(_ urls: [String], named name: String) throws -> String {
         let path = "\(directory)/\(name).json"
         let people = urls.enumerated().map { ["id": "p\($0)", "avatarURL": $1] }
@@ -36,7 +36,7 @@ struct Workbench {
         return path
     }
 
-    /// The numbers that `arguments` print on their first line.
+    /// Runs the program `arguments`, and returns the numbers on its first line.
     func numbers(_ arguments: [String]) throws -> [Double] {
         let process = try ChildProcess.run(arguments)
         let numbers = process.output.split(separator: "\n").first?.split(separator: " ").compactMap { Double($0) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a sync writes: where nearly nothing changed, and where nothing did.
+/// The writes of a sync when almost nothing changed, and when nothing changed.
 struct WritingBenchmark {
     private static let count = 10_000
     private static let hosts = 200
@@ -9,7 +9,7 @@ struct WritingBenchmark {
 
     let bench: Workbench
 
-    /// 200 hosts that confirm 98 of 100 images.
+    /// Revalidates images of 200 hosts that confirm 98 of 100.
     func runUnchanged() throws -> [Figure] {
         guard let nginx = bench.nginx else {
             print("skipped: the benchmark of 200 hosts needs nginx")
@@ -51,7 +51,7 @@ struct WritingBenchmark {
         ]
     }
 
-    /// A list of which all is stored, fresh and linked; and the same before anything is linked.
+    /// Syncs a list whose images are all stored and fresh: with every contact linked, and with none linked yet.
     func runLinking() async throws -> [Figure] {
         let hosts = 1000
         let store = bench.directory + "/store-linking"
@@ -79,7 +79,7 @@ struct WritingBenchmark {
         )
     }
 
-    /// The files under the store's roots, and what tells that one was written.
+    /// The files under the store's roots, with the attributes that change when a file is written.
     private func files(_ store: String) throws -> [String: [Int]] {
         var files: [String: [Int]] = [:]
         for root in ["caches", "documents", "staging"] {

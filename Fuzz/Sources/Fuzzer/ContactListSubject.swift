@@ -4,7 +4,7 @@ import Dispatch
 
 /// Feeds inputs to the readers of contact lists. The first byte of an input chooses the format.
 ///
-/// Reading must not trap, and what is read must make sense: counting a list and reading it must agree.
+/// Reading must not trap. The count of a list must agree with the records that are read from it.
 enum ContactListSubject {
     static func check(_ input: [UInt8]) {
         guard let first = input.first else { return }

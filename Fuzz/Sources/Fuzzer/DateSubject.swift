@@ -1,6 +1,6 @@
 import AvatarCore
 
-/// Dates in header fields. The input is the text of one.
+/// Dates in header fields. The input is the text of a date.
 enum DateSubject {
     private static let now = Timestamp(milliseconds: 1_790_000_000_000)
 

@@ -1,17 +1,17 @@
 import Foundation
 
-/// Takes libFuzzer's inputs; its main loop comes with the sanitizer.
+/// The entry point for libFuzzer's inputs. Its main loop comes with the sanitizer.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     Fuzzer.subject.check(Array(UnsafeBufferPointer(start: bytes, count: count)))
     return 0
 }
 
-/// What the inputs are fed to. Nothing may trap, and what comes out must make sense.
+/// The code under test. It must not trap, and its results must be consistent.
 enum Fuzzer: String {
     case lists, headers, dates, keys, images
 
-    /// The one that `AVATARS_FUZZ` names: libFuzzer's own options leave no room for it.
+    /// The subject that the environment variable `AVATARS_FUZZ` names; libFuzzer rejects options that it does not know.
     static let subject: Fuzzer = {
         let name = ProcessInfo.processInfo.environment["AVATARS_FUZZ"] ?? ""
         guard let subject = Fuzzer(rawValue: name) else { fatalError("AVATARS_FUZZ names no subject: \(name)") }
@@ -29,7 +29,7 @@ enum Fuzzer: String {
     }
 }
 
-/// Stops with `message` unless `condition` holds. (A precondition says nothing in an optimised build.)
+/// Stops with `message` unless `condition` holds. A precondition prints nothing in an optimised build.
 func require(_ condition: Bool, _ message: String) {
     if !condition { fatalError(message) }
 }

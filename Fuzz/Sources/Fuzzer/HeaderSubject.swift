@@ -1,7 +1,7 @@
 import AvatarCore
 import HTTPTypes
 
-/// Header fields of an answer, a `name: value` a line, and everything that is concluded from them.
+/// Header fields of a response, one `name: value` a line, and all decisions that follow from them.
 enum HeaderSubject {
     private static let now = Timestamp(milliseconds: 1_790_000_000_000)
 

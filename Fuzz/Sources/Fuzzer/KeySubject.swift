@@ -28,7 +28,7 @@ enum KeySubject {
         require(!key.redacted.contains("?"), "a message with a query")
     }
 
-    /// What stands in messages gives nothing away, whatever was given.
+    /// The text for messages must be short and without control characters, for any input.
     private static func checkRedaction(_ text: String) {
         let redacted = AvatarKey.redact(text)
         require(redacted.unicodeScalars.count <= 400, "a message of any length")

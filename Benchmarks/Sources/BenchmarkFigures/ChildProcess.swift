@@ -50,7 +50,7 @@ package struct ChildProcess {
         defer { for word in words { free(word) } }
         let code = posix_spawn(&process, arguments[0], &actions, nil, &words, environ)
         guard code == 0 else {
-            throw BenchmarkError("\(arguments[0]) could not be started: \(String(cString: strerror(code)))")
+            throw BenchmarkError("Cannot start \"\(arguments[0])\": \(String(cString: strerror(code))).")
         }
         try pipe.fileHandleForWriting.close()
         return (process, pipe.fileHandleForReading)
@@ -59,7 +59,7 @@ package struct ChildProcess {
     /// The JSON object that the program printed.
     package func json() throws -> [String: Any] {
         guard let object = try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any] else {
-            throw BenchmarkError("The program printed no JSON object.")
+            throw BenchmarkError("The program must print a JSON object, but printed \"\(output.prefix(200))\".")
         }
         return object
     }

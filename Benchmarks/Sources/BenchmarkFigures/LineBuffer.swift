@@ -16,7 +16,7 @@ package struct LineBuffer {
                 return String(decoding: text[..<end], as: UTF8.self)
             }
             let more = handle.availableData
-            guard !more.isEmpty else { throw BenchmarkError("The other program ended early.") }
+            guard !more.isEmpty else { throw BenchmarkError("The program closed its output before the expected line.") }
             text += more
         }
     }

@@ -17,6 +17,6 @@ package func waiting<Result: Sendable>(_ work: @escaping @Sendable () async thro
         done.signal()
     }
     done.wait()
-    guard let result else { throw BenchmarkError("A task gave no result.") }
+    guard let result else { throw BenchmarkError("The task ended without a result.") }
     return try result.get()
 }

@@ -51,7 +51,7 @@ package struct PictureStore: Sendable {
         for (number, file) in files.enumerated() {
             withUnsafeBytes(of: number) { content.replaceSubrange(0..<8, with: $0) }
             let descriptor = Foundation.open(root + "/" + file, O_WRONLY | O_CREAT, 0o600)
-            guard write(descriptor, content, bytes) == bytes else { throw BenchmarkError("\(file) cannot be written.") }
+            guard write(descriptor, content, bytes) == bytes else { throw BenchmarkError("Cannot write \"\(file)\".") }
             Foundation.close(descriptor)
         }
     }

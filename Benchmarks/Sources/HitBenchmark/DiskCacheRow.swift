@@ -35,7 +35,7 @@ struct DiskCacheRow {
             let begun = ContinuousClock.now
             for number in numbers[round * Self.work..<(round + 1) * Self.work] {
                 guard try store.storedAvatar(for: pictures.urls[number]) != nil else {
-                    throw BenchmarkError("\(pictures.urls[number]) is not there.")
+                    throw BenchmarkError("\(pictures.urls[number]) is not stored.")
                 }
             }
             ours.append((ContinuousClock.now - begun) / .nanoseconds(1) / Double(Self.work))

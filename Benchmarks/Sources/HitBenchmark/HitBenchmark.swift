@@ -47,6 +47,8 @@ struct HitBenchmark {
             try table.write(to: "Benchmarks/results/latest.json")
         }
         table.show()
-        guard table.passes else { throw BenchmarkError("A figure is beyond its limit.") }
+        guard table.passes else {
+            throw BenchmarkError("At least one figure misses its limit; see the last column of the table.")
+        }
     }
 }

@@ -106,13 +106,13 @@ struct HitRows {
         let result = try Rounds(rounds, of: Self.work) { round in
             for number in slice(numbers, round) {
                 guard try store.storedFile(for: pictures.urls[number])?.sizeBytes == pictures.bytes else {
-                    throw BenchmarkError("\(pictures.urls[number]) is not there.")
+                    throw BenchmarkError("\(pictures.urls[number]) is not stored.")
                 }
             }
         } _: { round in
             for number in slice(numbers, round) {
                 guard let place = places[pictures.urls[number]], floor.contains(place) else {
-                    throw BenchmarkError("\(pictures.files[number]) is not there.")
+                    throw BenchmarkError("The file \"\(pictures.files[number])\" does not exist.")
                 }
             }
         }
@@ -135,7 +135,7 @@ struct HitRows {
     @inline(__always)
     private func read(_ number: Int, _ store: AvatarStore) throws {
         guard let image = try store.storedAvatar(for: pictures.urls[number]), image.bytes.count == pictures.bytes else {
-            throw BenchmarkError("\(pictures.urls[number]) is not there.")
+            throw BenchmarkError("\(pictures.urls[number]) is not stored.")
         }
     }
 

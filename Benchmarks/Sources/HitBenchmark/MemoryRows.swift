@@ -14,7 +14,7 @@ struct MemoryRows {
         var dictionary: [AvatarKey: AvatarImage] = [:]
         var keys: [AvatarKey] = []
         for url in pictures.urls.prefix(Self.images) {
-            guard let image = try store.storedAvatar(for: url) else { throw BenchmarkError("\(url) is not there.") }
+            guard let image = try store.storedAvatar(for: url) else { throw BenchmarkError("\(url) is not stored.") }
             keys.append(image.key)
             memory.insert(image, for: image.key)
             dictionary[image.key] = image

@@ -35,6 +35,8 @@ struct ProgramRow {
         let text = handle.readDataToEndOfFile()
         var status: Int32 = 0
         waitpid(process, &status, 0)
-        guard status == 0, !text.isEmpty else { throw BenchmarkError("\(words[0]) found nothing.") }
+        guard status == 0, !text.isEmpty else {
+            throw BenchmarkError("\"\(words[0])\" failed or printed nothing; wait status \(status).")
+        }
     }
 }

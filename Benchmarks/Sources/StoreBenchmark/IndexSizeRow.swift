@@ -51,7 +51,7 @@ struct IndexSizeRow {
             try await store.set(.budget, to: 1 << 40)
             let report = try await store.sync(contacts: contacts)
             guard report.fetched > Self.count / 100 * 99 else {
-                throw BenchmarkError("\(report.fetched) of \(Self.count) were fetched.")
+                throw BenchmarkError("Only \(report.fetched) of \(Self.count) images were fetched.")
             }
             try await store.close()
         }

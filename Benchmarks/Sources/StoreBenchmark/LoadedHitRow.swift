@@ -35,7 +35,7 @@ struct LoadedHitRow {
                         isOurs
                         ? try store.storedAvatar(for: pictures.urls[number])?.bytes.count : floor.read(number).count
                     times.append((ContinuousClock.now - begun) / .microseconds(1))
-                    guard count == Self.bytes else { throw BenchmarkError("\(pictures.urls[number]) is not there.") }
+                    guard count == Self.bytes else { throw BenchmarkError("\(pictures.urls[number]) is not stored.") }
                 }
                 let slow = times.sorted()[times.count * 99 / 100]
                 if isOurs { ours.append(slow) } else { theirs.append(slow) }

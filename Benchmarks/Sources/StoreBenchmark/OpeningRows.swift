@@ -59,7 +59,9 @@ struct Opening {
         let process = try ChildProcess.run([own, "open", directory])
         let numbers = process.output.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
         guard process.exitCode == 0, numbers.count == 2 else {
-            throw BenchmarkError("\(directory) could not be opened: \(process.output)")
+            throw BenchmarkError(
+                "The process that opens \"\(directory)\" must print two numbers, not \"\(process.output)\"."
+            )
         }
         return Opening(milliseconds: numbers[0], peakMegabytes: numbers[1] / 1e6)
     }

@@ -34,7 +34,7 @@ struct PlainFolder {
         for folder in 0..<256 { mkdir(directory + String(format: "/caches/%02x", folder), 0o700) }
         root = open(directory + "/caches", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         staging = open(directory + "/staging", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard root >= 0, staging >= 0 else { throw BenchmarkError("\(directory) cannot be made.") }
+        guard root >= 0, staging >= 0 else { throw BenchmarkError("Cannot create \"\(directory)\".") }
     }
 
     /// Names for `count` files, spread over the folders at random.
@@ -51,11 +51,13 @@ struct PlainFolder {
     func store(_ bytes: [UInt8], as name: String, isDurable: Bool = false) throws {
         let file = openat(staging, "file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0, write(file, bytes, bytes.count) == bytes.count else {
-            throw BenchmarkError("\(name) cannot be written.")
+            throw BenchmarkError("Cannot write \"\(name)\".")
         }
         if isDurable { fsync(file) }
         Foundation.close(file)
-        guard renameat(staging, "file", root, name) == 0 else { throw BenchmarkError("\(name) cannot be named.") }
+        guard renameat(staging, "file", root, name) == 0 else {
+            throw BenchmarkError("Cannot rename a file to \"\(name)\".")
+        }
         guard isDurable else { return }
         let folder = openat(root, String(name.prefix(2)), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         fsync(folder)

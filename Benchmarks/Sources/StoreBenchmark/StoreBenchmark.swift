@@ -57,7 +57,9 @@ struct StoreBenchmark {
             try table.write(to: results)
         }
         table.show()
-        guard table.passes else { throw BenchmarkError("A figure is beyond its limit.") }
+        guard table.passes else {
+            throw BenchmarkError("At least one figure misses its limit; see the last column of the table.")
+        }
     }
 
     private static let results = "Benchmarks/results/latest.json"
@@ -65,7 +67,7 @@ struct StoreBenchmark {
     /// Compares the last figures with the thresholds.
     private static func check() throws {
         guard try Thresholds.hold(in: results, thresholds: "Benchmarks/thresholds.json") else {
-            throw BenchmarkError("A figure is worse than its threshold.")
+            throw BenchmarkError("At least one figure is worse than its threshold; see the lines marked WORSE.")
         }
     }
 }

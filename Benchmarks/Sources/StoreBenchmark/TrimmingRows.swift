@@ -18,11 +18,13 @@ struct TrimmingRows {
             let root = open(pictures.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             try result.add(round, of: count, prepare: { sync() }) {
                 let freed = try waiting { try await store.trim(to: count * bytes) }
-                guard freed.files == count else { throw BenchmarkError("\(freed.files) files were trimmed.") }
+                guard freed.files == count else {
+                    throw BenchmarkError("Trimming removed \(freed.files) files, not \(count).")
+                }
             } _: {
                 // The store trims from the end of the list, so `unlink` gets the beginning.
                 for file in pictures.files[..<count] {
-                    guard unlinkat(root, file, 0) == 0 else { throw BenchmarkError("\(file) cannot be unlinked.") }
+                    guard unlinkat(root, file, 0) == 0 else { throw BenchmarkError("Cannot unlink \"\(file)\".") }
                 }
             }
             close(root)
@@ -73,6 +75,6 @@ struct TrimmingRows {
 
     static func trim(_ count: Int, _ store: AvatarStore) throws {
         let freed = try waiting { try await store.trim(to: store.cachesBytes() - count * Shelf.bytes) }
-        guard freed.files == count else { throw BenchmarkError("\(freed.files) of \(count) files were trimmed.") }
+        guard freed.files == count else { throw BenchmarkError("Trimming removed \(freed.files) files, not \(count).") }
     }
 }

@@ -45,7 +45,7 @@ struct OriginProcess {
         var line = Data()
         while let byte = try started.output.read(upToCount: 1), byte != Data([10]) { line += byte }
         guard let port = Int(String(decoding: line, as: UTF8.self)) else {
-            throw BenchmarkError("The origin did not say its port.")
+            throw BenchmarkError("The origin must print its port on its first line.")
         }
         self.port = port
     }

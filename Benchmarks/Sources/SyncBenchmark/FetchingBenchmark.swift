@@ -40,7 +40,9 @@ struct FetchingBenchmark {
     /// Images per second, without the start of the process.
     private func sync(_ list: String, _ directory: String) throws -> Double {
         let run = try bench.sync([list], store: directory, perHost: Workbench.connections)
-        guard run["fetched"] == Self.count else { throw BenchmarkError("\(run["fetched"]) were fetched.") }
+        guard run["fetched"] == Self.count else {
+            throw BenchmarkError("Only \(run["fetched"]) of \(Self.count) images were fetched.")
+        }
         return Double(Self.count) / run.seconds
     }
 

@@ -44,7 +44,9 @@ struct HostsOriginProcess {
         var line = Data()
         while let byte = try started.output.read(upToCount: 1), byte != Data([10]) { line += byte }
         ports = String(decoding: line, as: UTF8.self).split(separator: " ").compactMap { Int($0) }
-        guard ports.count == hosts else { throw BenchmarkError("The origin did not say its ports.") }
+        guard ports.count == hosts else {
+            throw BenchmarkError("The origin must print \(hosts) ports on its first line, but printed \(ports.count).")
+        }
     }
 
     func url(_ number: Int) -> String {

@@ -33,7 +33,7 @@ enum LargeImage {
         print(idle, try ProcessMemory.peak())
         try await store.close()
         #else
-        throw BenchmarkError("This platform does not tell what memory a process has.")
+        throw BenchmarkError("This platform does not report the memory of a process.")
         #endif
     }
 
@@ -52,13 +52,15 @@ enum LargeImage {
             let prefetcher = AvatarPrefetcher(store: store)
             prefetcher.prefetch([url])
             await prefetcher.waitUntilDone()
-            guard try store.localFile(for: AvatarKey(url: url)) != nil else { throw BenchmarkError("not fetched") }
+            guard try store.localFile(for: AvatarKey(url: url)) != nil else {
+                throw BenchmarkError("The prefetcher did not fetch \(url).")
+            }
         case "AvatarPublisher": try await receive(AvatarPublisher(url: url, from: store))
         case "storing": _ = try await store.file(for: AvatarKey(url: url))
         case "URLSession":
-            guard let url = URL(string: url) else { throw BenchmarkError("no URL: \(url)") }
+            guard let url = URL(string: url) else { throw BenchmarkError("\"\(url)\" is not a URL.") }
             _ = try await URLSession.shared.data(from: url)
-        default: throw BenchmarkError("no such way: \(way)")
+        default: throw BenchmarkError("There is no front end \"\(way)\".")
         }
     }
 

@@ -103,7 +103,7 @@ enum LargeIndex {
             if number < 256 { mkdir(folder, 0o700) }
             let file = open("\(folder)/\(hexadecimal(number, digits: 16)).png", O_WRONLY | O_CREAT, 0o600)
             guard write(file, bytes, bytes.count) == bytes.count else {
-                throw BenchmarkError("A file in \(folder) cannot be written.")
+                throw BenchmarkError("Cannot write a file in \"\(folder)\".")
             }
             close(file)
         }

@@ -52,7 +52,7 @@ struct MemoryBenchmark {
             "\(bench.directory)/large-\(way)-\(round)",
         ]
         let bytes = try bench.numbers(words)
-        guard bytes.count == 2 else { throw BenchmarkError("\(way) did not say what it costs.") }
+        guard bytes.count == 2 else { throw BenchmarkError("The process for \(way) must print two numbers.") }
         return Cost(idle: bytes[0] / 1e6, growth: (bytes[1] - bytes[0]) / 1e6)
     }
 

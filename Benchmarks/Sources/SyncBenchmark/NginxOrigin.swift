@@ -81,7 +81,7 @@ final class NginxOrigin {
                 bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
             }
         }
-        guard isBound else { throw BenchmarkError("There is no free port.") }
+        guard isBound else { throw BenchmarkError("No port is free on all loopback addresses.") }
         return Int(UInt16(bigEndian: address.sin_port))
     }
 
@@ -101,6 +101,6 @@ final class NginxOrigin {
             if isReady { return }
             usleep(10_000)
         }
-        throw BenchmarkError("nginx does not answer; see \(directory)/error.log.")
+        throw BenchmarkError("nginx does not respond; see \"\(directory)/error.log\".")
     }
 }

@@ -51,7 +51,7 @@ struct RevalidationBenchmark {
 
     private func rivals(_ store: String, _ origin: NginxOrigin) throws -> [Figure] {
         guard let python = bench.python else {
-            print("skipped: requests-cache and hishel, as there is no Python with them")
+            print("skipped: requests-cache and hishel are not installed")
             return []
         }
         let list = try entries(0..<Self.rivalCount, origin, named: "entries-rivals")

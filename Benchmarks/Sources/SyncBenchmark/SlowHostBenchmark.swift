@@ -66,7 +66,7 @@ struct SlowHostBenchmark {
         try index.close()
         try await store.close()
         guard let ended else {
-            throw BenchmarkError("Only \(report.fetched) images came: \(report.failures.prefix(3))")
+            throw BenchmarkError("Only \(report.fetched) images were fetched: \(report.failures.prefix(3))")
         }
         return (ended - begun) / .seconds(1)
     }

@@ -27,7 +27,7 @@ struct StoringMemoryBenchmark {
             )
         }
         #else
-        print("skipped: this platform does not tell what memory a process has")
+        print("skipped: this platform does not report the memory of a process")
         return []
         #endif
     }
@@ -38,7 +38,9 @@ struct StoringMemoryBenchmark {
         let words = [bench.own, "large", "storing", origin.url(1, bytes: 1000), long, directory]
         let memory = try bench.numbers(words)
         try FileManager.default.removeItem(atPath: directory)
-        guard memory.count == 2 else { throw BenchmarkError("Storing \(bytes) bytes did not say what it costs.") }
+        guard memory.count == 2 else {
+            throw BenchmarkError("The process that stores \(bytes) bytes must print two numbers.")
+        }
         return (memory[1] - memory[0]) / 1e6
     }
 }

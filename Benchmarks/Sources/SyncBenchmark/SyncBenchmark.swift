@@ -86,7 +86,9 @@ struct SyncBenchmark {
             try table.write(to: "Benchmarks/results/latest.json")
         }
         table.show()
-        guard table.passes else { throw BenchmarkError("A figure is beyond its limit.") }
+        guard table.passes else {
+            throw BenchmarkError("At least one figure misses its limit; see the last column of the table.")
+        }
     }
 }
 
@@ -143,7 +145,7 @@ struct MainJob {
         let words = [own, "bare", "\(origin.port)", "\(count)", "\(Self.imageBytes)", "\(Self.connections)", status]
         let process = try ChildProcess.run(words + (folder.map { [$0] } ?? []))
         guard process.exitCode == 0, let rate = Double(process.output.split(separator: "\n").first ?? "") else {
-            throw BenchmarkError("The bare loop failed.")
+            throw BenchmarkError("The bare loop must print its rate, but it failed.")
         }
         return rate
     }
@@ -174,7 +176,9 @@ struct MainJob {
         )
         let again = try sync([list, "--store", store])
         print("  again: fresh \(again["fresh"]), overBudget \(again["overBudget"]), requests \(again["requests"])")
-        guard poll.largestSum <= budget else { throw BenchmarkError("The budget was exceeded.") }
+        guard poll.largestSum <= budget else {
+            throw BenchmarkError("The caches held \(poll.largestSum) bytes, more than the budget of \(budget).")
+        }
     }
 
     // MARK: Sizes
@@ -206,7 +210,9 @@ struct MainJob {
             ]
         let process = try ChildProcess.run(words, whileRunning: whileRunning)
         guard process.exitCode == 0 else {
-            throw BenchmarkError("avatars sync ended with \(process.exitCode): \(process.output.prefix(500))")
+            throw BenchmarkError(
+                "`avatars sync` ended with exit code \(process.exitCode): \(process.output.prefix(500))"
+            )
         }
         return SyncProcess(process: process, json: try process.json())
     }

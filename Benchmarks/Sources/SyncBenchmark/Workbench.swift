@@ -23,7 +23,9 @@ struct Workbench {
             ]
         let process = try ChildProcess.run(words)
         guard process.exitCode == 0 else {
-            throw BenchmarkError("avatars sync ended with \(process.exitCode): \(process.output.prefix(500))")
+            throw BenchmarkError(
+                "`avatars sync` ended with exit code \(process.exitCode): \(process.output.prefix(500))"
+            )
         }
         return SyncProcess(process: process, json: try process.json())
     }
@@ -41,7 +43,7 @@ struct Workbench {
         let process = try ChildProcess.run(arguments)
         let numbers = process.output.split(separator: "\n").first?.split(separator: " ").compactMap { Double($0) }
         guard process.exitCode == 0, let numbers, !numbers.isEmpty else {
-            throw BenchmarkError("\(arguments.prefix(2)) ended with \(process.exitCode).")
+            throw BenchmarkError("\(arguments.prefix(2)) ended with exit code \(process.exitCode).")
         }
         return numbers
     }

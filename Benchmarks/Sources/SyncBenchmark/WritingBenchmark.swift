@@ -25,7 +25,7 @@ struct WritingBenchmark {
         let (run, witness) = try IndexWitness.watch(store + "/index.sqlite") { try bench.sync(["--all"], store: store) }
         let written = try files(store).filter { before[$0.key] != $0.value }.count
         guard run["changed"] == Self.changed, run["notModified"] == Self.count - Self.changed else {
-            throw BenchmarkError("\(run["changed"]) changed, \(run["notModified"]) confirmed.")
+            throw BenchmarkError("Unexpected counts: \(run["changed"]) changed, \(run["notModified"]) not modified.")
         }
         let bytes = Self.changed * (NginxOrigin.imageBytes + 1)
         return [
@@ -68,7 +68,9 @@ struct WritingBenchmark {
 
     private func linking(_ name: String, _ list: String, _ store: String) throws -> Figure {
         let (run, witness) = try IndexWitness.watch(store + "/index.sqlite") { try bench.sync([list], store: store) }
-        guard run["fresh"] == Self.contacts else { throw BenchmarkError("\(run["fresh"]) of \(Self.contacts) fresh.") }
+        guard run["fresh"] == Self.contacts else {
+            throw BenchmarkError("Only \(run["fresh"]) of \(Self.contacts) images are fresh.")
+        }
         return Figure(
             name: "sync of \(Self.contacts) contacts, \(name)",
             against: "-",

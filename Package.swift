@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Continuous integration and `scripts/test` set this; an embedding package never sees it.
+// Set by continuous integration and the scripts, never in a package that depends on this one.
 let warningsAreErrors = Context.environment["AVATARS_WARNINGS_AS_ERRORS"] != nil
 
 let swiftSettings: [SwiftSetting] =
@@ -57,7 +57,7 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
-        // The next minor version may change the connection state machine the address guard leans on.
+        // The next minor version may change the connection state machine that the address guard depends on.
         .package(url: "https://github.com/swift-server/async-http-client.git", .upToNextMinor(from: "1.37.0")),
     ],
     targets: [
@@ -90,7 +90,7 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // System calls that Swift's Glibc module does not import.
+        // System calls that Swift's Glibc module does not import, and the program's arguments.
         .target(name: "CAvatarSystem"),
         .target(
             name: "AvatarFiles",
@@ -116,7 +116,7 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // Undoes content codings that no request asked for.
+        // Decodes content codings of responses, although no request asks for one.
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "AvatarStore",
@@ -192,7 +192,7 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // `avatars demo`: the main job on an origin of its own. Apart from the commands, which hold no logic.
+        // `avatars demo`. Separate from the commands, which hold no logic.
         .target(
             name: "AvatarDemo",
             dependencies: ["AvatarStore", "AvatarContacts", "AvatarStoreTesting"],
@@ -294,7 +294,7 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // Runs the built program, and what it talks to, for the tests that look at it from outside.
+        // Runs the built program and its servers, for tests that observe it from outside.
         .target(
             name: "ProgramRunning",
             dependencies: [
@@ -314,7 +314,7 @@ let package = Package(
             path: "Tests/Commands",
             swiftSettings: swiftSettings
         ),
-        // The program and the store against nginx, through proxies, and without a network.
+        // The program and the store against nginx, through proxies and without a network.
         .testTarget(
             name: "NetworkTests",
             dependencies: [
@@ -336,7 +336,7 @@ let package = Package(
             exclude: ["Recorded"],
             swiftSettings: swiftSettings
         ),
-        // The examples of all pages, compiled and run, and the picture of the modules.
+        // Compiles and runs the examples of all pages, and checks the picture of the modules.
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
@@ -349,7 +349,7 @@ let package = Package(
             path: "Tests/Documentation",
             swiftSettings: swiftSettings
         ),
-        // Looks at the built program from outside: its system calls, a disk that is full, a power loss.
+        // The built program observed from outside: its system calls, a full disk, a power loss.
         .testTarget(
             name: "DurabilityTests",
             dependencies: [
@@ -360,7 +360,7 @@ let package = Package(
             path: "Tests/Durability",
             swiftSettings: swiftSettings
         ),
-        // What the workers of the fault campaign do, and their tests know.
+        // The operations of the fault campaign, shared by its worker processes and its tests.
         .target(
             name: "Workload",
             dependencies: [
@@ -369,7 +369,7 @@ let package = Package(
             path: "Tests/Workload",
             swiftSettings: swiftSettings
         ),
-        // A process that works on a store until it is killed.
+        // A worker process that uses a store until a test kills it.
         .executableTarget(
             name: "StoreWorker",
             dependencies: ["Workload", "AvatarFiles", "AvatarStoreTesting"],

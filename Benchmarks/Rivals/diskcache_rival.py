@@ -1,4 +1,4 @@
-"""Look-ups in diskcache, in rounds: one for each line on standard input.
+"""Measures lookups in diskcache, one round for each line on standard input.
 
 Usage: diskcache_rival.py DIRECTORY ENTRIES BYTES LOOKUPS
 """

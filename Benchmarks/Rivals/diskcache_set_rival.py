@@ -1,4 +1,4 @@
-"""Stores images in diskcache, in rounds: one for each line on standard input.
+"""Measures storing images in diskcache, one round for each line on standard input.
 
 Usage: diskcache_set_rival.py DIRECTORY BYTES IMAGES IMAGES-IN-A-TRANSACTION
 """

@@ -1,6 +1,6 @@
 """Revalidates the URLs of a list with hishel on httpx. Usage: hishel_rival.py LIST DATABASE
 
-The first run on a database stores all of them, later ones ask for each again. Prints seconds and the count of 304s.
+The first run on a database stores all images; later runs revalidate each. Prints seconds and the count of 304s.
 """
 import sys
 import time

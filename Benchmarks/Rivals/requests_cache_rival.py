@@ -1,6 +1,6 @@
 """Revalidates the URLs of a list with requests-cache. Usage: requests_cache_rival.py LIST DATABASE THREADS
 
-The first run on a database stores all of them, later ones ask for each again. Prints seconds and the count of 304s.
+The first run on a database stores all images; later runs revalidate each. Prints seconds and the count of 304s.
 """
 import sys
 import time
@@ -11,9 +11,9 @@ from requests_cache import CachedSession
 
 listing, database, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
 urls = [line.split("\t")[0] for line in open(listing)]
-# Without waiting for the disk, and readers beside writers: as fast as it gets.
+# The fastest options: no waiting for the disk, and readers beside writers.
 session = CachedSession(database, backend="sqlite", cache_control=True, fast_save=True, wal=True)
-# As many pools as there are hosts, so that no connection is made twice.
+# One pool per host, so that connections are reused.
 session.mount("http://", HTTPAdapter(pool_connections=64, pool_maxsize=8))
 
 

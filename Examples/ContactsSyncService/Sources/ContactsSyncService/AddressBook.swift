@@ -2,36 +2,36 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 
-/// An address book on a CardDAV server (RFC 6352), read by what changed in it (RFC 6578).
+/// An address book on a CardDAV server (RFC 6352), read through its changes (RFC 6578).
 struct AddressBook: Sendable {
     let client: HTTPClient
-    /// Where the address book is.
+    /// The URL of the address book.
     let url: String
     let user: String
     let password: String
 
-    /// What changed since some state of the address book.
+    /// The changes since an earlier state of the address book.
     struct Changes: Sendable {
-        /// Paths of cards that are new or have changed.
+        /// Paths of new and changed cards.
         var changed: [String] = []
-        /// Paths of cards that are gone.
+        /// Paths of deleted cards.
         var removed: [String] = []
-        /// The state after these changes.
+        /// The sync token for the state after these changes.
         var token: String
     }
 
     enum Failure: Error {
-        /// The server does not know the state any more: begin without one.
+        /// The server has forgotten the sync token: start without one.
         case tokenIsInvalid
         case status(Int)
         case noToken
     }
 
-    /// What changed since `token`; without one, all that is there.
+    /// The changes since `token`; without one, all cards.
     func changes(since token: String?) async throws -> Changes {
         var changes = Changes(token: token ?? "")
         var isTruncated = true
-        // A server may answer in parts.
+        // A server may split its response.
         while isTruncated {
             let answer = try await report(
                 """
@@ -40,7 +40,7 @@ struct AddressBook: Sendable {
                 """
             )
             guard let token = answer.syncToken else { throw Failure.noToken }
-            // 507: the address book itself, where the answer is only a part.
+            // A 507 for the address book itself marks a truncated response (RFC 6578 section 3.6).
             isTruncated = answer.responses.contains { $0.status == 507 } && token != changes.token
             changes.token = token
             changes.removed += answer.responses.filter { $0.status == 404 }.map(\.path)
@@ -49,7 +49,7 @@ struct AddressBook: Sendable {
         return changes
     }
 
-    /// The cards at `paths`, as far as they are still there.
+    /// The cards at `paths` that still exist.
     func cards(at paths: ArraySlice<String>) async throws -> [(path: String, card: String)] {
         let answer = try await report(
             """

@@ -2,27 +2,26 @@ import AvatarStore
 import Foundation
 import Logging
 
-/// Brings the store in line with the address book: one round of the periodic sync.
+/// One round of the periodic sync: applies the changes of the address book to the store.
 ///
-/// The state of the address book is kept in a file once everything that changed until then is in the store. If the service
-/// stops in between, the next round sees those changes again, and a change that is already in the store costs nothing.
+/// The round saves its sync token only after the store has all changes up to it. If the service stops in between, the next
+/// round sees those changes again; a change that the store already has costs nothing.
 actor AddressBookSync {
     private let book: AddressBook
     private let store: AvatarStore
     private let stateFile: URL
     private let logger: Logger
 
-    /// Seconds after which a round compares everything: that finds the changes that the server did not tell of.
+    /// After this many seconds a round compares everything, which finds changes that the server did not report.
     private static let secondsBetweenFullRounds = 86_400.0
 
-    /// How far the store has followed the address book. It is in a file and not in memory, so that a restart changes
-    /// nothing.
+    /// The position in the changes of the address book. It is saved in a file, so that a restart changes nothing.
     struct State: Codable {
-        /// The server's name for the state of the address book.
+        /// The server's sync token.
         var token: String
-        /// When everything was compared last.
+        /// The time of the last full comparison.
         var compared: Date
-        /// Cards that were read and have to be read again, see `unsettled(_:_:)`.
+        /// Cards that must be read again; see `unsettled(_:_:)`.
         var unsettled: [String] = []
     }
 
@@ -40,7 +39,7 @@ actor AddressBookSync {
             changes.changed += Set(state.unsettled).subtracting(changes.changed + changes.removed).sorted()
             try await bringIn(changes, comparedBefore: state.compared)
         } catch AddressBook.Failure.tokenIsInvalid {
-            logger.notice("the server has forgotten the state; everything is compared")
+            logger.notice("the server has forgotten the sync token; comparing all cards")
             try await compareEverything()
         }
     }
@@ -49,18 +48,18 @@ actor AddressBookSync {
         try await bringIn(book.changes(since: nil), comparedBefore: nil)
     }
 
-    /// - Parameter comparedBefore: when everything was compared last; `nil`: `changes` names all cards there are.
+    /// - Parameter comparedBefore: The time of the last full comparison; `nil` if `changes` has all cards.
     private func bringIn(_ changes: AddressBook.Changes, comparedBefore: Date?) async throws {
         var state = State(token: changes.token, compared: comparedBefore ?? Date())
         guard comparedBefore == nil || !(changes.changed.isEmpty && changes.removed.isEmpty) else {
             return try keep(state)
         }
         for path in changes.removed {
-            // The person is gone, and so is their picture. With `erasing: true` not even the feed of changes would tell.
+            // Removes the contact and its picture. With `erasing: true` the feed of changes would forget it too.
             _ = try await store.remove(contact: ContactID.of(path))
         }
         var options = SyncOptions()
-        // All cards there are: a contact that is not among them is gone.
+        // With all cards at hand, a contact without a card was deleted.
         options.prunes = comparedBefore == nil
         let pictures = NamedPictures()
         let report = try await store.sync(
@@ -69,7 +68,7 @@ actor AddressBookSync {
             total: changes.changed.count
         )
         for path in await pictures.cardsWithout {
-            // A sync without `prunes` takes no picture away. A card that has none any more takes it from the contact.
+            // A sync without `prunes` unlinks nothing, so the picture of a card that has none any more is removed here.
             guard try !store.images(ofContact: ContactID.of(path)).isEmpty else { continue }
             _ = try await store.remove(contact: ContactID.of(path))
         }
@@ -82,24 +81,24 @@ actor AddressBookSync {
             ]
         )
         if report.hasKeptLeavers, report.unreadable > 0 {
-            logger.warning("deleted contacts keep their pictures: a card cannot be read")
+            logger.warning("kept the pictures of deleted contacts, because a card cannot be read")
         }
-        // A sync that ended early has not read all cards: the next round sees the same changes again.
+        // A sync that ended early has not read all cards. The token stays, so that the next round sees the changes again.
         guard !report.wasCancelled, !report.ranOutOfTime else { return }
         state.unsettled = try await unsettled(pictures.urls, report)
         try keep(state)
     }
 
-    /// The cards that the index does not yet know enough of, although the sync read them.
+    /// The cards that must be read again, although the sync read them.
     ///
-    /// The index remembers a URL once it was asked for, also if that failed: it is asked for again when its time has come,
-    /// in a sync without a list too. What is backing off is skipped, and needs no card. A URL that was never asked for,
-    /// because its host is paused or the network is away, is in no index. Nor does the index know that a photo out of an
-    /// earlier card is to go once the image at the URL is there.
+    /// The index has each URL that was requested, also if the request failed: a sync without a list tries it again when its
+    /// backoff ends, so its card is not needed. Two things are not in the index. One is a URL that was never requested,
+    /// because its host is paused or the network is away. The other is that a photo of an earlier card is to be removed once
+    /// the image at the new URL is stored.
     private func unsettled(_ urls: [String: [AvatarKey]], _ report: SyncReport) throws -> [String] {
         try urls.compactMap { path, keys in
             let images = try store.images(ofContact: ContactID.of(path))
-            // If nothing was skipped, an image that is not there has no room in the budget: a full round asks again.
+            // If nothing was skipped, a missing image had no room in the budget; a full round requests it again.
             let isUnknown = report.skipped > 0 && !keys.contains(where: images.contains)
             return isUnknown || images.contains(where: \.isContactPhoto) ? path : nil
         }
@@ -109,7 +108,7 @@ actor AddressBookSync {
     // MARK: The state of the address book
 
     private func isRecent(_ compared: Date) -> Bool {
-        // A clock that was set back must not put off the comparison.
+        // A negative age means that the clock was set back, which must not delay the comparison.
         (0..<Self.secondsBetweenFullRounds).contains(-compared.timeIntervalSinceNow)
     }
 
@@ -118,7 +117,7 @@ actor AddressBookSync {
         do {
             return try JSONDecoder().decode(State.self, from: Data(contentsOf: stateFile))
         } catch is DecodingError {
-            logger.notice("the kept state cannot be read; everything is compared")
+            logger.notice("address-book.json cannot be read; comparing all cards")
             return nil
         }
     }

@@ -2,15 +2,15 @@ import AvatarContacts
 import AvatarStore
 import Foundation
 
-/// The contacts in cards of an address book, some cards at a time: memory holds few photos, however many there are.
+/// The contacts in cards of an address book, fifty cards at a time, so that memory holds only a few photos.
 ///
-/// A sync may read them twice, so each iteration asks the server again.
+/// A sync may read them twice, so each iteration requests the cards again.
 struct ChangedContacts: AsyncSequence, Sendable {
     typealias Element = ContactRecord
 
     let book: AddressBook
     let paths: [String]
-    /// Is told of each card that is read.
+    /// Records the pictures of each card that is read.
     let pictures: NamedPictures
     private static let cardsAtOnce = 50
 
@@ -46,8 +46,7 @@ struct ChangedContacts: AsyncSequence, Sendable {
         }
     }
 
-    /// Cards are told apart by their names in the address book and not by their UID: of a card that is gone, only the
-    /// name is known.
+    /// A contact's id is the name of its card and not its UID, because only the name of a deleted card is known.
     private static func records(in card: String, at path: String) async throws -> [ContactRecord] {
         var records: [ContactRecord] = []
         for try await record in ContactList(bytes: Array(card.utf8), format: .vcard, name: path) {
@@ -62,11 +61,11 @@ struct ChangedContacts: AsyncSequence, Sendable {
     }
 }
 
-/// Which picture each card of a round names, noted while the sync reads the cards.
+/// The pictures that the cards of a round name, recorded while the sync reads the cards.
 actor NamedPictures {
     /// The paths of cards without a picture.
     private(set) var cardsWithout: Set<String> = []
-    /// The images of cards that name nothing but URLs, by the paths of the cards.
+    /// The images of cards that have only URLs, by the paths of the cards.
     private(set) var urls: [String: [AvatarKey]] = [:]
 
     func note(_ records: [ContactRecord], at path: String) {
@@ -76,7 +75,7 @@ actor NamedPictures {
             if contact.images.isEmpty { cardsWithout.insert(path) }
             let keys = contact.images.compactMap { image -> AvatarKey? in
                 guard case .url(let url) = image else { return nil }
-                // The sync reports a URL that cannot be one.
+                // The sync reports an invalid URL.
                 return try? AvatarKey(url: url)
             }
             if !keys.isEmpty, keys.count == contact.images.count { urls[path] = keys }
@@ -90,7 +89,7 @@ enum ContactID {
         of(name: String(path.split(separator: "/").last ?? ""))
     }
 
-    /// The last part of a path or URL, without percent-encoding: paths differ in what they encode.
+    /// The last part of a path or URL, percent-decoded, because servers encode different characters.
     static func of(name: String) -> String {
         name.removingPercentEncoding ?? name
     }

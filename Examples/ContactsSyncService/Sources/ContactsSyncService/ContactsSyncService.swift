@@ -6,21 +6,21 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 
-/// Keeps the pictures of an address book, and answers whose picture it is and whose changed.
+/// Keeps the pictures of an address book, and serves them and their changes over HTTP.
 @main
 struct ContactsSyncService {
     static func main() async throws {
         let settings = try Settings(ProcessInfo.processInfo.environment)
         let logger = Logger(label: "contacts-sync")
 
-        // The parts: a store, an HTTP client for the address book.
+        // A store, and an HTTP client for the address book.
         var configuration = AvatarStore.Configuration(directory: settings.directory)
         configuration.http.allowsPrivateNetworks = settings.allowsPrivateNetworks
         configuration.logger = logger
         let store = try await AvatarStore.open(configuration)
         let client = HTTPClient(eventLoopGroupProvider: .singleton)
 
-        // Each round brings in what changed in the address book, and then revalidates what is due.
+        // Each round reads the changes of the address book, and then revalidates what is due.
         let sync = AddressBookSync(
             book: AddressBook(client: client, url: settings.book, user: settings.user, password: settings.password),
             store: store,
@@ -42,7 +42,7 @@ struct ContactsSyncService {
             logger: logger
         )
 
-        // Until SIGTERM or SIGINT: then requests and the round under way come to their end, and nothing is lost.
+        // Runs until SIGTERM or SIGINT. Requests and the running round then end cleanly, and nothing is lost.
         let group = ServiceGroup(
             services: [server, rounds],
             gracefulShutdownSignals: [.sigterm, .sigint],

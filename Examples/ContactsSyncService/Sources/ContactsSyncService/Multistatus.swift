@@ -4,10 +4,10 @@ import Foundation
 import FoundationXML
 #endif
 
-/// The answer of a WebDAV server that is about several resources (RFC 4918 section 13).
+/// The response of a WebDAV server about several resources (RFC 4918 section 13).
 struct Multistatus {
     struct Response {
-        /// As the server spells it.
+        /// The path as the server spells it.
         var path = ""
         var status = 200
         var card: String?
@@ -32,7 +32,7 @@ struct Multistatus {
         var syncToken: String?
         private var response: Response?
         private var text = ""
-        /// Whether the parser is inside a `propstat`, whose status is that of properties and not of the resource.
+        /// Whether the parser is inside a `propstat`, whose status is about properties and not about the resource.
         private var isInProperties = false
 
         func parser(

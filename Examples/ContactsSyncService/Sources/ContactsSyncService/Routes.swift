@@ -5,7 +5,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What the service answers.
+/// The HTTP routes of the service.
 enum Routes {
     static func router(_ store: AvatarStore) -> Router<BasicRequestContext> {
         let router = Router()
@@ -19,8 +19,8 @@ enum Routes {
         return router
     }
 
-    /// The picture of a contact as it is stored; nobody is asked for it. Without one, 404 with a placeholder, so that it is
-    /// never taken for a picture: initials if the caller says the name (`?name=Ada%20Lovelace`), else a silhouette.
+    /// Returns the stored picture of a contact, without any request. Without one, returns 404 with a placeholder, so that
+    /// it is never taken for a picture: initials if the caller gives the name (`?name=Ada%20Lovelace`), else a silhouette.
     private static func picture(of id: String, _ request: Request, _ store: AvatarStore) throws -> Response {
         guard let image = try store.avatar(forContact: id) else {
             let placeholder = AvatarPlaceholder(id: id, name: request.uri.queryParameters.get("name"))
@@ -46,8 +46,8 @@ enum Routes {
         var digest: String
     }
 
-    /// Whose picture changed after the number `sequence`. 410: that is too long ago, and the caller looks at everybody and
-    /// goes on from the number in the answer.
+    /// Returns the changes after the number `sequence`. 410 means that the feed does not reach back so far: the caller looks
+    /// at all contacts and continues from the number in the response.
     private static func changes(since sequence: Int64, _ store: AvatarStore) throws -> Response {
         do {
             let changes = try store.changes(since: sequence).map {

@@ -1,23 +1,25 @@
-/// How the service is run, from its environment.
+/// The settings of the service, read from environment variables.
 struct Settings {
-    /// `CARDDAV_URL`: the address book.
+    /// `CARDDAV_URL`: the URL of the address book. Required.
     let book: String
-    /// `CARDDAV_USER`
+    /// `CARDDAV_USER`. Required.
     let user: String
-    /// `CARDDAV_PASSWORD`
+    /// `CARDDAV_PASSWORD`. Required.
     let password: String
-    /// `STORE`: an absolute path, the folder for everything.
+    /// `STORE`: the store's directory, an absolute path. Required.
     let directory: String
-    /// `PORT`; 0 is one that is free. Default: 8080.
+    /// `PORT`: the port to listen on; 0 picks a free one. Default: 8080.
     let port: Int
     /// `EVERY`: seconds from one round to the next. Default: 900.
     let pause: Duration
-    /// `ALLOW_PRIVATE_NETWORK=1`: pictures may come from private addresses too, for trying this out.
+    /// `ALLOW_PRIVATE_NETWORK=1`: allows pictures from private addresses, for a trial on one machine. Default: no.
     let allowsPrivateNetworks: Bool
 
     struct Missing: Error, CustomStringConvertible {
         let name: String
-        var description: String { "The environment variable \(name) is missing." }
+        var description: String {
+            "The environment variable \(name) is missing or empty. Set it and start the service again."
+        }
     }
 
     init(_ environment: [String: String]) throws(Missing) {

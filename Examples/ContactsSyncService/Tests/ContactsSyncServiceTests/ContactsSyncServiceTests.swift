@@ -20,7 +20,7 @@ struct ContactsSyncServiceTests {
             let service = try await servers.startService()
             defer { service.program.kill() }
 
-            // The first answer names everybody.
+            // The first round reads all cards.
             #expect(try await eventually { try await service.picture("ben.vcf").bytes == other })
             #expect(try await service.picture("ada.vcf").bytes == face)
             let placeholder = try await service.picture("carl.vcf?name=Carl%20Sagan")
@@ -29,7 +29,7 @@ struct ContactsSyncServiceTests {
             let first = try await service.changes(since: 0)
             #expect(Set(first.map { "\($0.kind) \($0.contacts)" }) == [#"added ["ada.vcf"]"#, #"added ["ben.vcf"]"#])
 
-            // Later ones what changed: other bytes, another URL, somebody new.
+            // Later rounds read what changed: other bytes, another URL, a new contact.
             try await radicale.put("ada", servers.inline(other))
             try await radicale.put("ben", servers.linked(third, at: "/ben-2.png"))
             try await radicale.put("dora", servers.linked(third, at: "/dora.png"))
@@ -40,25 +40,25 @@ struct ContactsSyncServiceTests {
             #expect(Set(second.flatMap(\.contacts)) == ["ada.vcf", "ben.vcf", "dora.vcf"])
             #expect(second.contains { $0.kind == "changed" && $0.contacts == ["ada.vcf"] })
 
-            // Who is deleted is gone here too.
+            // A deleted card removes its contact's picture.
             try await radicale.delete("ben")
             #expect(try await eventually { try await service.picture("ben.vcf").isPlaceholder })
             let last = try await service.changes(since: second.last?.sequence ?? 0)
             #expect(last.map { "\($0.kind) \($0.contacts)" } == [#"removed ["ben.vcf"]"#])
-            // Its deletion was told, and not found out by comparing everything.
+            // The server reported the deletion; no comparison was needed.
             #expect(try await eventually { service.program.text.contains("removed=1") })
             #expect(try await service.program.terminate() == 0, "\(service.program.text)")
             #expect(service.program.text.contains("closed"))
         }
     }
 
-    @Test func aStateThatTheServerHasForgottenMeansToCompareEverything() async throws {
+    @Test func aForgottenSyncTokenLeadsToAFullComparison() async throws {
         try await withServers { servers in
             try await servers.radicale.put("ada", servers.inline(face))
             try await servers.radicale.put("ben", servers.inline(other))
             let service = try await servers.startService()
             #expect(try await eventually { try await service.picture("ben.vcf").bytes == other })
-            // While the service is away, one is deleted, one is new, and the server forgets.
+            // While the service is stopped, one card is deleted, one is added, and the server forgets its tokens.
             #expect(try await service.program.terminate() == 0, "\(service.program.text)")
             try await servers.radicale.delete("ben")
             try await servers.radicale.put("carl", servers.inline(third))
@@ -75,7 +75,7 @@ struct ContactsSyncServiceTests {
         }
     }
 
-    @Test func aServiceThatStartsAgainGoesOnWhereItWas() async throws {
+    @Test func aRestartedServiceContinues() async throws {
         try await withServers { servers in
             try await servers.radicale.put("ada", servers.linked(face, at: "/ada.png"))
             let service = try await servers.startService()
@@ -96,7 +96,7 @@ struct ContactsSyncServiceTests {
         }
     }
 
-    @Test func aShutdownWaitsForNoSlowPicture_andTheNextStartFetchesIt() async throws {
+    @Test func aShutdownDoesNotWaitForASlowPicture_andTheNextStartFetchesIt() async throws {
         try await withServers { servers in
             let gate = LoopbackOrigin.Gate()
             let answer = LoopbackOrigin.Response.image(face, etag: nil, cacheControl: "max-age=3600")
@@ -116,11 +116,11 @@ struct ContactsSyncServiceTests {
         }
     }
 
-    @Test func aPhotoTakenOutOfACardIsGoneWithTheNextRound() async throws {
+    @Test func aPhotoTakenOutOfACardIsRemovedInTheNextRound() async throws {
         try await withServers { servers in
             try await servers.radicale.put("ada", servers.inline(face))
             try await servers.radicale.put("ben", servers.linked(other, at: "/ben.png"))
-            // Restarted before each round, as a service with one long pause would be.
+            // Restarted before each round, so that no round relies on memory.
             try await servers.runOneRound()
             try await servers.radicale.put("ada")
             try await servers.radicale.put("ben")
@@ -136,7 +136,7 @@ struct ContactsSyncServiceTests {
         }
     }
 
-    @Test func aPhotoThatGaveWayToAURLIsGoneOnceThatImageIsThere() async throws {
+    @Test func aPhotoReplacedByAURLIsRemovedOnceThatImageIsFetched() async throws {
         try await withServers { servers in
             try await servers.radicale.put("ada", servers.inline(face))
             try await servers.runOneRound()
@@ -147,7 +147,7 @@ struct ContactsSyncServiceTests {
             #expect(try await eventually { service.rounds == 1 })
             #expect(try await service.picture("ada.vcf").bytes == face)
             #expect(try await service.program.terminate() == 0)
-            // The image comes without its card: by a read, as it would by a sync without a list.
+            // A read fetches the image without its card, as a sync without a list would.
             _ = servers.linked(other, at: "/ada.png")
             try await servers.withStore { store in
                 _ = try await store.avatar(for: AvatarKey(url: url), options: FetchOptions(policy: .reload))
@@ -170,7 +170,7 @@ struct ContactsSyncServiceTests {
             let service = try await servers.startService()
             defer { service.program.kill() }
             #expect(try await eventually { servers.hasState })
-            // Now its URL is backing off.
+            // The URL now backs off.
             try await servers.radicale.put("ada", "PHOTO;VALUE=URI:" + servers.origin.url("/ada.png"), "NOTE:new")
             #expect(try await eventually { service.broughtIn == 2 })
 
@@ -184,7 +184,7 @@ struct ContactsSyncServiceTests {
         }
     }
 
-    @Test func aURLOfAHostThatIsPausedComesLater_andOnlyItsCardIsReadAgain() async throws {
+    @Test func aURLOfAPausedHostIsFetchedLater_andOnlyItsCardIsReadAgain() async throws {
         try await withServers { servers in
             for name in ["a", "b", "c", "d", "e", "f"] {
                 servers.origin.setResponse(.init(status: 500), for: "/\(name).png")
@@ -200,7 +200,7 @@ struct ContactsSyncServiceTests {
             #expect(try await service.program.terminate() == 0)
             #expect(service.program.text.matches(of: /contacts=1 .*brought in changes/).count == service.broughtIn)
             #expect(servers.origin.requestCount == requests)
-            // The host answers again.
+            // The host responds again.
             _ = servers.linked(third, at: "/other.png")
             try await servers.withStore { store in
                 _ = try await store.avatar(for: AvatarKey(url: servers.origin.url("/other.png")))
@@ -210,7 +210,7 @@ struct ContactsSyncServiceTests {
             defer { again.program.kill() }
 
             #expect(try await eventually { try await again.picture("zoe.vcf").bytes == other })
-            // Once its picture has come, the card is not read any more.
+            // Once its picture is stored, the card is not read any more.
             let rounds = again.rounds
             #expect(try await eventually { again.rounds > rounds + 5 })
             #expect(again.broughtIn == 1)
@@ -218,11 +218,11 @@ struct ContactsSyncServiceTests {
         }
     }
 
-    @Test func everythingIsComparedOnceADay_howeverOftenTheServiceStarts() async throws {
+    @Test func everythingIsComparedOnceADay_despiteRestarts() async throws {
         try await withServers { servers in
             try await servers.radicale.put("ada", servers.inline(face))
             try await servers.runOneRound()
-            // A contact of whose deletion the server did not tell, and a day that has passed.
+            // A contact whose deletion the server did not report, and a day later.
             try await servers.withStore { store in
                 let gone = Contact(id: "gone.vcf", images: [.photo(ContactPhoto(bytes: other))])
                 _ = try await store.sync(contacts: [gone])
@@ -239,7 +239,7 @@ struct ContactsSyncServiceTests {
         }
     }
 
-    @Test func contactsAreCalledAsTheirCards_alsoWithBlanksAndAccents() async throws {
+    @Test func contactIDsAreCardNames_withBlanksAndAccents() async throws {
         try await withServers { servers in
             try await servers.radicale.put("a%20b", servers.inline(face))
             try await servers.radicale.put("J%C3%B6rg%25", servers.inline(other))

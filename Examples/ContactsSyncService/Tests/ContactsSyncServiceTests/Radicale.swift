@@ -13,7 +13,7 @@ struct Radicale {
     static let user = "ada"
     static let password = "a secret & more"
 
-    /// Where the program is, if it is installed.
+    /// The path of the program; `nil` if it is not installed.
     static let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         .map { "\($0)/radicale" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 
@@ -21,7 +21,7 @@ struct Radicale {
     static func start(in folder: URL) async throws -> Radicale {
         let path = try path ?? { throw CocoaError(.fileNoSuchFile) }()
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // A port that is free.
+        // Finds a free port.
         let origin = try await LoopbackOrigin.start()
         let address = "127.0.0.1:\(origin.port)"
         try await origin.stop()
@@ -69,7 +69,7 @@ struct Radicale {
         try await request(.DELETE, name + ".vcf", "", type: "text/vcard")
     }
 
-    /// Makes the server forget the states it has told of.
+    /// Makes the server forget all sync tokens that it gave out.
     func forgetTokens() throws {
         let tokens = folder.appending(path: "collection-root/ada/people/.Radicale.cache/sync-token")
         try FileManager.default.removeItem(at: tokens)

@@ -5,7 +5,7 @@ import Foundation
 import NIOCore
 import Testing
 
-/// What a test starts: a CardDAV server, an origin of pictures, and the service, all on loopback.
+/// The servers of a test: a CardDAV server, an origin of pictures, and the service, all on loopback.
 struct Servers {
     let radicale: Radicale
     let origin: LoopbackOrigin
@@ -22,7 +22,7 @@ struct Servers {
         "PHOTO;ENCODING=b;TYPE=PNG:" + Data(bytes).base64EncodedString()
     }
 
-    /// A `PHOTO` with a URL, at which the origin has the bytes.
+    /// A `PHOTO` with a URL; the origin serves `bytes` there.
     func linked(_ bytes: [UInt8], at path: String) -> String {
         origin.setResponse(.image(bytes, etag: nil, cacheControl: "max-age=3600"), for: path)
         return "PHOTO;VALUE=URI:" + origin.url(path)
@@ -30,12 +30,12 @@ struct Servers {
 
     var store: String { folder.appending(path: "store").path }
 
-    /// Where the service keeps how far it has followed the address book.
+    /// The file in which the service keeps its sync token.
     private var stateFile: URL { URL(filePath: store).appending(path: "address-book.json") }
 
     var hasState: Bool { FileManager.default.fileExists(atPath: stateFile.path) }
 
-    /// Makes the kept state older, as if `seconds` had passed.
+    /// Makes the saved state older, as if `seconds` had passed.
     func ageState(by seconds: Double) throws {
         var state = try JSONSerialization.jsonObject(with: Data(contentsOf: stateFile)) as? [String: Any] ?? [:]
         let compared = try #require(state["compared"] as? Double)
@@ -61,7 +61,7 @@ struct Servers {
 
     /// Starts the built program, and waits until it listens.
     ///
-    /// - Parameter pause: seconds between two rounds.
+    /// - Parameter pause: Seconds between two rounds.
     func startService(every pause: Double = 0.1) async throws -> Service {
         let path = Bundle.main.executableURL?.deletingLastPathComponent().appending(path: "ContactsSyncService").path
         let program = try StartedProgram(
@@ -85,14 +85,14 @@ struct Servers {
     }
 }
 
-/// Runs `body` with servers of its own, and makes sure that the store is sound in the end.
+/// Runs `body` with servers of its own, and then verifies the store.
 func withServers(_ body: (Servers) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "contacts-sync-" + UUID().uuidString)
     let origin = try await LoopbackOrigin.start()
     let radicale = try await Radicale.start(in: folder.appending(path: "radicale"))
     defer {
         radicale.stop()
-        // What is left of it lies in the temporary directory.
+        // If this fails, the files stay in the temporary directory.
         try? FileManager.default.removeItem(at: folder)
     }
     let servers = Servers(radicale: radicale, origin: origin, folder: folder)
@@ -107,7 +107,7 @@ func withServers(_ body: (Servers) async throws -> Void) async throws {
     try await origin.stop()
 }
 
-/// The service, as those who use it see it.
+/// The service as its clients see it.
 struct Service {
     let program: StartedProgram
     let url: String

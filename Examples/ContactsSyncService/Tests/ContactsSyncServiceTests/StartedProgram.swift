@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A program that runs beside the tests, and what it has written so far.
+/// A program that runs beside the tests, with its output so far.
 final class StartedProgram: Sendable {
     private let process: Mutex<Process>
     private let output = Mutex(Data())
@@ -23,10 +23,10 @@ final class StartedProgram: Sendable {
         try process.run()
     }
 
-    /// What it has written.
+    /// Its output so far.
     var text: String { output.withLock { String(decoding: $0, as: UTF8.self) } }
 
-    /// Asks it to end, and gives its exit status; it is killed if it has not ended after a minute.
+    /// Sends SIGTERM and returns the exit status; -1 if the program had to be killed after a minute.
     func terminate() async throws -> Int32 {
         process.withLock { $0.terminate() }
         let hasEnded = try await eventually { self.process.withLock { !$0.isRunning } }
@@ -45,7 +45,7 @@ final class StartedProgram: Sendable {
     }
 }
 
-/// Whether `condition` comes to hold within a minute.
+/// Whether `condition` becomes true within a minute.
 func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
     for _ in 0..<1200 {
         if try await condition() { return true }

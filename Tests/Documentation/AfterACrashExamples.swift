@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 struct AfterACrashExamples {
-    @Test func lookingRepairingAndKeepingACopy() async throws {
+    @Test func verifyRepairAndBackup() async throws {
         try await Place.with { avatars in
             let configuration = AvatarStore.Configuration(directory: avatars)
             let store = try await AvatarStore.open(configuration)

@@ -66,7 +66,7 @@ struct ArchitectureTests {
         #expect(try Set(declared).subtracting(Self.arrows()).sorted() == [], "not in the picture")
     }
 
-    @Test func theManifestNamesWhatIsImported() throws {
+    @Test func theManifestListsTheImports() throws {
         let system: Set = [
             "Combine", "CoreGraphics", "CoreText", "Darwin", "Dispatch", "Foundation", "Glibc", "ImageIO",
             "Observation",
@@ -79,7 +79,7 @@ struct ArchitectureTests {
     }
 
     /// The first rule on the page.
-    @Test func indexFilesAndOriginDoNotKnowEachOther() throws {
+    @Test func indexFilesAndOriginAreIndependent() throws {
         let worlds = ["AvatarIndex", "AvatarFiles", "AvatarOrigin"]
         for world in worlds {
             let imports = try Self.imports(in: "Sources/" + world)

@@ -6,7 +6,7 @@ struct ContactsAndChangesExamples {
     private let face = SampleImage.png(seed: 1, byteCount: 4_000)
     private let logoBytes = SampleImage.png(seed: 2, byteCount: 2_000)
 
-    @Test func whoseItIs() async throws {
+    @Test func linksPruningAndErasure() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
             var people = [
@@ -58,7 +58,7 @@ struct ContactsAndChangesExamples {
         }
     }
 
-    @Test func whatChanged() async throws {
+    @Test func changesAndTheirFeed() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
             _ = try await store.save(face, named: "before")

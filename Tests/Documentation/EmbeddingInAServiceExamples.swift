@@ -59,7 +59,7 @@ struct EmbeddingInAServiceExamples {
         }
     }
 
-    @Test func requestsAreAnsweredWithoutWaiting() async throws {
+    @Test func requestHandlersReadWithoutWaiting() async throws {
         try await Place.with { avatars in
             let store = try await AvatarStore.open(directory: avatars)
             let people = [Contact(id: "42", avatarURL: avatars.serve("/ada.png"))]
@@ -90,7 +90,7 @@ struct EmbeddingInAServiceExamples {
         }
     }
 
-    @Test func aHostBringsItsOwnClient() async throws {
+    @Test func anOriginClientOfYourOwn() async throws {
         try await Place.with { avatars in
             let face = SampleImage.png(seed: 1, byteCount: 4_000)
             let pictures = ["https://pictures.example/ada": face]
@@ -122,7 +122,7 @@ struct EmbeddingInAServiceExamples {
         }
     }
 
-    @Test func theMetricsAreThoseThatAreCounted() throws {
+    @Test func theMetricsTableMatchesTheSource() throws {
         func rows(_ path: String) throws -> [[String]] {
             try Page(path).tableRows.filter { $0[0].hasPrefix("`avatar_store_") }
         }

@@ -41,7 +41,7 @@ struct FreshnessAndOfflineExamples {
         (FetchOptions.Policy.cacheFirst, [0, 0, 1]), (.revalidate, [0, 1, 1]), (.reload, [1, 1, 1]),
         (.offline, [0, 0, 0]),
     ])
-    func policiesAskAsTheTableSays(policy: FetchOptions.Policy, requests: [Int]) async throws {
+    func policiesSendTheRequestsOfTheTable(policy: FetchOptions.Policy, requests: [Int]) async throws {
         try await StoreFixture.withStore { fixture in
             let options = FetchOptions(policy: policy)
             let url = fixture.serve(face, at: "/ada.png", etag: "\"1\"")
@@ -61,7 +61,7 @@ struct FreshnessAndOfflineExamples {
         }
     }
 
-    @Test func rulesOfOnesOwn() async throws {
+    @Test func strictModeAndSettings() async throws {
         try await Place.with { avatars in
             var configuration = AvatarStore.Configuration(directory: avatars)
 

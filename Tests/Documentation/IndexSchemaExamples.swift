@@ -25,7 +25,7 @@ struct IndexSchemaExamples {
         }
     }
 
-    @Test func questionsAreAnswered() async throws {
+    @Test func theQueriesRun() async throws {
         let questions = try page.examples(in: "sql").map { $0.joined(separator: "\n") }
         #expect(questions.count == 6)
         try await withIndex { database, url in

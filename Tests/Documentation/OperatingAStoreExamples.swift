@@ -3,7 +3,7 @@ import Testing
 
 struct OperatingAStoreExamples {
     /// Runs all commands of the article in order, against an origin on loopback.
-    @Test func commandsDoWhatTheArticleSays() async throws {
+    @Test func theCommandsOfTheArticleRun() async throws {
         try await withPictures { origin in
             let ada = origin.url("/ada.png")
             let workplace = try Workplace()

@@ -39,7 +39,7 @@ extension AvatarStore {
         let wal = DiskUsage(file: layout.indexPath + "-wal")
         let index = [layout.indexPath, layout.indexPath + "-shm"].map(DiskUsage.init(file:))
         let roots = [layout.cachesRoot, layout.documentsRoot].map(DiskUsage.init(folder:))
-        let budget = Int(try self.index.value(of: .budget) ?? 0)
+        let budget = try self.index.budget()
         return StoreStatistics(
             entries: counted.entries,
             files: counted.caches.files + counted.documents.files,

@@ -1,25 +1,34 @@
+import AvatarCore
 import AvatarIndex
 
 extension AvatarStore {
-    /// The value in force for `setting`; `nil` if it has none.
+    /// The value in force for `setting`, in its unit: the one that was set, else its default.
+    ///
+    /// - Returns: `nil` for `maximumFreshness` without a limit. For `lowWatermark` that was not set: 90 % of the budget.
+    /// - Throws: `storage`, `busy`, `damagedIndex` or another error of the index.
     public func value(of setting: Setting) throws -> Int64? {
         guard setting == .lowWatermark else { return try index.value(of: setting) }
         return Int64(try defaultTrimTarget())
     }
 
-    /// Keeps `value` for `setting`, for all processes. A lower budget is in force when this returns: files that
-    /// exceed it are trimmed to its low watermark.
+    /// Sets `setting` to `value`, in its unit, for all processes that use the store.
     ///
-    /// - Returns: how many files were evicted for that, and their bytes.
+    /// A lower budget is in force when this returns: if the files in `caches` exceed it, they are evicted down to its low
+    /// watermark first. A lower low watermark evicts nothing by itself.
+    ///
+    /// - Returns: the number of evicted files and their bytes.
+    /// - Throws: `invalidConfiguration` for a value outside `Setting.range`, and for a `minimumFreshness` above the
+    ///   `maximumFreshness` or the reverse; `readOnly` in a store that is open for reading only; `busy` if other processes
+    ///   have more bytes pending than the new budget; an error of the index or the disk.
     @discardableResult
     public func set(_ setting: Setting, to value: Int64) async throws -> (files: Int, bytes: Int) {
         try await requireWritable().writer.set(setting, to: value)
     }
 
-    /// What `set(_:to:)` would evict; with `nil` what `reset(_:)` would. Possible in a store that is open for reading
-    /// only.
+    /// The number of files and bytes that `set(_:to:)` would evict, or `reset(_:)` if `value` is `nil`. Changes nothing;
+    /// possible in a store that is open for reading only.
     ///
-    /// - Throws: `invalidConfiguration` for a value outside the setting's limits; an error of the index.
+    /// - Throws: `invalidConfiguration` for a value outside `Setting.range`; an error of the index.
     public func evictionPreview(setting: Setting, to value: Int64?) throws -> (files: Int, bytes: Int) {
         if let value { try setting.validate(value) }
         guard setting == .budget, let budget = (value ?? setting.defaultValue).map(Int.init),
@@ -28,17 +37,86 @@ extension AvatarStore {
         return try trimPreview(to: index.lowWatermark(budget: budget))
     }
 
-    /// Puts `setting` back to its default, for all processes, as if nobody had ever set it.
+    /// Puts `setting` back to its default, for all processes that use the store.
     ///
-    /// - Returns: as `set(_:to:)`.
+    /// - Returns: the number of evicted files and their bytes, as `set(_:to:)`.
     /// - Throws: as `set(_:to:)`.
     @discardableResult
     public func reset(_ setting: Setting) async throws -> (files: Int, bytes: Int) {
         try await requireWritable().writer.reset(setting)
     }
 
-    /// Where trimming stops if nobody says.
+    /// Where trimming stops unless the caller says otherwise: the low watermark in force, in bytes.
     func defaultTrimTarget() throws -> Int {
-        try index.lowWatermark(budget: Int(try index.value(of: .budget) ?? 0))
+        try index.lowWatermark(budget: index.budget())
+    }
+}
+
+extension StoreWriter {
+    /// Sets `setting` to `value`. A lower budget is kept to when this returns.
+    ///
+    /// - Returns: the number of evicted files and their bytes.
+    fileprivate func set(_ setting: Setting, to value: Int64) throws -> (files: Int, bytes: Int) {
+        try setting.validate(value)
+        var evicted = (files: 0, bytes: 0)
+        guard setting == .budget else {
+            try write { transaction in
+                try requireOrder(setting, value, transaction)
+                try transaction.setSetting(setting.name, to: value)
+            }
+            return evicted
+        }
+        // Evict before the budget is written: a budget in force is never exceeded. Another process may publish under
+        // the old budget in between, so the total is compared again in the transaction that writes the new one.
+        let target = try index.lowWatermark(budget: Int(value))
+        while true {
+            let freed = try makeRoomForBudget(Int(value), target)
+            evicted = (evicted.files + freed.files, evicted.bytes + freed.bytes)
+            let isInForce = try write { transaction in
+                guard try transaction.total(of: .caches).accountedBytes <= Int(value) else { return false }
+                try transaction.setSetting(setting.name, to: value)
+                return true
+            }
+            if isInForce { return evicted }
+        }
+    }
+
+    /// Deletes the value of `setting`, after its default is in force.
+    fileprivate func reset(_ setting: Setting) throws -> (files: Int, bytes: Int) {
+        let evicted = try setting.defaultValue.map { try set(setting, to: $0) } ?? (0, 0)
+        try write { try $0.removeSetting(setting.name) }
+        return evicted
+    }
+
+    /// The shortest freshness lifetime must not exceed the longest.
+    private func requireOrder(_ setting: Setting, _ value: Int64, _ transaction: IndexTransaction) throws {
+        guard setting == .minimumFreshness || setting == .maximumFreshness else { return }
+        let other: Setting = setting == .minimumFreshness ? .maximumFreshness : .minimumFreshness
+        guard let bound = try transaction.value(of: other) else { return }
+        guard setting == .minimumFreshness ? value <= bound : value >= bound else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "`\(setting.name)` cannot be \(value) seconds while `\(other.name)` is \(bound) seconds: the minimum must "
+                    + "not exceed the maximum. Change `\(other.name)` first."
+            )
+        }
+    }
+
+    /// Evicts down to `target` bytes if more than `budget` bytes count against the budget.
+    ///
+    /// - Throws: `busy` if other processes have more bytes pending than `budget`, before anything is evicted.
+    private func makeRoomForBudget(_ budget: Int, _ target: Int) throws -> (files: Int, bytes: Int) {
+        guard try index.total(of: .caches).accountedBytes > budget else { return (0, 0) }
+        try finishOwnLeftovers()
+        try finishDeadHolders()
+        let pending = try index.total(of: .caches).pendingBytes
+        guard pending <= budget else {
+            throw AvatarStoreError(
+                .busy,
+                "The budget cannot be lowered to \(budget) bytes now: other processes have \(pending) bytes pending. "
+                    + "Nothing was evicted. Try again when they are done."
+            )
+        }
+        return try trim(to: target, canStop: false)
     }
 }

@@ -1,82 +1,189 @@
 import AvatarCore
 import AvatarIndex
 
-/// A setting that is kept in the store, for all processes that use it.
+/// A setting of a store. Its value is kept in the index and holds for all processes that use the store.
+///
+/// All settings are declared here, each with its meaning, unit, default and range. `AvatarStore.set(_:to:)` changes one,
+/// `AvatarStore.value(of:)` reads it. Work in progress keeps the values that it read when it began; only a lowered budget
+/// applies to it at once.
 public struct Setting: Hashable, Sendable {
-    /// The name, as the command line spells it.
+    /// The name, as the index and the command line spell it.
     public let name: String
-    /// The value while nobody has set another; `nil`: none.
+    /// The value that applies until another is set, in `unit`; `nil`: no limit, or one derived from another setting.
     public let defaultValue: Int64?
-    /// The values that make sense.
+    /// The values that are accepted, in `unit`.
     public let range: ClosedRange<Int64>
-    /// What the value counts.
+    /// The unit of the value.
     public let unit: Unit
 
-    /// What a value counts.
+    /// The unit of a setting's value.
     public enum Unit: String, Sendable {
         /// Bytes.
         case bytes
-        /// Pixels.
+        /// Pixels: width times height.
         case pixels
         /// Seconds.
         case seconds
-        /// 0 or 1.
+        /// 0 for no, 1 for yes.
         case boolean
-        /// A number of things.
+        /// A plain number.
         case count
     }
 
-    private init(_ name: String, _ defaultValue: Int64?, in range: ClosedRange<Int64>, _ unit: Unit) {
+    private init(_ name: String, default defaultValue: Int64?, in range: ClosedRange<Int64>, _ unit: Unit) {
         self.name = name
         self.defaultValue = defaultValue
         self.range = range
         self.unit = unit
     }
 
+    /// 0 bytes to 1 PiB.
     private static let anySize: ClosedRange<Int64> = 0...(1 << 50)
+    /// 0 seconds to 100 years.
     private static let anyTime: ClosedRange<Int64> = 0...(100 * 366 * 86_400)
 
-    /// The most bytes of files in the class `caches`, at every moment. 268.4 MB (268,435,456 bytes).
-    public static let budget = Setting("budget", 256 << 20, in: anySize, .bytes)
-    /// Where an eviction stops. 90 % of the budget.
-    public static let lowWatermark = Setting("low-watermark", nil, in: anySize, .bytes)
-    /// The most bytes of one image. 21.0 MB (20,971,520 bytes).
-    public static let maximumImageBytes = Setting("max-image-bytes", 20 << 20, in: 1...(1 << 40), .bytes)
-    /// The most pixels of one image. 50 million.
-    public static let maximumPixels = Setting("max-pixels", 50_000_000, in: 1...(1 << 40), .pixels)
-    /// The free space on disk below which nothing new is stored. 0.
-    public static let minimumFree = Setting("min-free", 0, in: anySize, .bytes)
-    /// The shortest time an answer counts as fresh; no longer than the longest. 0.
-    public static let minimumFreshness = Setting("minimum-freshness", 0, in: anyTime, .seconds)
-    /// The longest time an answer counts as fresh; no shorter than the shortest. No limit.
-    public static let maximumFreshness = Setting("maximum-freshness", nil, in: anyTime, .seconds)
-    /// How long an answer counts as fresh that says nothing of it. 24 hours.
-    public static let defaultFreshness = Setting("default-freshness", 86_400, in: anyTime, .seconds)
-    /// After which time an image is fetched in full although the origin keeps saying that it did not change. 30 days.
-    public static let maximumAgeWithoutFetch = Setting("max-age-without-fetch", 30 * 86_400, in: anyTime, .seconds)
-    /// Whether an image stays that no contact uses any more. 1.
-    public static let keepUnowned = Setting("keep-unowned", 1, in: 0...1, .boolean)
-    /// How often an origin must say that an image is gone before it is removed; 0: never. 0.
-    public static let goneConfirmations = Setting("gone-confirmations", 0, in: 0...1000, .count)
+    // MARK: Room
 
-    /// All settings.
+    /// The byte budget (high watermark) of the storage class `caches`. It is never exceeded. Default: 256 MiB
+    /// (268,435,456 bytes).
+    public static let budget = Setting("budget", default: 256 << 20, in: anySize, .bytes)
+    /// The low watermark, in bytes: an eviction stops here. It is never above the budget. Default: 90 % of the budget.
+    public static let lowWatermark = Setting("low-watermark", default: nil, in: anySize, .bytes)
+    /// The free bytes on the disk below which no new image is stored. Default: 0, no check.
+    public static let minimumFree = Setting("min-free", default: 0, in: anySize, .bytes)
+
+    // MARK: One image
+
+    /// The most bytes of one image. Default: 20 MiB (20,971,520 bytes).
+    public static let maximumImageBytes = Setting("max-image-bytes", default: 20 << 20, in: 1...(1 << 40), .bytes)
+    /// The most pixels of one image, width times height. Default: 50 million.
+    public static let maximumPixels = Setting("max-pixels", default: 50_000_000, in: 1...(1 << 40), .pixels)
+
+    // MARK: Freshness
+
+    /// The shortest freshness lifetime of a response, in seconds; at most `maximumFreshness`. Default: 0.
+    public static let minimumFreshness = Setting("minimum-freshness", default: 0, in: anyTime, .seconds)
+    /// The longest freshness lifetime of a response, in seconds; at least `minimumFreshness`. Default: no limit.
+    public static let maximumFreshness = Setting("maximum-freshness", default: nil, in: anyTime, .seconds)
+    /// The freshness lifetime, in seconds, of a response that states none. Default: 24 hours.
+    public static let defaultFreshness = Setting("default-freshness", default: 86_400, in: anyTime, .seconds)
+    /// The time, in seconds, after which an image is fetched in full although each revalidation found it unchanged.
+    /// Default: 30 days.
+    public static let maximumAgeWithoutFetch = Setting(
+        "max-age-without-fetch",
+        default: 30 * 86_400,
+        in: anyTime,
+        .seconds
+    )
+
+    // MARK: Removal
+
+    /// Whether an image stays when no contact uses it any more. Default: 1, yes.
+    public static let keepUnowned = Setting("keep-unowned", default: 1, in: 0...1, .boolean)
+    /// How often in a row an origin must report an image as gone before its file is removed; 0: it is never removed.
+    /// Default: 0.
+    public static let goneConfirmations = Setting("gone-confirmations", default: 0, in: 0...1000, .count)
+
+    /// All settings, in the order in which the command line lists them.
     public static let all: [Setting] = [
         budget, lowWatermark, maximumImageBytes, maximumPixels, minimumFree, minimumFreshness, maximumFreshness,
         defaultFreshness, maximumAgeWithoutFetch, keepUnowned, goneConfirmations,
     ]
 
-    /// The setting called `name`.
+    /// The setting with the given name; `nil` if there is none.
     public init?(named name: String) {
         guard let setting = Self.all.first(where: { $0.name == name }) else { return nil }
         self = setting
     }
 
+    /// - Throws: `invalidConfiguration` if `value` is outside `range`.
     func validate(_ value: Int64) throws(AvatarStoreError) {
         guard range.contains(value) else {
+            let noun = unit == .boolean || unit == .count ? "" : " \(unit.rawValue)"
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "\(name) can be \(range.lowerBound) to \(range.upperBound) \(unit.rawValue), not \(value)."
+                "`\(name)` cannot be \(value): it must be between \(range.lowerBound) and \(range.upperBound)\(noun)."
             )
         }
+    }
+}
+
+// MARK: Reading
+
+/// A reader of settings: the index, or a transaction on it.
+protocol SettingReader {
+    /// The value that was set under `name`; `nil` if none was.
+    func setting(_ name: String) throws -> Int64?
+}
+
+extension AvatarIndex: SettingReader {}
+extension IndexTransaction: SettingReader {}
+
+extension SettingReader {
+    /// The value in force for `setting`: the one that was set, else its default; `nil` if there is neither.
+    func value(of setting: Setting) throws -> Int64? {
+        try self.setting(setting.name) ?? setting.defaultValue
+    }
+
+    /// The value in force for a setting that has a default: any but `lowWatermark` and `maximumFreshness`.
+    func requiredValue(of setting: Setting) throws -> Int64 {
+        guard let value = try value(of: setting) else {
+            preconditionFailure("The setting `\(setting.name)` has no default.")
+        }
+        return value
+    }
+
+    /// The budget in force, in bytes.
+    func budget() throws -> Int {
+        Int(try requiredValue(of: .budget))
+    }
+
+    /// Where an eviction stops under a budget of `budget` bytes: the low watermark that was set, but never above the
+    /// budget; else 90 % of the budget.
+    func lowWatermark(budget: Int) throws -> Int {
+        if let set = try value(of: .lowWatermark) { return min(Int(set), budget) }
+        return budget / 10 * 9 + budget % 10 * 9 / 10
+    }
+}
+
+/// The limits that one piece of work keeps to, read from the settings when it begins.
+struct Limits: Sendable {
+    /// The budget of `caches` in bytes, or the lower ceiling that the caller gave.
+    var budget: Int
+    /// Where an eviction stops, in bytes.
+    var lowWatermark: Int
+    /// The most bytes of one image.
+    var maximumImageBytes: Int
+    /// The most pixels of one image.
+    var maximumPixels: Int
+    /// The free bytes on the disk below which nothing is stored; 0: no check.
+    var minimumFree: Int
+    /// The rules of freshness, with the lifetimes that are set.
+    var freshness: FreshnessPolicy
+}
+
+extension AvatarIndex {
+    /// The limits in force now.
+    ///
+    /// - Parameter mode: the caching mode to judge freshness by.
+    /// - Parameter respectsNoStore: whether `no-store` keeps an image out of the store in every mode.
+    /// - Parameter ceiling: a lower budget for this piece of work, in bytes; `nil`: the budget that is set.
+    func limits(mode: CachingMode, respectsNoStore: Bool, ceiling: Int? = nil) throws -> Limits {
+        let budget = min(try budget(), ceiling ?? .max)
+        var freshness = FreshnessPolicy()
+        freshness.mode = mode
+        freshness.respectsNoStore = respectsNoStore
+        freshness.minimum = try requiredValue(of: .minimumFreshness)
+        freshness.maximum = try value(of: .maximumFreshness)
+        freshness.defaultLifetime = try requiredValue(of: .defaultFreshness)
+        freshness.maximumAgeWithoutFetch = try requiredValue(of: .maximumAgeWithoutFetch)
+        return Limits(
+            budget: budget,
+            lowWatermark: try lowWatermark(budget: budget),
+            maximumImageBytes: Int(try requiredValue(of: .maximumImageBytes)),
+            maximumPixels: Int(try requiredValue(of: .maximumPixels)),
+            minimumFree: Int(try requiredValue(of: .minimumFree)),
+            freshness: freshness
+        )
     }
 }

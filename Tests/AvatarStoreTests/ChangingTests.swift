@@ -101,7 +101,7 @@ struct ChangingTests {
             for (setting, value) in [(Setting.maximumFreshness, 59), (.minimumFreshness, 61)] as [(Setting, Int64)] {
                 await #expect { try await store.set(setting, to: value) } throws: {
                     guard let error = $0 as? AvatarStoreError else { return false }
-                    return error.code == .invalidConfiguration && error.message.contains("is 60; change that first")
+                    return error.code == .invalidConfiguration && error.message.contains("is 60 seconds")
                 }
                 #expect(try store.value(of: setting) == 60)
             }

@@ -183,7 +183,7 @@ extension StoreWriter {
             at: checked,
             after: state.flatMap(PastFailure.init),
             retryAfter: retryAfter,
-            goneConfirmations: Int(try transaction.setting(Setting.goneConfirmations.name) ?? 0),
+            goneConfirmations: Int(try transaction.requiredValue(of: .goneConfirmations)),
             jitter: .random(in: 0...1)
         )
         guard let check, let host = change.host else { return }

@@ -124,71 +124,6 @@ extension StoreWriter {
         }
     }
 
-    /// Keeps `value` for `setting`. A lower budget is in force for files when this returns; a low watermark says where
-    /// the next eviction stops.
-    ///
-    /// - Returns: how many files were evicted, and their bytes.
-    func set(_ setting: Setting, to value: Int64) throws -> (files: Int, bytes: Int) {
-        try setting.validate(value)
-        var evicted = (files: 0, bytes: 0)
-        guard setting == .budget else {
-            try write { transaction in
-                try requireOrder(setting, value, transaction)
-                try transaction.setSetting(setting.name, to: value)
-            }
-            return evicted
-        }
-        // Trimmed first: a budget that is in force is never exceeded. A process that publishes in between does so under
-        // the old budget, hence the second look.
-        let target = try index.lowWatermark(budget: Int(value))
-        while true {
-            let freed = try makeRoomForBudget(Int(value), target)
-            evicted = (evicted.files + freed.files, evicted.bytes + freed.bytes)
-            let isInForce = try write { transaction in
-                guard try transaction.total(of: .caches).accountedBytes <= Int(value) else { return false }
-                try transaction.setSetting(setting.name, to: value)
-                return true
-            }
-            if isInForce { return evicted }
-        }
-    }
-
-    /// Forgets the value of `setting`, once its default is in force.
-    func reset(_ setting: Setting) throws -> (files: Int, bytes: Int) {
-        let evicted = try setting.defaultValue.map { try set(setting, to: $0) } ?? (0, 0)
-        try write { try $0.removeSetting(setting.name) }
-        return evicted
-    }
-
-    /// The shortest time for which an answer is fresh is never longer than the longest.
-    private func requireOrder(_ setting: Setting, _ value: Int64, _ transaction: IndexTransaction) throws {
-        guard setting == .minimumFreshness || setting == .maximumFreshness else { return }
-        let other: Setting = setting == .minimumFreshness ? .maximumFreshness : .minimumFreshness
-        guard let bound = try transaction.setting(other.name) ?? other.defaultValue else { return }
-        guard setting == .minimumFreshness ? value <= bound : value >= bound else {
-            throw AvatarStoreError(
-                .invalidConfiguration,
-                "\(setting.name) cannot be \(value) seconds while \(other.name) is \(bound); change that first."
-            )
-        }
-    }
-
-    /// Trims for a lower budget, if it takes that.
-    private func makeRoomForBudget(_ budget: Int, _ target: Int) throws -> (files: Int, bytes: Int) {
-        guard try index.total(of: .caches).accountedBytes > budget else { return (0, 0) }
-        try finishOwnLeftovers()
-        try finishDeadHolders()
-        let pending = try index.total(of: .caches).pendingBytes
-        guard pending <= budget else {
-            throw AvatarStoreError(
-                .busy,
-                "Other processes have \(pending) bytes pending, more than the budget of \(budget) bytes; nothing was "
-                    + "evicted. Try again when they are done."
-            )
-        }
-        return try trim(to: target, canStop: false)
-    }
-
     private func choose(
         _ plan: EvictionPlan,
         _ rules: RoomRules,
@@ -236,12 +171,5 @@ extension AvatarStoreError {
         var error = self
         error.message = "\(key): \(message)"
         return error
-    }
-}
-
-extension IndexTransaction {
-    /// The budget in force.
-    func budget() throws -> Int {
-        Int(try setting(Setting.budget.name) ?? Setting.budget.defaultValue ?? 0)
     }
 }

@@ -46,7 +46,7 @@ extension StoreWriter {
         _ surplus: inout Surplus
     ) throws {
         guard try !transaction.hasOwner(id) else { return }
-        guard try key.isContactPhoto || key.isEmailImage || transaction.setting(Setting.keepUnowned.name) == 0 else {
+        guard try key.isContactPhoto || key.isEmailImage || transaction.value(of: .keepUnowned) == 0 else {
             return try transaction.stopChecking(id)
         }
         if key.isEmailImage { try forgetPartial(of: key, transaction) }

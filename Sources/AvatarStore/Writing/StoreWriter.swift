@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import Dispatch
 import Logging
 
 /// Changes index and files together: the only one in the process that does.
@@ -26,13 +27,13 @@ actor StoreWriter {
     let accesses: AccessRecorder
     let metrics: StoreMetrics
     /// Files that are gone from disk and whose pending rows the next transaction drops.
-    var unlinked: [PendingFile] = []
+    private var unlinked: [PendingFile] = []
     /// Files that the present transaction evicts: metrics count them once it is committed.
     var uncountedEvictions: [PendingFile] = []
     /// Whether a file that this process made pending could not be unlinked.
     private var hasLeftovers = false
     /// Whether a sync of this process runs.
-    var isSyncing = false
+    private var isSyncing = false
     /// What the index says of files that may differ from what is on stable storage.
     var bootMark = BootMark.none
     /// Files that were published since the durable point was last moved.
@@ -139,63 +140,6 @@ actor StoreWriter {
         }
     }
 
-    /// Finishes what dead processes left pending, and removes what they left in staging.
-    ///
-    /// - Returns: how many pending rows no process of a store can have left; their files are not touched.
-    @discardableResult
-    func finishDeadHolders() throws -> Int {
-        let pending = Set(try index.write { try $0.pendingHolders() })
-        var foreign = 0
-        for name in pending.union(try places.holderNames()) where name != places.holder.name {
-            // A name that no holder has came from elsewhere with the index: nothing in staging belongs to it.
-            guard Holder.isName(name) else {
-                foreign += try finishPending(of: name)
-                continue
-            }
-            guard let dead = try places.takeOver(name) else { continue }
-            foreign += try finishPending(of: name)
-            try places.removeStaging(of: dead)
-            dead.release()
-        }
-        return foreign
-    }
-
-    /// Unlinks the pending files of the dead holder `name`.
-    ///
-    /// No process has a file pending that is published, or under a name that `FilePath` does not give. An index that
-    /// says so was made or changed by others, and must not make the store delete what they like.
-    /// - Returns: the number of such rows; they are dropped.
-    private func finishPending(of name: String) throws -> Int {
-        let (files, foreign) = try index.write { transaction in
-            let files = try transaction.pendingFiles(of: name)
-            let own = try files.filter { file in
-                guard FilePath.isPublishedName(file.path) else { return false }
-                let prefix = FilePath.digestPrefix(of: file.path)
-                return try !transaction.isPublished(file.path, in: file.storageClass, digestPrefix: prefix)
-            }
-            return (own, files.count - own.count)
-        }
-        try unlink(files)
-        try settle()
-        if foreign > 0 { try write { try $0.dropPending(of: name) } }
-        return foreign
-    }
-
-    /// Finishes what dead processes left, at opening. What cannot be finished now stays pending, counts against the
-    /// budget, and is tried again by whoever needs room.
-    func recover(reportingTo logger: Logger) {
-        do {
-            let foreign = try finishDeadHolders()
-            guard foreign > 0 else { return }
-            logger.warning(
-                "the index named files as unfinished that are published or not the store's; they were left alone",
-                metadata: ["files": "\(foreign)"]
-            )
-        } catch {
-            logger.warning("work of a dead process could not be finished", metadata: ["error": "\(error)"])
-        }
-    }
-
     /// Tries again to unlink what an earlier attempt of this process left pending.
     func finishOwnLeftovers() throws {
         let known = Set(unlinked)
@@ -218,6 +162,43 @@ actor StoreWriter {
         }
     }
 
+    /// Marks a sync of this process as the one that runs.
+    ///
+    /// - Throws: `syncIsRunning` if another one does, here or in a process that is alive.
+    /// - Parameter now: if the clock was set back since the last sync, what was planned by it is planned anew.
+    func beginSync(at now: Timestamp) throws {
+        guard !isSyncing else {
+            throw AvatarStoreError(.syncIsRunning, "Another sync is running on this store.")
+        }
+        let own = places.holder.name
+        let isTaken = try write { transaction in
+            if let running = try transaction.syncHolder() {
+                // Our own mark, without a sync of ours, is left from one whose end could not be written.
+                guard try running == own || !places.isAlive(running) else { return true }
+            }
+            try transaction.setSyncHolder(own)
+            _ = try transaction.noteClock(
+                now,
+                tolerance: Timestamp.clockTolerance,
+                longestBlock: RetryAfter.longest
+            )
+            return false
+        }
+        if isTaken { throw AvatarStoreError(.syncIsRunning, "Another sync is running on this store.") }
+        isSyncing = true
+    }
+
+    /// Ends the sync: drops what it left pending, brings the hosts' due times up to date, and keeps how it ended.
+    func endSync(startedAt time: Timestamp, as sync: LastSync) throws {
+        isSyncing = false
+        try write { transaction in
+            try transaction.setLastSync(sync)
+            try transaction.refreshDueTimes(ofHostsDueAt: time)
+            try transaction.setSyncHolder(nil)
+        }
+        try index.truncateWAL()
+    }
+
     /// Writes what is gathered, finishes what is pending, and lets the holder go.
     func close() throws {
         // First, as it makes room: the disk may be full. What cannot be removed keeps its holder's name, by which the
@@ -229,5 +210,24 @@ actor StoreWriter {
         try markClean()
         try removal.get()
         try index.truncateWAL()
+    }
+}
+
+/// Runs an actor on a thread of its own.
+///
+/// Transactions, renames and fsync block; on the shared cooperative threads, of which there are as many as cores, they
+/// would hold up everybody.
+final class StoreThread: SerialExecutor {
+    private let queue: DispatchQueue
+
+    init(label: String) {
+        queue = DispatchQueue(label: label)
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async {
+            job.runSynchronously(on: self.asUnownedSerialExecutor())
+        }
     }
 }

@@ -1,7 +1,67 @@
+import AvatarCore
 import AvatarFiles
 import AvatarIndex
 import Dispatch
 import Logging
+
+extension StoreWriter {
+    /// Finishes what dead processes left pending, and removes what they left in staging.
+    ///
+    /// - Returns: how many pending rows no process of a store can have left; their files are not touched.
+    @discardableResult
+    func finishDeadHolders() throws -> Int {
+        let pending = Set(try index.write { try $0.pendingHolders() })
+        var foreign = 0
+        for name in pending.union(try places.holderNames()) where name != places.holder.name {
+            // A name that no holder has came from elsewhere with the index: nothing in staging belongs to it.
+            guard Holder.isName(name) else {
+                foreign += try finishPending(of: name)
+                continue
+            }
+            guard let dead = try places.takeOver(name) else { continue }
+            foreign += try finishPending(of: name)
+            try places.removeStaging(of: dead)
+            dead.release()
+        }
+        return foreign
+    }
+
+    /// Unlinks the pending files of the dead holder `name`.
+    ///
+    /// No process has a file pending that is published, or under a name that `FilePath` does not give. An index that
+    /// says so was made or changed by others, and must not make the store delete what they like.
+    /// - Returns: the number of such rows; they are dropped.
+    private func finishPending(of name: String) throws -> Int {
+        let (files, foreign) = try index.write { transaction in
+            let files = try transaction.pendingFiles(of: name)
+            let own = try files.filter { file in
+                guard FilePath.isPublishedName(file.path) else { return false }
+                let prefix = FilePath.digestPrefix(of: file.path)
+                return try !transaction.isPublished(file.path, in: file.storageClass, digestPrefix: prefix)
+            }
+            return (own, files.count - own.count)
+        }
+        try unlink(files)
+        try settle()
+        if foreign > 0 { try write { try $0.dropPending(of: name) } }
+        return foreign
+    }
+
+    /// Finishes what dead processes left, at opening. What cannot be finished now stays pending, counts against the
+    /// budget, and is tried again by whoever needs room.
+    func recover(reportingTo logger: Logger) {
+        do {
+            let foreign = try finishDeadHolders()
+            guard foreign > 0 else { return }
+            logger.warning(
+                "the index named files as unfinished that are published or not the store's; they were left alone",
+                metadata: ["files": "\(foreign)"]
+            )
+        } catch {
+            logger.warning("work of a dead process could not be finished", metadata: ["error": "\(error)"])
+        }
+    }
+}
 
 /// Records how far the files are on stable storage, for the first opening after a power loss.
 ///

@@ -5,6 +5,12 @@ public import Logging
 public import AvatarOrigin
 #endif
 
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
 extension AvatarStore {
     /// How a store is opened. What operators set and all processes share is kept in the store instead: `Settings`.
     public struct Configuration: Sendable {
@@ -82,5 +88,25 @@ extension AvatarStore {
                 )
             }
         }
+    }
+}
+
+/// What time it is: the seam at which tests move time by hand.
+public protocol WallClock: Sendable {
+    /// The current time.
+    func now() -> Timestamp
+}
+
+/// The clock of the operating system.
+public struct SystemClock: WallClock {
+    /// The clock.
+    public init() {}
+
+    /// The operating system's time.
+    public func now() -> Timestamp {
+        var time = timespec()
+        // Every system has this clock.
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 }

@@ -1,4 +1,44 @@
 public import AvatarCore
+import AvatarFiles
+import AvatarImages
+import AvatarIndex
+import Foundation
+
+/// What an import did, or would do.
+public struct ImportReport: Hashable, Sendable {
+    /// One file that was not taken, or one line of the manifest that says nothing.
+    public struct Failure: Hashable, Sendable {
+        /// The name in the folder; `nil` for a line of the manifest.
+        public var file: String?
+        /// Why.
+        public var kind: FailureKind
+        /// A sentence for a person.
+        public var message: String
+    }
+
+    /// The most failures that are kept in full; all are counted.
+    public static let largestFailureCount = 1000
+
+    /// Files and lines that were looked at: `found = stored + replaced + unchanged + failed`.
+    public var found = 0
+    /// Images that are new.
+    public var stored = 0
+    /// Images that took the place of others under the same key.
+    public var replaced = 0
+    /// Images that were there already.
+    public var unchanged = 0
+    /// Files that were not taken.
+    public var failed = 0
+    /// The bytes of the images that are new or replaced others.
+    public var bytes = 0
+    /// Why files were not taken, the first 1,000 of them.
+    public private(set) var failures: [Failure] = []
+
+    mutating func add(_ failure: Failure) {
+        failed += 1
+        if failures.count < Self.largestFailureCount { failures.append(failure) }
+    }
+}
 
 extension AvatarStore {
     /// Takes the pictures of a folder into the store.
@@ -35,5 +75,208 @@ extension AvatarStore {
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> ImportReport {
         try await PictureImport(self, directory, storageClass, isPreview: true, progress).run()
+    }
+}
+
+/// One import: what the manifest names, then whatever else lies in the folder.
+private actor PictureImport {
+    private let store: AvatarStore
+    private let directory: String
+    private let storageClass: StorageClass?
+    private let isPreview: Bool
+    private let progress: ProgressHandler
+    private let limits: Limits
+    private var report = ImportReport()
+    /// The file that a key was taken from.
+    private var files: [AvatarKey: String] = [:]
+
+    /// Reading blocks for long.
+    private let thread = StoreThread(label: "avatar-store.import")
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        thread.asUnownedSerialExecutor()
+    }
+
+    init(
+        _ store: AvatarStore,
+        _ directory: String,
+        _ storageClass: StorageClass?,
+        isPreview: Bool,
+        _ progress: @escaping ProgressHandler
+    ) throws {
+        self.store = store
+        self.directory = directory
+        self.storageClass = storageClass
+        self.isPreview = isPreview
+        self.progress = progress
+        limits = try store.limits(mode: nil, ceiling: nil)
+    }
+
+    func run() async throws -> ImportReport {
+        let folder = try PictureFolder(reading: directory)
+        let lines = try PictureManifest.lines(of: folder) ?? []
+        let listed = Set(lines.compactMap(\.entry?.file))
+        let others = try folder.names().filter {
+            !$0.hasPrefix(".") && $0 != PictureManifest.name && !listed.contains($0)
+        }
+        let total = lines.count + others.count
+        for line in lines {
+            try await take(line, from: folder)
+            show(of: total)
+        }
+        for name in others {
+            try await take(PictureManifest.Entry(file: name), from: folder)
+            show(of: total)
+        }
+        return report
+    }
+
+    private func show(of total: Int) {
+        let (done, failed, bytes) = (report.found, report.failed, report.bytes)
+        progress(WorkProgress(.importing, .files, done: done, of: total, failed: failed, bytes: bytes))
+    }
+
+    private func take(_ line: PictureManifest.Line, from folder: PictureFolder) async throws {
+        guard let entry = line.entry else {
+            report.found += 1
+            let message = "Line \(line.number) of \(PictureManifest.name) is no object with the name of a file."
+            return report.add(.init(file: nil, kind: .badRecord, message: message))
+        }
+        try await take(entry, from: folder)
+    }
+
+    private func take(_ entry: PictureManifest.Entry, from folder: PictureFolder) async throws {
+        try Task.checkCancellation()
+        report.found += 1
+        do {
+            try await store(try ImportedPicture(entry, in: folder, limits, storageClass))
+        } catch let error as AvatarStoreError where Self.concernsOneFile(error) {
+            report.add(
+                .init(file: entry.file, kind: error.failure ?? .badRecord, message: "\(entry.file): \(error.message)")
+            )
+        }
+    }
+
+    private static func concernsOneFile(_ error: AvatarStoreError) -> Bool {
+        [.imageRefused, .invalidKey, .unsupportedURL, .overBudget].contains(error.code)
+    }
+
+    private func store(_ picture: ImportedPicture) async throws {
+        if let other = files[picture.key] {
+            throw AvatarStoreError(.invalidKey, "\(other) has the same key, \(picture.key).", failure: .badRecord)
+        }
+        files[picture.key] = picture.file
+        let present = try store.index.entry(for: picture.key)
+        let image = try picture.inspect(limits, allowsSVG: store.configuration.allowsSVG)
+        let isStored = present?.file.map(store.roots.contains) ?? false
+        // What the store has of a URL came from its origin, later than the export or not.
+        let isDamaged = try isStored && present?.sha256 == picture.sha256 && present.map(isDamaged) == true
+        if isStored, !isDamaged, present?.sha256 == picture.sha256 || picture.sourceURL != nil {
+            report.unchanged += 1
+            return
+        }
+        if !isPreview { try await commit(picture, image) }
+        if present?.file != nil { report.replaced += 1 } else { report.stored += 1 }
+        report.bytes += picture.bytes.count
+    }
+
+    /// Whether the stored file has other bytes than it was stored with.
+    private func isDamaged(_ entry: AvatarEntry) throws -> Bool {
+        guard let file = entry.file else { return false }
+        return try store.roots.files(of: file.storageClass).digest(of: file.path) != entry.sha256
+    }
+
+    private func commit(_ picture: ImportedPicture, _ image: ImageDescription) async throws {
+        let writable = try store.requireWritable()
+        let staged = try store.stage(picture.bytes, picture.storageClass, limits, writable.places)
+        let change = Change(
+            key: picture.key,
+            sourceURL: picture.sourceURL,
+            host: picture.host,
+            owners: picture.owners,
+            content: .image(staged, validation: picture.sourceURL == nil ? nil : .dueAt(store.clock.now()))
+        )
+        switch try await writable.writer.commitNow(change, RoomRules(limits)) {
+        case .overBudget(let error), .superseded(let error): throw error
+        case .stored, .recorded: return
+        }
+    }
+}
+
+/// A file of the folder with what is to become of it.
+private struct ImportedPicture {
+    let file: String
+    let key: AvatarKey
+    let sourceURL: String?
+    let host: String?
+    let storageClass: StorageClass
+    let owners: [String]
+    let bytes: [UInt8]
+    let sha256: [UInt8]
+
+    init(
+        _ entry: PictureManifest.Entry,
+        in folder: PictureFolder,
+        _ limits: Limits,
+        _ storageClass: StorageClass?
+    ) throws {
+        file = entry.file
+        bytes = try Self.read(entry.file, in: folder, limit: limits.maximumImageBytes)
+        sha256 = ContentDigest.sha256(bytes)
+        key =
+            try entry.key.map { try AvatarKey(parsing: $0) }
+            ?? AvatarKey(name: PictureName.imageName(ofFile: entry.file))
+        owners = entry.owners ?? []
+        for owner in owners { _ = try AvatarKey(contact: owner) }
+        self.storageClass = storageClass ?? entry.storageClass.flatMap(StorageClass.init(rawValue:)) ?? .documents
+        guard !key.isOwnImage else {
+            (sourceURL, host) = (nil, nil)
+            return
+        }
+        let url = try AvatarKey(url: entry.sourceURL ?? key.rawValue)
+        (sourceURL, host) = (url.rawValue, url.host?.description)
+        // Nobody but its origin says what a URL's image is.
+        guard entry.sha256 == Hexadecimal.text(sha256) else {
+            throw AvatarStoreError(.imageRefused, "it has other bytes than the manifest says.", failure: .badRecord)
+        }
+    }
+
+    private static func read(_ name: String, in folder: PictureFolder, limit: Int) throws -> [UInt8] {
+        guard PictureFolder.isPlain(name) else { throw refusal("it does not lie in the folder itself.") }
+        switch try folder.read(name, limit: limit) {
+        case .file(let bytes): return bytes
+        case .nothing: throw refusal("there is no such file.")
+        case .somethingElse: throw refusal("it is a folder, a link or something else that is no file.", .notImage)
+        case .tooLarge(let bytes):
+            throw refusal(
+                "it has \(bytes) bytes; the limit for one image is \(limit) (avatars config max-image-bytes).",
+                .tooLarge
+            )
+        }
+    }
+
+    private static func refusal(_ message: String, _ kind: FailureKind = .badRecord) -> AvatarStoreError {
+        AvatarStoreError(.imageRefused, message, failure: kind)
+    }
+
+    func inspect(_ limits: Limits, allowsSVG: Bool) throws -> ImageDescription {
+        do {
+            return try ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: allowsSVG)
+                .inspect(ByteArraySource(bytes))
+        } catch let rejection as ImageRejection {
+            throw AvatarStoreError(.imageRefused, rejection.message, failure: rejection.kind)
+        }
+    }
+}
+
+extension ValidationRecord {
+    /// Of bytes that are not known to be the origin's: due at once, and asked for without a validator.
+    fileprivate static func dueAt(_ now: Timestamp) -> ValidationRecord {
+        var record = ValidationRecord()
+        record.fetched = now
+        record.checked = now
+        record.freshUntil = now
+        record.nextCheck = now
+        return record
     }
 }

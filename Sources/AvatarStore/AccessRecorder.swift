@@ -3,55 +3,59 @@ import AvatarIndex
 import Dispatch
 import Synchronization
 
-/// Gathers last-access times in memory, so that reading an image never opens a write transaction.
+/// Buffers last-access times in memory, so that reading an image opens no write transaction.
 ///
-/// They are written 30 seconds after the first of them, once 131,072 files were used, and before anything is evicted;
-/// that many, and no more, can a crash forget. Writing one costs as much as several reads: a lower number would have a
-/// busy service write all the time.
+/// The times are written 30 seconds after the first of them, once 131,072 files were used, and before each eviction. A
+/// crash loses at most that many. Writing one time costs as much as several reads, so a lower count would keep a busy
+/// service writing all the time.
 final class AccessRecorder: Sendable {
-    /// Written at the latest when so many files were used.
+    /// The number of used files at which the times are written at once.
     static let largestCount = 1 << 17
-    /// Written at the latest so long after the first use, in seconds.
+    /// The longest time between the first use and the write, in seconds.
     static let longestDelay = 30
 
     private static let shardCount = 32
 
-    /// What was used since the times were last written; each of them has its time itself. In parts, so that threads
-    /// seldom meet.
+    /// A part of the files used since the last write. The hit of each holds its time. There are 32 shards, so that
+    /// threads seldom contend for one lock.
     private final class Shard: Sendable {
         let used = Mutex<[(fileID: Int64, hit: IndexHit)]>([])
     }
 
     private let clock: any WallClock
     private let shards = (0..<shardCount).map { _ in Shard() }
-    /// Times that could not be written, by file.
+    /// Times that could not be written, in microseconds, by file id.
     private let unwritten = Mutex<[Int64: Int64]>([:])
+    /// The number of files used since the last write.
     private let count = Atomic(0)
+    /// The latest time given out, in microseconds.
     private let lastTime = Atomic<Int64>(0)
     private let isTimerRunning = Atomic(false)
     private let isFlushRequested = Atomic(false)
-    /// `false` while nobody writes the times: then none are gathered.
+    /// `false` until a writer is connected: until then no times are gathered.
     private let isGathering = Atomic(false)
+    /// Asks the writer to write the times.
     private let flush = Mutex<(@Sendable () -> Void)?>(nil)
 
     init(clock: any WallClock) {
         self.clock = clock
     }
 
-    /// From now on times are gathered, and `flush` is called, on any thread, when they should be written; it leads to
-    /// `drain`.
+    /// Starts gathering times.
+    ///
+    /// - Parameter flush: called on any thread when the times are to be written; it must lead to `drain()`.
     func onFull(_ flush: @escaping @Sendable () -> Void) {
         self.flush.withLock { $0 = flush }
         isGathering.store(true, ordering: .releasing)
     }
 
-    /// A time later than every one given before, in microseconds: the order of uses is never in doubt.
+    /// A time later than all given out before, in microseconds, so that the order of uses is never ambiguous.
     func nextTime() -> Int64 { nextTime(clock.now()) }
 
-    /// Records that the file of `hit` was used at `now`.
+    /// Records that the file of `hit` was used at `now`. Does nothing before `onFull(_:)`.
     func record(_ hit: IndexHit, at now: Timestamp) {
         guard isGathering.load(ordering: .acquiring) else { return }
-        // One that was used already since the times were last written is known.
+        // The first use since the last write is enough: eviction needs no finer order.
         guard hit.unwrittenUse.exchange(nextTime(now), ordering: .acquiringAndReleasing) == 0 else { return }
         shard(of: hit.file.id).used.withLock { $0.append((hit.file.id, hit)) }
         if count.add(1, ordering: .relaxed).newValue < Self.largestCount {
@@ -61,7 +65,7 @@ final class AccessRecorder: Sendable {
         }
     }
 
-    /// When the file was last used, if that is not written yet.
+    /// The last use of the file with this row id, in microseconds, if it is not written yet; else `nil`.
     func gatheredTime(ofFile id: Int64) -> Int64? {
         let used = shard(of: id).used.withLock { used in
             used.lazy.filter { $0.fileID == id }.map { $0.hit.unwrittenUse.load(ordering: .acquiring) }.max()
@@ -69,7 +73,7 @@ final class AccessRecorder: Sendable {
         return [used, unwritten.withLock { $0[id] }].compactMap(\.self).max()
     }
 
-    /// Takes all times out, for writing, in the order of the files: neighbours are written together.
+    /// Removes all times and returns them in the order of the file ids, so that neighbouring rows are written together.
     func drain() -> [(fileID: Int64, time: Int64)] {
         let used = shards.flatMap { shard in
             shard.used.withLock { used in
@@ -87,7 +91,7 @@ final class AccessRecorder: Sendable {
         return times.sorted { $0.fileID < $1.fileID }
     }
 
-    /// Puts times back that could not be written, to be written later; a later time wins.
+    /// Puts back times that could not be written. The later of two times for one file wins; the timer tries again.
     func restore(_ times: some Sequence<(fileID: Int64, time: Int64)>) {
         unwritten.withLock { unwritten in
             for (fileID, time) in times { unwritten[fileID] = max(unwritten[fileID] ?? time, time) }
@@ -99,7 +103,7 @@ final class AccessRecorder: Sendable {
         shards[Int(truncatingIfNeeded: fileID) & (Self.shardCount - 1)]
     }
 
-    /// One timer runs while there is something to write.
+    /// Starts the timer unless it runs already.
     private func startTimer() {
         guard !isTimerRunning.load(ordering: .acquiring),
             !isTimerRunning.exchange(true, ordering: .acquiringAndReleasing)

@@ -1,56 +1,56 @@
 public import AvatarCore
 public import Foundation
 
-/// What a read says of an image, without its bytes.
+/// A stored or fetched image as a read returns it, without its bytes.
 public struct AvatarFile: Sendable {
-    /// Where a read got an image from.
+    /// The place that a read got an image from.
     public enum Source: String, Sendable {
-        /// The store; no request was sent, or none was answered.
+        /// The store, without a request, or after the origin failed to answer one.
         case store
-        /// The store, after the origin confirmed that it did not change.
+        /// The store, after the origin confirmed that the image did not change (304 Not Modified).
         case revalidated
-        /// The origin, now.
+        /// The origin: the image was fetched by this read.
         case origin
     }
 
-    /// The key it is stored under.
+    /// The key of the entry.
     public var key: AvatarKey
-    /// The number of its bytes.
+    /// The length of the image in bytes.
     public var sizeBytes: Int
-    /// The media type that the bytes prove, such as `image/png`.
+    /// The media type found in the bytes, such as `image/png`. The Content-Type of the response does not count.
     public var mediaType: String
-    /// In pixels; 0 for a drawing that states none.
+    /// The width in pixels; 0 for an SVG that states none.
     public var width: Int
-    /// In pixels; 0 for a drawing that states none.
+    /// The height in pixels; 0 for an SVG that states none.
     public var height: Int
     /// The absolute path of the file; `nil` for an image that was not stored.
     public var localFile: String?
-    /// The class of the file; `nil` for an image that was not stored.
+    /// The storage class of the file; `nil` for an image that was not stored.
     public var storageClass: StorageClass?
-    /// Whether its freshness lifetime is over.
+    /// Whether the freshness lifetime was over when the image was read (RFC 9111 section 4.2).
     public var isStale: Bool
-    /// Whether this is the smaller image that stands in while the network is constrained.
+    /// Whether this is the smaller image that stands in on a metered network (`FetchOptions.lowDataURL`).
     public var isLowData = false
-    /// Where it comes from.
+    /// The place that the image came from.
     public var source: Source
-    /// Why the origin could not be asked although it should have been.
+    /// The reason why the request failed or was not sent, if one was due; else `nil`.
     public var failure: FailureKind?
-    /// The sentence that goes with `failure`.
+    /// A sentence about `failure`.
     public var failureMessage: String?
 }
 
-/// An image as a read returns it: its bytes, and everything that `AvatarFile` says of it.
+/// An image as a read returns it: its bytes, and all that `AvatarFile` tells about it.
 @dynamicMemberLookup
 public struct AvatarImage: Sendable {
-    /// Everything but the bytes.
+    /// All but the bytes.
     public var file: AvatarFile
-    /// The bytes, as the origin sent them.
+    /// The bytes as the origin sent them, or as they were saved.
     public var bytes: [UInt8]
 
-    /// The bytes for Foundation.
+    /// The bytes as Foundation's `Data`; a copy.
     public var data: Data { Data(bytes) }
 
-    /// What `file` says.
+    /// A property of `file`, such as `image.mediaType`.
     public subscript<Value>(dynamicMember member: KeyPath<AvatarFile, Value>) -> Value {
         file[keyPath: member]
     }

@@ -2,54 +2,56 @@ public import AvatarCore
 import AvatarIndex
 
 extension AvatarStore {
-    /// What changed after the number `sequence`, in order: pictures that are new, that have other bytes, or that are
-    /// gone, each with the contacts concerned. Of all processes; complete whatever was killed when, for a change is
-    /// written together with what it tells of.
+    /// The changes after the number `sequence`, in order: images that are new, have other bytes, or were removed, each
+    /// with its contacts.
     ///
-    /// Whoever mirrors the pictures keeps the number of the last change they have dealt with, and asks for those after
-    /// it: each change is seen at least once. About 200,000 changes are kept.
-    /// - Parameter sequence: the number of the last change that is known; 0: all that are kept.
-    /// - Parameter limit: at most so many; if there are as many, ask again.
-    /// - Throws: `startOver` if the changes after `sequence` are not all kept any more, if `sequence` is beyond the last one,
-    ///   and after a restore or a repair that made the index again. Then keep `lastChange()`, look at all images after that,
-    ///   and go on from the number kept.
+    /// The feed covers all processes. It is complete whenever a process is killed, because a change is written in the
+    /// same transaction as the row that it describes. A mirror keeps the number of the last change that it processed
+    /// and passes it here; so it sees each change at least once. The store keeps about 200,000 changes.
+    /// - Parameter sequence: the number of the last change that was processed; 0 for all that are kept.
+    /// - Parameter limit: the most changes to return, at least 1. Default: 1,000. If that many come back, call again.
+    /// - Throws: `startOver` if the store no longer keeps all changes after `sequence`, if `sequence` is beyond the
+    ///   last change, and after a restore or a rebuild of the index. Then note `lastChange()`, look at all images, and
+    ///   go on from the noted number. `invalidConfiguration` for a limit below 1; an error of the index.
     public func changes(since sequence: Int64 = 0, limit: Int = 1000) throws -> [AvatarChange] {
         guard limit > 0 else {
-            throw AvatarStoreError(.invalidConfiguration, "Changes are read at least one at a time.")
+            throw AvatarStoreError(.invalidConfiguration, "`limit` cannot be \(limit): it must be at least 1.")
         }
         return try index.changes(since: sequence, limit: limit)
     }
 
-    /// The number of the last change; 0 in a store where nothing was ever stored.
+    /// The number of the last change; 0 in a store that never stored an image.
+    ///
+    /// - Throws: an error of the index.
     public func lastChange() throws -> Int64 {
         try index.lastChange()
     }
 
-    /// The changes after the number `sequence`, and then those to come, as `changes(since:limit:)`.
+    /// The changes after the number `sequence`, then those to come. `changes(since:limit:)` describes them.
     ///
-    /// - Parameter sequence: the number of the last change that is known; 0: all that are kept.
-    /// - Parameter interval: how often the index is asked when there is nothing new: one row. Other processes change the
-    ///   store too, and nobody else tells of that.
+    /// - Parameter sequence: the number of the last change that was processed; 0 for all that are kept.
+    /// - Parameter interval: the time between two looks at the index while there is nothing new; each reads one row.
+    ///   Other processes change the store too, so the feed has to poll. Default: 1 second.
     public func changeFeed(since sequence: Int64 = 0, every interval: Duration = .seconds(1)) -> ChangeFeed {
         ChangeFeed(store: self, sequence: sequence, interval: interval)
     }
 }
 
-/// The changes of a store as a sequence without an end; it ends when its task is cancelled.
+/// The changes of a store as an endless sequence. It ends when its task is cancelled.
 public struct ChangeFeed: AsyncSequence, Sendable {
-    /// A change.
+    /// One change of one image.
     public typealias Element = AvatarChange
 
     let store: AvatarStore
     let sequence: Int64
     let interval: Duration
 
-    /// Begins to read.
+    /// Starts reading after the number that the feed was made with.
     public func makeAsyncIterator() -> Iterator {
         Iterator(store: store, sequence: sequence, interval: interval)
     }
 
-    /// Where a reader stands.
+    /// The position of a reader in the feed.
     public struct Iterator: AsyncIteratorProtocol {
         let store: AvatarStore
         var sequence: Int64
@@ -62,10 +64,10 @@ public struct ChangeFeed: AsyncSequence, Sendable {
             self.interval = interval
         }
 
-        /// The next change; waits for it. `nil` when the task is cancelled.
+        /// The next change; waits until there is one. `nil` once the task is cancelled.
         ///
-        /// - Throws: `startOver`, also when the reader is so slow that changes are dropped before it gets to them; an
-        ///   error of the index.
+        /// - Throws: `startOver` as `changes(since:limit:)`, also for a reader so slow that the store dropped changes
+        ///   before it got to them; an error of the index.
         public mutating func next() async throws -> AvatarChange? {
             while !Task.isCancelled {
                 if let change = page.popFirst() {

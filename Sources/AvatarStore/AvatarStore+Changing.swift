@@ -3,34 +3,37 @@ import AvatarFiles
 import AvatarImages
 import AvatarIndex
 
-/// What a removal took away.
+/// The result of a removal, or of its preview.
 public struct RemovalReceipt: Hashable, Sendable {
-    /// Entries.
+    /// The entries that were removed.
     public var rows = 0
-    /// Files that no other entry used.
+    /// The files that were removed because no other entry used them.
     public var files = 0
     /// The bytes of those files.
     public var bytes = 0
-    /// Keys that were not there.
+    /// The keys that had no entry.
     public var unknown: [AvatarKey] = []
-    /// Whether the removal named a contact that the store does not know: none of its images, and with an erasure none of
-    /// the changes that the feed tells of.
+    /// Whether the removal named a contact without images in the store. For an erasure, the contact has no change in
+    /// the feed either.
     public var hasUnknownContact = false
-    /// Whether nothing of it is left on the disk: no bytes, no URL, no contact's id. Only if that was asked for.
+    /// Whether an erasure is complete: no bytes, no URL and no contact id of it is left in the store. `false` without
+    /// an erasure.
     public var isErased = false
-    /// Files that an erasure could not remove, and that may hold traces.
+    /// Paths of files that an erasure could not remove and that may hold traces.
     public var traces: [String] = []
 }
 
 extension AvatarStore {
-    /// Stores an image of the caller's own under the key `name:NAME`; the same name replaces.
+    /// Stores an image of your own under the key `name:NAME`. An image of the same name is replaced.
     ///
-    /// On return it is in the index and on disk; a document is on stable storage.
-    /// - Parameter bytes: the image's, as a file has them.
-    /// - Parameter name: 1 to 1,024 bytes without NUL. Never a path: no name leads anywhere on disk.
-    /// - Parameter storageClass: where it is stored. Default: `documents`.
-    /// - Throws: `imageRefused` for bytes that are no image, or too many, or too many pixels; `invalidKey`;
-    ///   `overBudget`; an error of the index or disk.
+    /// On return the image is in the index and on disk. With the storage class `documents` it is on stable storage.
+    /// - Parameter bytes: the bytes of the image file.
+    /// - Parameter name: 1 to 1,024 bytes without NUL. It is never used as a path.
+    /// - Parameter storageClass: where to store it. Default: `documents`.
+    /// - Throws: `imageRefused` for bytes that are not an image, exceed `Setting.maximumImageBytes` or have more than
+    ///   `Setting.maximumPixels` pixels; `invalidKey` for a name outside the limits; `overBudget` if no room can be
+    ///   made in `caches`; `readOnly` in a store that is open for reading only; `diskFull`, also if less than
+    ///   `Setting.minimumFree` is free; another error of the index or the disk.
     @discardableResult
     public func save(
         _ bytes: [UInt8],
@@ -48,17 +51,18 @@ extension AvatarStore {
         }
     }
 
-    /// Stores images of the caller's own, each under the key `name:NAME`: as if they were saved one after another, many
-    /// times as fast.
+    /// Stores images of your own, each under the key `name:NAME`, as if you saved them one after another, but many
+    /// times faster.
     ///
-    /// They are committed in batches of 256. On return all that are stored are in the index and on disk; documents are on
-    /// stable storage. Images that are no longer used when room is needed are evicted, those of an earlier batch too.
+    /// They are committed in batches of 256. On return all accepted images are in the index and on disk; documents are
+    /// on stable storage. In `caches`, an image of an earlier batch may be evicted to make room for a later one.
     ///
     /// - Parameter images: the images. Of two with the same name the later one stays.
-    /// - Parameter storageClass: where they are stored. Default: `documents`.
-    /// - Returns: for each image, in their order, its key, or why it is not stored, as `save(_:named:in:)` would throw it:
-    ///   `imageRefused`, `invalidKey` or `overBudget`. The others are stored all the same.
-    /// - Throws: an error of the index or disk; `CancellationError`. Batches before that are stored and stay.
+    /// - Parameter storageClass: where to store them. Default: `documents`.
+    /// - Returns: for each image, in order, its key or the error `imageRefused`, `invalidKey` or `overBudget`, as
+    ///   `save(_:named:in:)` throws it. One refused image does not affect the others.
+    /// - Throws: `readOnly` in a store that is open for reading only; `diskFull`; another error of the index or the
+    ///   disk; `CancellationError` if the task is cancelled. Batches that were committed before stay.
     @discardableResult
     public func save(
         _ images: [OwnImage],
@@ -67,26 +71,34 @@ extension AvatarStore {
         try await ImageSaving(self, storageClass).run(images)
     }
 
-    /// Removes the entry for `key`, and its file if no other entry uses it.
+    /// Removes the entry for `key`, and its file if no other entry uses it. As `remove(_:erasing:)` with one key.
+    ///
+    /// - Throws: as `remove(_:erasing:)` with several keys.
     @discardableResult
     public func remove(_ key: AvatarKey, erasing: Bool = false) async throws -> RemovalReceipt {
         try await remove([key], erasing: erasing)
     }
 
-    /// Removes the entries for `keys`, and the files that no other entry uses. Keys that are not there are named in the
-    /// receipt. On return all of it is gone from index and disk.
+    /// Removes the entries for `keys`, and the files that no other entry uses. On return they are gone from the index
+    /// and the disk. The receipt lists unknown keys.
     ///
     /// - Parameter keys: the entries to remove.
-    /// - Parameter erasing: leaves no trace: deletes what the feed of changes tells of the images, indexes that were set
-    ///   aside, and set-aside copies of the images, and empties the index's log. Rows are overwritten with zeros when they
-    ///   are deleted in any case. The receipt says whether that is done; not if another process reads an older state
-    ///   for longer than the wait limit. What is on the disk's free blocks, in backups, or in another store that shares
-    ///   files with a backup, is not touched. Whoever reads the feed does not learn of it from there.
+    /// - Parameter erasing: leaves no trace in the store. Default: no. An erasure also deletes the changes that the
+    ///   feed keeps about the images, indexes that were set aside and set-aside copies of the images, and empties the
+    ///   write-ahead log. (Deleted rows are overwritten with zeros in any case.) `RemovalReceipt.isErased` tells
+    ///   whether it is complete; it is not while another process reads an older snapshot for longer than the wait limit. An
+    ///   erasure does not reach free blocks of the disk, backups, or another store that shares files with a backup, and
+    ///   readers of the feed are not told about it.
+    /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk. Keys are
+    ///   removed in batches of 512: those of earlier batches stay removed.
     public func remove(_ keys: [AvatarKey], erasing: Bool = false) async throws -> RemovalReceipt {
         try await requireWritable().writer.remove(keys, erasing: erasing)
     }
 
-    /// What `remove(_:)` would take away. Possible in a store that is open for reading only.
+    /// The receipt that `remove(_:erasing:)` would return. Changes nothing; possible in a store that is open for
+    /// reading only.
+    ///
+    /// - Throws: an error of the index.
     public func removalPreview(_ keys: [AvatarKey]) throws -> RemovalReceipt {
         var receipt = RemovalReceipt()
         let removed = Set(keys)
@@ -107,43 +119,55 @@ extension AvatarStore {
         return receipt
     }
 
-    /// Unlinks `contact` from all of its images, and removes the images that nobody else uses.
+    /// Unlinks `contact` from all of its images, and removes the images that no other contact uses.
     ///
-    /// - Parameter contact: whose images.
-    /// - Parameter erasing: leaves no trace of the contact and of those images, as `remove(_:erasing:)`. Also removes the
-    ///   images that the contact had before, as far as the feed of changes reaches, and that no contact uses now. An image
-    ///   that another contact uses stays, and so does its URL.
+    /// - Parameter contact: the id of the contact.
+    /// - Parameter erasing: leaves no trace of the contact and of those images, as in `remove(_:erasing:)`. Default:
+    ///   no. It also removes earlier images of the contact that no contact uses now, as far back as the feed of changes
+    ///   reaches. An image that another contact uses stays, and so does its URL.
+    /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk.
     public func remove(contact: String, erasing: Bool = false) async throws -> RemovalReceipt {
         try await requireWritable().writer.remove(contact: contact, erasing: erasing)
     }
 
-    /// Moves the image of `key` to `storageClass` in one step: it is in one of the two classes at every moment.
+    /// Moves the image of `key` to `storageClass` in one step: at every moment it is in one of the two storage classes.
     ///
-    /// - Returns: whether it was in the other class.
-    /// - Throws: `noSuchEntry` if the entry is unknown, or its file is gone or damaged; `overBudget` on the way to `caches`.
+    /// On return the image is in the index and on disk; moved to `documents`, it is on stable storage.
+    /// - Returns: `false` if it was in that storage class already.
+    /// - Throws: `noSuchEntry` if there is no stored image, or its file is gone or damaged; `overBudget` if `caches`
+    ///   has no room for it; `imageRefused` if the image exceeds limits that were lowered since it was stored; `busy`
+    ///   if other processes replaced the image three times meanwhile; `readOnly` in a store that is open for reading
+    ///   only; another error of the index or the disk.
     public func move(_ key: AvatarKey, to storageClass: StorageClass) async throws -> Bool {
-        // Should somebody replace the image meanwhile, the new one is moved.
+        // Another process may replace the image meanwhile; then the new one is moved.
         for _ in 0..<3 {
             if let isMoved = try await moveOnce(key, to: storageClass) { return isMoved }
         }
-        throw AvatarStoreError(.busy, "\(key) changes faster than it can be moved; try again.", failure: .storage)
+        throw AvatarStoreError(
+            .busy,
+            "\(key) was not moved: it was replaced three times meanwhile. Try again.",
+            failure: .storage
+        )
     }
 
-    /// `nil` if the image was replaced while it was being copied.
+    /// One attempt; `nil` if the image was replaced while it was copied.
     private func moveOnce(_ key: AvatarKey, to storageClass: StorageClass) async throws -> Bool? {
         let writable = try requireWritable()
         let limits = try limits(mode: nil, ceiling: nil)
         guard let entry = try index.entry(for: key), let file = entry.file else {
-            throw AvatarStoreError(.noSuchEntry, "There is no stored image \(key) to move.")
+            throw AvatarStoreError(.noSuchEntry, "\(key) cannot be moved: no image is stored for it.")
         }
         guard file.storageClass != storageClass else { return false }
         guard let bytes = try roots.read(file) else {
-            throw AvatarStoreError(.noSuchEntry, "The file of \(key) is gone; fetch it again.")
+            throw AvatarStoreError(
+                .noSuchEntry,
+                "\(key) cannot be moved: its file is gone. Fetch it with `--policy reload` or save it again."
+            )
         }
         guard ContentDigest.sha256(bytes) == entry.sha256 else {
             throw AvatarStoreError(
                 .noSuchEntry,
-                "The file of \(key) is damaged. Fetch it with `--policy reload` or save it again."
+                "\(key) cannot be moved: its file is damaged. Fetch it with `--policy reload` or save it again."
             )
         }
         let image = try stage(bytes, storageClass, limits, writable.places)
@@ -155,11 +179,13 @@ extension AvatarStore {
         }
     }
 
-    /// Evicts, least recently used first, until the files in `caches` are down to `target` bytes.
+    /// Evicts files from `caches`, the least recently used first, until at most `target` bytes are left.
     ///
-    /// - Parameter target: default: the low watermark.
-    /// - Parameter progress: is told how far it has come.
-    /// - Returns: how many files went, and their bytes, also if the task was cancelled meanwhile.
+    /// - Parameter target: in bytes. Default: the low watermark.
+    /// - Parameter progress: called with the bytes evicted so far.
+    /// - Returns: the number of evicted files and their bytes. A cancelled task stops after a batch of 1,024 files;
+    ///   what went before is in the result.
+    /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk.
     @discardableResult
     public func trim(
         to target: Int? = nil,
@@ -168,7 +194,11 @@ extension AvatarStore {
         try await requireWritable().writer.trim(to: target ?? defaultTrimTarget(), progress: progress)
     }
 
-    /// What `trim(to:)` would evict. Possible in a store that is open for reading only.
+    /// The number of files and bytes that `trim(to:progress:)` would evict. Changes nothing; possible in a store that
+    /// is open for reading only.
+    ///
+    /// - Parameter target: in bytes. Default: the low watermark.
+    /// - Throws: an error of the index.
     public func trimPreview(to target: Int? = nil) throws -> (files: Int, bytes: Int) {
         var plan = EvictionPlan(
             bytes: try index.total(of: .caches).accountedBytes,
@@ -178,6 +208,9 @@ extension AvatarStore {
         return (plan.victims.count, plan.freed)
     }
 
+    /// Writes `bytes` to a staged file and checks that they are an image within `limits`.
+    ///
+    /// - Throws: `imageRefused`; an error of the disk.
     func stage(
         _ bytes: [UInt8],
         _ storageClass: StorageClass,
@@ -190,7 +223,7 @@ extension AvatarStore {
         return file.finish(as: try inspect(file, limits))
     }
 
-    /// Makes sure that `bytes` are an image that `stage` would take.
+    /// Checks that `stage` would accept `bytes`, without writing them.
     ///
     /// - Throws: `imageRefused`.
     func requireImage(_ bytes: [UInt8], _ limits: Limits) throws {
@@ -198,7 +231,7 @@ extension AvatarStore {
         _ = try inspect(ByteArraySource(bytes), limits)
     }
 
-    /// Whether the image of `key` has just these bytes, and its file is there.
+    /// Whether the image stored for `key` has these bytes, and its file is there.
     func isStored(_ bytes: [UInt8], as key: AvatarKey) throws -> Bool {
         guard let entry = try index.entry(for: key), let file = entry.file, roots.contains(file) else { return false }
         return entry.sha256 == ContentDigest.sha256(bytes)
@@ -208,7 +241,8 @@ extension AvatarStore {
         guard bytes.count > limits.maximumImageBytes else { return }
         throw AvatarStoreError(
             .imageRefused,
-            "The image has \(bytes.count) bytes; the limit for one image is \(limits.maximumImageBytes).",
+            "The image has \(bytes.count) bytes; the limit for one image is \(limits.maximumImageBytes) bytes "
+                + "(`avatars config max-image-bytes`).",
             failure: .tooLarge
         )
     }

@@ -12,100 +12,105 @@ import Darwin
 #endif
 
 extension AvatarStore {
-    /// How a store is opened. What operators set and all processes share is kept in the store instead: `Settings`.
+    /// How a store is opened, by this process. Limits that all processes share are kept in the store: `Setting`.
+    ///
+    /// `AvatarStore.open(_:)` checks it and throws `invalidConfiguration` for a value outside its limits.
     public struct Configuration: Sendable {
-        /// Whether the store may be changed.
+        /// How the store may be used.
         public enum Access: Sendable {
-            /// Makes the store if it is not there, and brings its index up to date.
+            /// Reads and writes. Creates a missing store, and migrates an older index.
             case readWrite
-            /// As `readWrite`, but only for a store that exists: throws `noStore` otherwise, and makes nothing.
+            /// As `readWrite`, but throws `noStore` if there is no store, and creates nothing.
             case readWriteExisting
-            /// Changes nothing: no store is made, nothing is repaired, no access is recorded.
+            /// Changes nothing: creates no store, repairs nothing and records no access.
             case readOnly
         }
 
-        /// Where the store keeps its parts.
+        /// Where the store keeps its index, its files and its staging folders. All paths must be absolute.
         public var layout: StoreLayout
-        /// Default: reading and writing.
+        /// Default: `readWrite`.
         public var access = Access.readWrite
-        /// The permission bits of files. Default: `0o600`, readable by their owner only. A folder gets the bits to
-        /// look into it for everybody who may read.
+        /// The permission bits of files the store creates. Default: `0o600`, readable by their owner only. Must include
+        /// `0o600` and no execute bit. A folder also gets the execute bit for each class of users that may read.
         public var fileMode: UInt32 = 0o600
-        /// Whether SVG is taken as an image. It can hold scripts; default: no.
+        /// Whether SVG is accepted as an image. It can hold scripts. Default: no.
         public var allowsSVG = false
-        /// Stale rather than nothing (`offlineFirst`, the default), or RFC 9111 to the letter (`strict`).
+        /// How freshness is judged: `offlineFirst` prefers a stale image to none, `strict` follows RFC 9111 to the
+        /// letter. Default: `offlineFirst`.
         public var mode = CachingMode.offlineFirst
-        /// Whether `no-store` keeps an image out of the store in `offlineFirst` too. Default: no.
+        /// Whether `no-store` keeps an image out of the store in `offlineFirst` too (RFC 9111 section 5.2.2.5).
+        /// Default: no.
         public var respectsNoStore = false
-        /// The time one image may take in all, redirects included. Default: 60 seconds.
+        /// The time for one image in all, including redirects; more than 0. Default: 60 seconds.
         public var timeout = Duration.seconds(60)
-        /// Whether the network is constrained at this moment, so that smaller images are fetched where there are some
-        /// (`FetchOptions.lowDataURL`); asked before each fetch, on any thread. Default: it never is.
+        /// Whether the network is metered at this moment, so that the smaller image is fetched if there is one
+        /// (`FetchOptions.lowDataURL`). Called before each fetch, on any thread. Default: always `false`.
         public var isConstrained: @Sendable () -> Bool = { false }
-        /// Requests at once, in all, of reads and syncs together. Default: 64.
+        /// The most requests at once, of reads and syncs together; at least 1. Default: 64.
         public var connections = 64
-        /// Requests at once to one host (name and port). Default: 8.
+        /// The most requests at once to one host (name and port); at least 1. Default: 8.
         public var connectionsPerHost = 8
-        /// Who sends the requests; default: the store's own client, if the package has it.
+        /// The client that sends requests. Default: `nil`, the store's own client if the package was built with it.
         public var originClient: (any OriginClient)?
         #if HTTPOrigin
-        /// How the store's own client sends requests.
+        /// How the store's own client sends requests. Not used with an `originClient`.
         public var http = HTTPOrigin.Configuration()
         #endif
-        /// What time it is. Default: the system's clock.
+        /// The clock for freshness and access times. Default: the system's clock.
         public var clock: any WallClock = SystemClock()
-        /// Where the store reports what no call returns. Default: nowhere.
+        /// Receives reports that no call can return. Default: no output.
         public var logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
 
-        /// A store that has everything under `directory`, an absolute path.
+        /// A configuration of a store that keeps everything under `directory`, an absolute path.
         public init(directory: String) {
             layout = StoreLayout(directory: directory)
         }
 
-        /// A store with its parts at `layout`.
+        /// A configuration of a store that keeps its parts at `layout`.
         public init(layout: StoreLayout) {
             self.layout = layout
         }
 
+        /// - Throws: `invalidConfiguration` for a value outside its limits.
         func validate() throws(AvatarStoreError) {
             for path in [layout.cachesRoot, layout.documentsRoot, layout.indexPath] where !path.hasPrefix("/") {
-                throw AvatarStoreError(.invalidConfiguration, "The store's path \(path) is not absolute.")
+                throw AvatarStoreError(.invalidConfiguration, "The store's path \"\(path)\" must be absolute.")
             }
             guard timeout > .zero else {
-                throw AvatarStoreError(.invalidConfiguration, "The timeout of \(timeout) leaves no time for an image.")
+                throw AvatarStoreError(.invalidConfiguration, "`timeout` cannot be \(timeout): it must be more than 0.")
             }
             guard connections > 0, connectionsPerHost > 0 else {
                 throw AvatarStoreError(
                     .invalidConfiguration,
-                    "A store needs at least one connection in all and a host."
+                    "`connections` (\(connections)) and `connectionsPerHost` (\(connectionsPerHost)) must be at least 1."
                 )
             }
             guard fileMode & ~0o666 == 0, fileMode & 0o600 == 0o600 else {
                 throw AvatarStoreError(
                     .invalidConfiguration,
-                    "Files need to be readable and writable by their owner, and are not executable: "
-                        + "mode \(String(fileMode, radix: 8)) will not do."
+                    "The file mode \(String(fileMode, radix: 8)) must make files readable and writable for their owner "
+                        + "(600) and must not make them executable."
                 )
             }
         }
     }
 }
 
-/// What time it is: the seam at which tests move time by hand.
+/// A source of the current time. Tests pass one that they move by hand.
 public protocol WallClock: Sendable {
-    /// The current time.
+    /// The current time, in milliseconds since 1970.
     func now() -> Timestamp
 }
 
 /// The clock of the operating system.
 public struct SystemClock: WallClock {
-    /// The clock.
+    /// Creates the clock.
     public init() {}
 
-    /// The operating system's time.
+    /// The operating system's time. It may be set back.
     public func now() -> Timestamp {
         var time = timespec()
-        // Every system has this clock.
+        // The result is not checked: every system has this clock.
         clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }

@@ -2,22 +2,26 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// What came of one fetch, for all who waited for it.
+/// The outcome of one fetch, shared by all tasks that wait for it.
 enum FetchOutcome: Sendable {
-    /// An image came and is stored; `isChanged`: it replaced other bytes.
+    /// An image was received and stored. `isChanged`: it replaced other bytes.
     case stored(isChanged: Bool)
+    /// The stored image was confirmed, by this fetch or meanwhile by another process.
     case notModified
-    /// An image came that may not be stored.
+    /// An image was received that must not be stored.
     case unstored(AvatarImage)
+    /// No image was received.
     case failed(FetchFailure)
+    /// An image was received, but there was no room for it.
     case overBudget(AvatarStoreError)
 }
 
 extension AvatarStore {
-    /// Fetches or revalidates one image and commits what came; once, also if several processes do this at the same time.
+    /// Fetches or revalidates one image and commits the result. Several processes that do this at the same time send
+    /// one request.
     ///
-    /// - Parameter seen: what was stored when it was decided to fetch. What another process has brought since then is
-    ///   not asked for again.
+    /// - Parameter seen: the entry that the decision to fetch was based on. If another process has stored something
+    ///   newer since, no request is sent.
     func fetchAndStore(
         _ key: AvatarKey,
         from source: String?,
@@ -38,7 +42,7 @@ extension AvatarStore {
         let isConstrained = isConstrained(options.isConstrained)
         try target.consider(lowDataURL: options.lowDataURL, isConstrained: isConstrained)
         let lease = try await lease(of: key, within: fetcher.timeout)
-        // Whoever gets it next finds in the index what is committed here.
+        // The next holder of the lease finds in the index what is committed here.
         defer { withExtendedLifetime(lease) {} }
         if let outcome = try catchUp(&target) { return outcome }
         try target.consider(lowDataURL: options.lowDataURL, isConstrained: isConstrained)
@@ -51,12 +55,12 @@ extension AvatarStore {
         return outcome(result, try await writer.commitNow(change, RoomRules(limits)))
     }
 
-    /// Whether the network is constrained, for a caller who says `said`.
+    /// Whether the network counts as metered: the caller's own word, else the configuration's.
     func isConstrained(_ said: Bool?) -> Bool {
         said ?? configuration.isConstrained()
     }
 
-    /// Asks the origin, once there is a connection for it. A host that keeps failing is asked by one at a time.
+    /// Sends the request once a connection slot is free. A failing host gets one request at a time.
     private func ask(
         _ fetcher: Fetcher,
         _ target: FetchTarget,
@@ -69,9 +73,9 @@ extension AvatarStore {
         }
     }
 
-    /// Why the host may not be asked now; `nil` if it may.
+    /// The reason why no request may be sent to the host now; `nil` if one may.
     ///
-    /// Whoever asks for one image may try a host that is left alone because it failed, but not one that asked for it.
+    /// A read of a single image may probe a host that is paused after failures, but not one that asked for the pause.
     private func refusal(_ target: FetchTarget, _ health: HostHealth) -> FetchFailure? {
         let now = clock.now()
         guard let until = health.blockedUntil, until > now, case .nothing = health.admission(at: now) else {
@@ -80,7 +84,7 @@ extension AvatarStore {
         return .leftAlone(target.host, health, until: until, now: now)
     }
 
-    /// The change that a fetch leads to; `nil` for an image that may not be stored.
+    /// The change that a response leads to; `nil` for an image that must not be stored.
     func arrival(_ result: FetchResult, _ target: FetchTarget, _ limits: Limits) throws -> Change? {
         var change = try content(of: result, target, limits)
         change?.hostNote = result.hostNote
@@ -106,7 +110,7 @@ extension AvatarStore {
                 policy: limits.freshness,
                 jitter: .random(in: 0...1)
             )
-            // Only an entry with a file is asked for conditionally.
+            // Only an entry with a file gets a conditional request.
             let file = target.entry?.file?.id ?? 0
             let content = Change.Content.confirmed(due(validation, target), file: file)
             return target.change(content, requestedAt: metadata.requestTime)
@@ -116,7 +120,7 @@ extension AvatarStore {
         }
     }
 
-    /// A smaller image is due at once, for the sync that may ask for the image itself.
+    /// The validation to store. A smaller image is due at once, so that the next sync can fetch the image itself.
     private func due(_ validation: ValidationRecord, _ target: FetchTarget) -> ValidationRecord {
         guard target.isLowData else { return validation }
         var validation = validation
@@ -124,7 +128,7 @@ extension AvatarStore {
         return validation
     }
 
-    /// What a fetch and its commit came to.
+    /// The outcome of a fetch whose change was committed with the result `committed`.
     func outcome(_ result: FetchResult, _ committed: ChangeResult) -> FetchOutcome {
         switch (result.content, committed) {
         case (_, .overBudget(let error)): .overBudget(error)
@@ -135,8 +139,8 @@ extension AvatarStore {
         }
     }
 
-    /// Fetches an image for the caller, and whoever else asks for it meanwhile. Of what is stored nothing is read, and
-    /// nothing stays. Only what the host asked for, such as to be left alone, holds here too.
+    /// Fetches an image without storing it, once for all callers that wait for it. The store's image is not read. A
+    /// host's request for a pause applies here too, and is stored.
     func transientAvatar(
         for key: AvatarKey,
         from source: String?,
@@ -145,7 +149,8 @@ extension AvatarStore {
         guard options.policy != .offline else {
             throw AvatarStoreError(
                 .fetchFailed,
-                "\(key) can only come from its origin, and no request was asked for.",
+                "\(key) cannot be fetched: the policy `offline` forbids requests, and the storage `transient` ignores the "
+                    + "stored image.",
                 failure: .offline
             )
         }
@@ -154,7 +159,7 @@ extension AvatarStore {
         try target.consider(lowDataURL: options.lowDataURL, isConstrained: isConstrained(options.isConstrained))
         let watching = watch(key, options)
         defer { withExtendedLifetime(watching) {} }
-        // The image and the smaller one are two downloads, whatever they are wanted for.
+        // The image and the smaller one are two downloads: the flight is named after the requested URL.
         var image = try await transientFlights.join(target.requestKey) { [self, target] in
             try await transientAvatar(target, options)
         }
@@ -169,17 +174,21 @@ extension AvatarStore {
         let fetcher = try fetcher(limits(options), timeout: options.timeout)
         let result = try await ask(fetcher, target, health, options.priority)
         if case .failed(let failure) = result.content {
-            // Of the image nothing is kept, but what its host asked for holds for everybody.
+            // No image is stored, but the host's request for a pause applies to all.
             try await requireWritable().writer.note(result.hostNote, of: failure.redirectedHost ?? target.host)
             throw failure.error
         }
         return try await unstoredImage(result, target)
     }
 
-    /// Reads a staged image into memory and removes its file.
+    /// Reads a staged image into memory and discards its file.
     private func unstoredImage(_ result: FetchResult, _ target: FetchTarget) async throws -> AvatarImage {
         guard case .image(let staged, let metadata, _) = result.content else {
-            throw AvatarStoreError(.storage, "\(target.key) gave no image.", failure: .storage)
+            throw AvatarStoreError(
+                .storage,
+                "The fetch of \(target.key) ended without an image. Try again.",
+                failure: .storage
+            )
         }
         let files = try requireWritable().places.files(of: staged.storageClass)
         defer { files.discard(staged) }

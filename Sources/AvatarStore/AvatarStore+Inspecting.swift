@@ -4,16 +4,21 @@ import AvatarIndex
 import Foundation
 
 extension AvatarStore {
-    /// One page of the entries that `query` asks for.
+    /// One page of the entries that match `query`.
     ///
-    /// - Throws: `invalidConfiguration` if `query.after` is not what a page gave; an error of the index.
+    /// - Parameter query: the filter, order and page. Default: the first page of all entries.
+    /// - Throws: `invalidConfiguration` for a `query.limit` below 1, or a `query.after` that no page in this order
+    ///   returned; an error of the index.
     public func list(_ query: AvatarListQuery = AvatarListQuery()) throws -> AvatarListPage {
         var page = try index.list(query)
         page.items = page.items.map(\.withoutForeignFile)
         return page
     }
 
-    /// All keys that `query` asks for, read page by page.
+    /// The keys of all entries that match `query`, read page by page. Entries that other processes add meanwhile may be
+    /// missing.
+    ///
+    /// - Throws: as `list(_:)`.
     public func keys(_ query: AvatarListQuery) throws -> [AvatarKey] {
         var query = query
         var keys: [AvatarKey] = []
@@ -25,13 +30,17 @@ extension AvatarStore {
         }
     }
 
-    /// Bytes of the files in `caches`, from the kept total: costs one row, whatever the size of the store.
+    /// The bytes of all files in `caches`. Reads one row, however large the store is.
+    ///
+    /// - Throws: an error of the index.
     public func cachesBytes() throws -> Int {
         try index.total(of: .caches).bytes
     }
 
-    /// Counts and bytes. Walks the entries once for their states, and the folders for the blocks that files take: seconds
-    /// with a million entries.
+    /// Counts and bytes of the store. Reads all entries for their states and all folders for the blocks of their files:
+    /// seconds for a million entries.
+    ///
+    /// - Throws: an error of the index.
     public func statistics() throws -> StoreStatistics {
         let counted = try index.statistics()
         let layout = configuration.layout
@@ -63,7 +72,9 @@ extension AvatarStore {
         )
     }
 
-    /// The entry for `key` in full; `nil` if there is none.
+    /// All that the store knows about the entry for `key`; `nil` if there is no entry.
+    ///
+    /// - Throws: an error of the index.
     public func details(for key: AvatarKey) throws -> AvatarDetails? {
         guard let entry = try index.entry(for: key), let overview = try index.overview(of: key) else { return nil }
         let validation = entry.validation
@@ -89,7 +100,7 @@ extension AvatarStore {
         )
     }
 
-    /// How many files go before it when room is needed; `nil` for a document, and without a file.
+    /// The number of files that are evicted before it; `nil` for a document, and without a file.
     private func eviction(of entry: AvatarEntry) throws -> Int? {
         guard let file = entry.file, file.storageClass == .caches, let lastAccess = entry.lastAccessMicroseconds else {
             return nil
@@ -120,7 +131,7 @@ extension AvatarStore {
 }
 
 extension AvatarListItem {
-    /// The item without a file that no store can have published: its path may lead anywhere.
+    /// The item without a path that no store can have published: an index from elsewhere may name any file.
     fileprivate var withoutForeignFile: AvatarListItem {
         guard let localFile, let slash = localFile.utf8.firstIndex(of: UInt8(ascii: "/")),
             !FilePath.isPublishedName(String(localFile[localFile.utf8.index(after: slash)...]))

@@ -2,10 +2,10 @@ public import AvatarCore
 import AvatarIndex
 
 extension AvatarStore {
-    /// The stored picture of `contact`, as `storedAvatar(for:)`: a plain call that asks nobody. A photo that came inside
-    /// the contact comes before one that was fetched.
+    /// The stored image of `contact`. Sends no request. A photo embedded in the contact comes before a fetched image.
     ///
-    /// - Returns: `nil` if the contact has no picture, or its file is not there; a sync of the contact's list fetches it.
+    /// - Returns: `nil` if the contact has no image, or its file is missing. A sync of the contact list fetches it.
+    /// - Throws: an error of the index or the disk.
     public func avatar(forContact contact: String) throws -> AvatarImage? {
         for key in try index.imageKeys(of: contact) {
             if let image = try storedAvatar(for: key) { return image }
@@ -13,33 +13,47 @@ extension AvatarStore {
         return nil
     }
 
-    /// The keys of the images that `contact` uses, the one that is shown first.
+    /// The keys of the images of `contact`, the one that `avatar(forContact:)` prefers first.
+    ///
+    /// - Throws: an error of the index.
     public func images(ofContact contact: String) throws -> [AvatarKey] {
         try index.imageKeys(of: contact)
     }
 
-    /// The fetched images that `contact` had by the feed of changes and that no contact uses now: an erasure removes them.
+    /// The fetched images that `contact` had, as far back as the feed of changes reaches, and that no contact uses now.
+    /// An erasure removes them.
+    ///
+    /// - Throws: an error of the index.
     package func formerImages(ofContact contact: String) throws -> [AvatarKey] {
         try index.formerImageKeys(of: contact)
     }
 
-    /// The contacts that use the image of `key`.
+    /// The ids of the contacts that use the image of `key`.
+    ///
+    /// - Throws: an error of the index.
     public func contacts(using key: AvatarKey) throws -> [String] {
         try index.contacts(using: key)
     }
 
-    /// Says which contacts use which stored images, in one transaction; what is said already is not written again.
+    /// Links contacts to stored images, all in one transaction. A link that is there already is not written again.
     ///
-    /// A contact may use several images. A sync of a list says it of the images that the list names.
-    /// - Returns: the keys that are not there; nobody was linked to them.
+    /// A contact may have several images. A sync links the contacts of its list by itself.
+    /// - Parameter links: the id of a contact and the key of an image, each.
+    /// - Returns: the keys without an entry. No contact was linked to them.
+    /// - Throws: `invalidKey` for a contact id that is empty, longer than 1,024 bytes or holds NUL, before anything is
+    ///   linked; `readOnly` in a store that is open for reading only; an error of the index.
     @discardableResult
     public func link(_ links: [(contact: String, key: AvatarKey)]) async throws -> [AvatarKey] {
         for (contact, _) in links { _ = try AvatarKey(contact: contact) }
         return try await requireWritable().writer.link(links)
     }
 
-    /// Takes the images from the contacts, in one transaction. Whether an image that no contact uses any more is kept is
-    /// a setting, `keepUnowned`.
+    /// Unlinks contacts from images, all in one transaction. A link that does not exist is passed over.
+    ///
+    /// An image without contacts is then kept or removed according to `Setting.keepUnowned`; a contact's embedded photo
+    /// is always removed.
+    /// - Parameter links: the id of a contact and the key of an image, each.
+    /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk.
     public func unlink(_ links: [(contact: String, key: AvatarKey)]) async throws {
         try await requireWritable().writer.unlink(links)
     }

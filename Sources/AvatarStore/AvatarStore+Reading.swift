@@ -3,16 +3,24 @@ import AvatarIndex
 public import Foundation
 
 extension AvatarStore {
-    /// The image at `url`: what is stored or, if nothing is, what the origin sends.
+    /// The image of `key`: the stored one or, if there is none, the one that the origin sends.
     ///
-    /// A new image is in the index and on disk on return, and with `documents` on stable storage.
-    /// - Throws: `unsupportedURL`; `fetchFailed` if the origin fails and nothing is stored; `overBudget`; an error of the
-    ///   index or disk; `CancellationError`.
+    /// - Parameter key: the image to read.
+    /// - Parameter source: the URL to fetch it from, for a key of your own; the latest one is kept. Default: the URL in
+    ///   the key, or the one kept.
+    /// - Parameter options: how the image is read. Default: the stored image, else fetched into `caches`.
+    /// - Throws: `fetchFailed` if nothing is stored and the origin fails, its host is paused, or the policy is
+    ///   `offline` (`failure` tells which); `unsupportedURL` for a `source` or `lowDataURL` that is not an http or
+    ///   https URL; `overBudget` if the image needs more room than `caches` can make; `readOnly` in a store that is
+    ///   open for reading only, if a request is needed; another error of the index or the disk; `CancellationError` if
+    ///   the task is cancelled.
     public func avatar(for url: String, options: FetchOptions = FetchOptions()) async throws -> AvatarImage {
         try await avatar(for: AvatarKey(url: url), options: options)
     }
 
-    /// The image at `url`, as `avatar(for:options:)` with its text.
+    /// The image at `url`, as `avatar(for:options:)` with a string.
+    ///
+    /// - Throws: as `avatar(for:options:)` with a string.
     public func avatar(for url: URL, options: FetchOptions = FetchOptions()) async throws -> AvatarImage {
         try await avatar(for: AvatarKey(url: url.absoluteString), options: options)
     }
@@ -33,9 +41,13 @@ extension AvatarStore {
         }
     }
 
-    /// The image of `key` as a file: as `avatar(for:from:options:)`, but its bytes are not read into memory.
+    /// The image of `key` as a file, as `avatar(for:from:options:)`. Its bytes are not read into memory.
     ///
-    /// - Returns: `localFile` is `nil` for an image that may not be stored, or was asked for as `transient`.
+    /// - Parameter key: the image to look up.
+    /// - Parameter source: the URL to fetch it from, for a key of your own; the latest one is kept.
+    /// - Parameter options: how the image is read. Default: the stored image, else fetched into `caches`.
+    /// - Returns: an image with `localFile` `nil` if it must not be stored, or `options.storage` is `transient`.
+    /// - Throws: as `avatar(for:from:options:)`.
     public func file(
         for key: AvatarKey,
         from source: String? = nil,
@@ -47,9 +59,9 @@ extension AvatarStore {
         }
     }
 
-    /// What is stored for `url`; `nil` if nothing is. Never sends a request and waits for nobody.
+    /// The image stored for `url`; `nil` if there is none. Sends no request and does not wait for writers.
     ///
-    /// - Throws: `unsupportedURL`; an error of the index or disk.
+    /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index or the disk.
     public func storedAvatar(for url: String) throws -> AvatarImage? {
         if let (hit, key) = remembered(url), let image = try image(of: hit, key) {
             metrics.read(from: .store)
@@ -58,34 +70,40 @@ extension AvatarStore {
         return try storedAvatar(for: AvatarKey(url: url))
     }
 
-    /// What is stored for `key`; `nil` if nothing is. Never sends a request and waits for nobody.
+    /// The image stored for `key`; `nil` if there is none. Sends no request and does not wait for writers.
+    ///
+    /// - Throws: an error of the index or the disk.
     public func storedAvatar(for key: AvatarKey) throws -> AvatarImage? {
         let image = try storedImage(for: key)
         if image == nil { metrics.miss() } else { metrics.read(from: .store) }
         return image
     }
 
-    /// What is stored for `url` as a file: as `storedAvatar(for:)`, but its bytes are not read.
+    /// The image stored for `url` as a file, as `storedAvatar(for:)`. Its bytes are not read.
     ///
-    /// The file was there with its indexed length when the call returned. What lies at the path never changes, but it
-    /// may be unlinked later.
+    /// The file existed with its indexed length when the call returned. Its content never changes, but it may be
+    /// unlinked later.
+    /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index.
     public func storedFile(for url: String) throws -> AvatarFile? {
         if let (hit, key) = remembered(url), let file = file(of: hit, key) { return file }
         return try storedFile(for: AvatarKey(url: url))
     }
 
-    /// What is stored for `key` as a file, as `storedFile(for:)` with a URL.
+    /// The image stored for `key` as a file, as `storedFile(for:)` with a URL.
+    ///
+    /// - Throws: an error of the index.
     public func storedFile(for key: AvatarKey) throws -> AvatarFile? {
         try lookTwice(key) { file(of: $0, key) }
     }
 
     /// The absolute path of the file stored for `key`; `nil` if there is none.
     ///
-    /// The file was there with its indexed length when the call returned. What lies at the path never changes, but it
-    /// may be unlinked later; `withFile(for:_:)` lends a descriptor for use that must not fail.
+    /// The file existed with its indexed length when the call returned. Its content never changes, but it may be
+    /// unlinked later; `withFile(for:_:)` lends a descriptor that stays valid.
     ///
-    /// - Parameter key: which image.
-    /// - Parameter recordsAccess: whether this counts as a use for the eviction order. Default: yes.
+    /// - Parameter key: the image to look up.
+    /// - Parameter recordsAccess: whether the call counts as a use for the eviction order. Default: yes.
+    /// - Throws: an error of the index.
     public func localFile(for key: AvatarKey, recordsAccess: Bool = true) throws -> String? {
         try lookTwice(key) { hit in
             guard roots.contains(hit.file) else { return nil }
@@ -94,9 +112,11 @@ extension AvatarStore {
         }
     }
 
-    /// Lends an open descriptor of the file stored for `key`, which stays readable whatever happens to its name.
+    /// Opens the file stored for `key` and passes its descriptor to `body`. It stays readable even if the file is
+    /// unlinked meanwhile; it is closed when `body` returns.
     ///
-    /// - Returns: `nil` if nothing is stored.
+    /// - Returns: the result of `body`; `nil` if nothing is stored.
+    /// - Throws: an error of the index or the disk; errors of `body`.
     public func withFile<Result>(for key: AvatarKey, _ body: (_ descriptor: Int32) throws -> Result) throws -> Result? {
         try lookTwice(key) { hit in
             try roots.withDescriptor(of: hit.file) { descriptor in
@@ -106,15 +126,15 @@ extension AvatarStore {
         }
     }
 
-    /// What is in memory for `url`, if that is spelled as a key: it is found without a look at each of its characters.
+    /// The index's hit in memory for `url`, if that is spelled as a key. Such a hit is found without parsing the URL.
     private func remembered(_ url: String) -> (hit: IndexHit, key: AvatarKey)? {
         let key = AvatarKey(stored: url)
         guard let hit = index.rememberedHit(for: key), hit.isURL else { return nil }
         return (hit, key)
     }
 
-    /// Runs `read` for what the index has for `key`. If the file vanished meanwhile, looks again once: somebody may
-    /// have replaced the image between the two steps.
+    /// Runs `read` on the index's hit for `key`. If the file is missing, looks once more in the index: another process
+    /// may have replaced the image in between.
     private func lookTwice<Result>(_ key: AvatarKey, _ read: (IndexHit) throws -> Result?) throws -> Result? {
         guard let hit = try index.hit(for: key) else { return nil }
         if let result = try read(hit) { return result }
@@ -135,7 +155,7 @@ extension AvatarStore {
         roots.contains(hit.file) ? used(hit, key) : nil
     }
 
-    /// Records the access.
+    /// Records the access and describes the file.
     private func used(_ hit: IndexHit, _ key: AvatarKey) -> AvatarFile {
         let now = clock.now()
         accesses.record(hit, at: now)

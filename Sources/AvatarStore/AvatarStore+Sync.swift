@@ -2,19 +2,23 @@ public import AvatarCore
 import AvatarIndex
 
 extension AvatarStore {
-    /// Brings the store in line with a contact list: fetches what is missing, revalidates what is due, and links each
-    /// contact to its image.
+    /// Brings the store in line with a contact list: fetches missing images, revalidates those that are due, and links
+    /// each contact to its image.
     ///
-    /// If a contact has several records, the last one counts (`SyncReport.duplicates`).
+    /// If a contact has several records, the last one counts (`SyncReport.duplicates`). Images are committed in
+    /// batches; on return they are in the index and on disk, and documents are on stable storage.
     ///
-    /// - Parameter records: the list. It is read to its end before the first request. Up to about 16 MiB it is kept in memory;
-    ///   a larger one is read once more, and again if something has to be evicted, so it must give the same records each time.
-    /// - Parameter options: how it works.
-    /// - Parameter total: how many records there are, for the progress.
-    /// - Parameter progress: is told how far it has come.
-    /// - Returns: what was done, also if the task was cancelled meanwhile: what had arrived is stored.
-    /// - Throws: `syncIsRunning`; `invalidConfiguration`; an error of the list, the index or the disk; `unreadableList` if the list
-    ///   gives another number of records when it is read again.
+    /// - Parameter records: the contact list. It is read to its end before the first request. Up to about 16 MiB of it
+    ///   stay in memory. A larger list is read a second time, and again if files have to be evicted, so it must give
+    ///   the same records each time.
+    /// - Parameter options: the policy, the limits and whether to prune. Default: the store's limits, without pruning.
+    /// - Parameter total: the number of records, for the progress. Default: unknown.
+    /// - Parameter progress: called as the sync advances.
+    /// - Returns: the report. A cancelled task ends the sync early: what was received until then is stored and
+    ///   reported.
+    /// - Throws: `syncIsRunning` while another process or task syncs this store; `invalidConfiguration` for options
+    ///   outside their limits; `unreadableList` if the list gives another number of records when it is read again;
+    ///   `readOnly` in a store that is open for reading only; an error of the list, the index or the disk.
     public func sync<Records>(
         _ records: Records,
         options: SyncOptions = SyncOptions(),
@@ -25,6 +29,8 @@ extension AvatarStore {
     }
 
     /// Brings the store in line with `contacts`, as `sync(_:options:total:progress:)`.
+    ///
+    /// - Throws: as `sync(_:options:total:progress:)`.
     public func sync(
         contacts: [Contact],
         options: SyncOptions = SyncOptions(),
@@ -33,7 +39,10 @@ extension AvatarStore {
         try await sync(.contacts(contacts, emailSources: options.emailSources), options, contacts.count, progress)
     }
 
-    /// Revalidates what is due.
+    /// Revalidates all images that are due, without a contact list. With `SyncOptions.includesFresh` or the policy
+    /// `reload`, all images.
+    ///
+    /// - Throws: `invalidConfiguration` also if the options ask for pruning; else as `sync(_:options:total:progress:)`.
     public func sync(
         options: SyncOptions = SyncOptions(),
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
@@ -41,7 +50,8 @@ extension AvatarStore {
         try await sync(try source(options), options, nil, progress)
     }
 
-    /// A sync of `records` as a sequence of what happens in it, as `sync(_:options:total:progress:)`.
+    /// A sync of `records` as a sequence of events, as `sync(_:options:total:progress:)`. The sync starts when the
+    /// sequence is iterated; the sequence throws its errors.
     public func syncEvents<Records>(
         _ records: Records,
         options: SyncOptions = SyncOptions(),
@@ -53,7 +63,7 @@ extension AvatarStore {
         }
     }
 
-    /// A sync of `contacts` as a sequence of what happens in it.
+    /// A sync of `contacts` as a sequence of events, as `syncEvents(_:options:total:)`.
     public func syncEvents(contacts: [Contact], options: SyncOptions = SyncOptions()) -> SyncEvents {
         SyncEvents { [self] emit in
             let source = SyncSource.contacts(contacts, emailSources: options.emailSources)
@@ -61,13 +71,16 @@ extension AvatarStore {
         }
     }
 
-    /// A sync of what is due as a sequence of what happens in it.
+    /// A sync of the images that are due as a sequence of events, as `syncEvents(_:options:total:)`.
     public func syncEvents(options: SyncOptions = SyncOptions()) -> SyncEvents {
         SyncEvents { [self] emit in try await sync(try source(options), options, nil, { _ in }, emit) }
     }
 
-    /// What a sync of the list would do, without a request and without a change. Possible in a store that is open for
+    /// The plan of a sync with the list, without a request and without a change. Possible in a store that is open for
     /// reading only.
+    ///
+    /// - Throws: `invalidConfiguration` for options outside their limits; an error of the list or the index;
+    ///   `CancellationError`.
     public func syncPreview<Records>(
         _ records: Records,
         options: SyncOptions = SyncOptions()
@@ -75,7 +88,10 @@ extension AvatarStore {
         try await preview(.list(records, emailSources: options.emailSources), options)
     }
 
-    /// What a sync without a list would do.
+    /// The plan of a sync without a list. Changes nothing.
+    ///
+    /// - Throws: `invalidConfiguration` for options outside their limits, and if they ask for pruning; an error of the
+    ///   index; `CancellationError`.
     public func syncPreview(options: SyncOptions = SyncOptions()) async throws -> SyncPreview {
         try await preview(try source(options), options)
     }
@@ -84,7 +100,7 @@ extension AvatarStore {
         guard !options.prunes else {
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "Without a list nobody has left it: there is nothing to prune."
+                "Pruning needs a contact list: it unlinks the contacts that the list omits."
             )
         }
         let asksForAll = options.includesFresh || options.policy == .reload
@@ -122,7 +138,7 @@ extension AvatarStore {
                 last.outcome = error is CancellationError ? .interrupted : .failed
                 try await writer.endSync(startedAt: clock.now(), as: last)
             } catch let second {
-                // Our own mark is in nobody's way, and the next sync brings up to date what this one could not.
+                // The next sync takes over this process's own mark, and brings up to date what this one could not.
                 configuration.logger.warning("a sync could not be ended", metadata: ["error": "\(second)"])
             }
             throw error

@@ -7,47 +7,63 @@ import Foundation
 @_exported public import AvatarOrigin
 #endif
 
-/// An offline store of avatars: URLs in, local files out, an index in SQLite between them.
+/// An offline store of avatars: contacts and URLs in, local files out, with an SQLite index between them.
 ///
-/// Any number of tasks and processes may use one store at once. Reading what is stored is a plain call that waits for
-/// nobody. Close the store when done; a store that is not closed loses no image, only the last access times.
+/// Any number of tasks and processes may use one store at once. Reading a stored image is a plain call that does not
+/// wait for writers. Close the store when done: a store that is not closed loses no image, only the last access times.
+///
+/// All calls throw `AvatarStoreError`, and the asynchronous ones `CancellationError`. An error of the index is `busy`
+/// (another process kept it locked for longer than the wait limit), `damagedIndex`, `diskFull`, `readOnly` (its
+/// directory cannot be written), `indexWasReplaced` or `indexWasUpgraded` (by another process, noticed at a write), or
+/// `storage`. An error of the disk is `diskFull`, `readOnly` (permission denied) or `storage`.
 public final class AvatarStore: Sendable {
-    /// How the store was opened.
+    /// The configuration that the store was opened with.
     public let configuration: Configuration
 
     let index: AvatarIndex
+    /// The published files, for reading.
     let roots: StoredRoots
     let accesses: AccessRecorder
+    /// Fetches under way, by key: tasks that want the same image share one.
     let flights = FlightTable<FetchOutcome>()
-    /// Of images that are not stored, by URL.
+    /// Fetches of images that are not stored, by URL.
     let transientFlights = FlightTable<AvatarImage>()
     let progress = FetchProgressTable()
     let slots: FetchSlots
     let metrics = StoreMetrics()
-    /// `nil` in a store that was opened for reading only.
+    /// `nil` in a store that is open for reading only.
     private let writable: Writable?
     let origin: OriginHolder
-    /// Whether the index is new to roots that hold files.
+    /// Whether a root without a store's mark holds files, so that the new index has to list them.
     private let hasUnlistedFiles: Bool
 
+    /// The parts that only a store open for writing has.
     struct Writable: Sendable {
         let places: StorePlaces
         let writer: StoreWriter
     }
 
-    /// Opens the store at `directory`, an absolute path, with the defaults; makes it if it is not there.
+    /// Opens the store at `directory`, an absolute path, with the default configuration. Creates it if it does not
+    /// exist.
+    ///
+    /// - Throws: as `open(_:)`.
     public static func open(directory: String) async throws -> AvatarStore {
         try await open(Configuration(directory: directory))
     }
 
-    /// Opens a store, and makes it if it is not there; finishes what processes that were killed left behind.
+    /// Opens a store, and creates it if it does not exist. Finishes work that killed processes left behind.
     ///
-    /// A store is made only if the directory of its index is not there, or empty. `configuration.access` says whether one
-    /// is made at all.
+    /// A new store is created only if the directory of its index is missing or empty, and only with the access
+    /// `readWrite`. If the power was lost since the store was last closed, the lengths of all files and the bytes of
+    /// recent ones are compared with the index.
     ///
-    /// - Throws: `unusableRoot`, `foreignIndex`, `newerIndex`, `damagedIndex`, `readOnly`, `diskFull` or
-    ///   `invalidConfiguration`; opened with another access than `readWrite` also `noStore`, and for reading
-    ///   only `olderIndex`. Nothing that is stored changes.
+    /// - Parameter configuration: the paths and limits of the store.
+    /// - Throws: `invalidConfiguration` for a value outside its limits; `unusableRoot` if a directory is a symbolic
+    ///   link or a file, lies on a network, holds foreign files or belongs to another store; `foreignIndex` if the
+    ///   database belongs to another program; `newerIndex` if a newer program wrote it; `damagedIndex` if it is damaged
+    ///   or lost; `readOnly` if a directory cannot be written; `diskFull`; `busy` while a store is being restored there
+    ///   or another process keeps the index locked; `noStore` if there is no store and the access is not `readWrite`;
+    ///   `olderIndex` if the index needs a migration and the access is `readOnly`. What is stored stays as it is.
     public static func open(_ configuration: Configuration) async throws -> AvatarStore {
         try await open(configuration, fileSystem: LocalFileSystem())
     }
@@ -71,13 +87,15 @@ public final class AvatarStore: Sendable {
         }
     }
 
-    /// Opens a store to be read, which waits for nobody.
+    /// Opens a store for reading, without waiting for other processes.
+    ///
+    /// - Throws: as `open(_:)` with the access `readOnly`.
     package static func openForReading(_ configuration: Configuration) throws -> AvatarStore {
         try configuration.validate()
         return try AvatarStore(readOnly: configuration)
     }
 
-    /// Closes a store that `openForReading` gave.
+    /// Closes a store that `openForReading(_:)` opened.
     package func closeForReading() throws {
         try index.close()
     }
@@ -88,7 +106,7 @@ public final class AvatarStore: Sendable {
         _ migrating: @escaping ProgressHandler
     ) throws {
         let layout = configuration.layout
-        // Before anything is made.
+        // These checks come before anything is created.
         try layout.requireNoLostIndex()
         try AvatarIndex.refuseForeignFile(at: layout.indexPath)
         if configuration.access == .readWriteExisting { try layout.requireStore() }
@@ -120,7 +138,7 @@ public final class AvatarStore: Sendable {
 
     private init(readOnly configuration: Configuration) throws {
         let layout = configuration.layout
-        // What is not finished is no store to a reader.
+        // To a reader, an unfinished restore is not a store: `noStore`, not `damagedIndex`.
         if !UnfinishedStore.isBegun(at: layout) { try layout.requireNoLostIndex() }
         try layout.requireIndex()
         self.configuration = configuration
@@ -135,11 +153,11 @@ public final class AvatarStore: Sendable {
         origin = OriginHolder(configuration)
     }
 
-    /// Writes what is gathered in memory, closes connections to origins and the index. A closed store is not used again,
-    /// also if this fails: what is stored too late fails as `storage` and leaves nothing behind.
+    /// Writes buffered access times and closes the index and the connections to origins. Do not use the store
+    /// afterwards, even if this throws: a later write fails with `storage` and leaves nothing behind.
     ///
-    /// - Throws: `diskFull`, `busy` and other errors of the index and the disk. Nothing that was stored is lost then:
-    ///   what could not be written are times of last access, and what could not be tidied up, another opening does.
+    /// - Throws: `diskFull`, `busy` or another error of the index or the disk; an error of the origin client. No stored
+    ///   image is lost then: only access times are, and the next opening finishes the cleanup.
     public func close() async throws {
         try await origin.shutdown()
         do {
@@ -162,29 +180,41 @@ public final class AvatarStore: Sendable {
         }
     }
 
-    /// Whether the store was opened for reading only.
+    /// Whether the store is open for reading only.
     public var isReadOnly: Bool { writable == nil }
 
     // MARK: For the engines
 
     var clock: any WallClock { configuration.clock }
 
-    /// The writer and its places.
+    /// The writer and its directories.
+    ///
+    /// - Throws: `readOnly` in a store that is open for reading only.
     func requireWritable() throws(AvatarStoreError) -> Writable {
-        guard let writable else { throw AvatarStoreError(.readOnly, "The store was opened for reading only.") }
+        guard let writable else {
+            throw AvatarStoreError(
+                .readOnly,
+                "The store at \"\(configuration.layout.indexDirectory)\" cannot be changed: it was opened for reading only."
+            )
+        }
         return writable
     }
 
-    /// Who answers for the addresses that are contacted.
+    /// Which guard checks the addresses that are contacted: `on`, `privateNetworks`, `external` or `none`.
     var guardDescription: String { origin.guardDescription }
 
-    /// Whether every address is refused that is not globally reachable.
+    /// Whether the guard refuses every address that is not globally reachable.
     var refusesAddresses: Bool { guardDescription == "on" }
 
+    /// The limits in force for a read with `options`.
     func limits(_ options: FetchOptions) throws -> Limits {
         try limits(mode: options.mode, ceiling: options.budgetCeiling)
     }
 
+    /// The limits in force.
+    ///
+    /// - Parameter mode: the caching mode; `nil`: the configuration's.
+    /// - Parameter ceiling: a lower budget in bytes; `nil`: the budget that is set.
     func limits(mode: CachingMode?, ceiling: Int?) throws -> Limits {
         try index.limits(
             mode: mode ?? configuration.mode,
@@ -193,7 +223,9 @@ public final class AvatarStore: Sendable {
         )
     }
 
-    /// A fetcher that goes by `limits`.
+    /// A fetcher that keeps to `limits`.
+    ///
+    /// - Parameter timeout: the time for one image in all; `nil`: the configuration's.
     func fetcher(_ limits: Limits, timeout: Duration?) throws -> Fetcher {
         let writable = try requireWritable()
         let client = try origin.client()
@@ -218,23 +250,27 @@ public final class AvatarStore: Sendable {
     }
 }
 
-/// Opens an index of which nothing may be changed, also on a disk that cannot be written or has no room.
+/// Opens an index without changing anything, even on a disk that is full or cannot be written.
 enum ReadOnlyIndex {
+    /// The index at `layout`, open for reading.
     static func open(_ layout: StoreLayout) throws -> AvatarIndex {
         try read(layout) { try AvatarIndex.openReadOnly(path: layout.indexPath, isImmutable: $0) }
     }
 
-    /// Runs `body`, and once more with the index taken as immutable if it lies on such a disk.
+    /// Runs `body`, and once more with `isImmutable` if the index lies on such a disk. An immutable index is read
+    /// without locks.
+    ///
+    /// - Throws: `readOnly` if the write-ahead log of such an index is not empty; errors of `body`.
     static func read<Result>(_ layout: StoreLayout, _ body: (_ isImmutable: Bool) throws -> Result) throws -> Result {
         do {
             return try body(false)
         } catch let error as AvatarStoreError where [.storage, .readOnly, .diskFull].contains(error.code) {
-            // A WAL needs shared memory, which is a file beside it.
+            // The write-ahead log needs shared memory, which is a file beside it.
             if error.code == .diskFull {
-                try requireEmptyWAL(layout, "The disk of \(layout.indexDirectory) is full")
+                try requireEmptyWAL(layout, "the disk of \"\(layout.indexDirectory)\" is full")
             } else {
                 guard !FileManager.default.isWritableFile(atPath: layout.indexDirectory) else { throw error }
-                try requireEmptyWAL(layout, "\(layout.indexDirectory) cannot be written")
+                try requireEmptyWAL(layout, "\"\(layout.indexDirectory)\" cannot be written")
             }
             return try body(true)
         }
@@ -246,8 +282,8 @@ enum ReadOnlyIndex {
         guard try FileManager.default.attributesOfItem(atPath: wal)[.size] as? Int == 0 else {
             throw AvatarStoreError(
                 .readOnly,
-                "\(reason), and the index has changes pending in its WAL. Open the "
-                    + "store once where it can be written, for example with `avatars migrate`, then try again."
+                "The index cannot be read: \(reason), and its write-ahead log holds changes. Make the directory writable "
+                    + "and open the store once, for example with `avatars migrate`."
             )
         }
     }

@@ -1,14 +1,16 @@
 package import AvatarCore
 
 extension AvatarStoreError {
-    /// `error` itself, if it is one of the store; else what a reader is told of it.
+    /// `error` itself if it is an error of the store; else `storage` with `error` as its underlying error.
     package init(of error: any Error) {
         self =
             error as? AvatarStoreError
-            ?? AvatarStoreError(.storage, "The image could not be had (\(type(of: error))).", underlying: error)
+            ?? AvatarStoreError(.storage, "The image could not be read (\(type(of: error))).", underlying: error)
     }
 
-    /// What `work` gives or throws, as an error of the store.
+    /// The result of `work`.
+    ///
+    /// - Throws: the error of `work` as an `AvatarStoreError`, as `init(of:)` makes it.
     package static func typed<Value>(_ work: () throws -> Value) throws(AvatarStoreError) -> Value {
         do {
             return try work()

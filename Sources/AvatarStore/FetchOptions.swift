@@ -7,38 +7,38 @@ public struct FetchOptions: Sendable {
 
     /// Where a fetched image is stored.
     public enum Storage: String, Sendable, CaseIterable {
-        /// In the class `caches`; an image that is a document stays one.
+        /// In the storage class `caches`. An image that is a document stays one.
         case caches
-        /// In the class `documents`; an image that is in `caches` is moved.
+        /// In the storage class `documents`. An image in `caches` is moved.
         case documents
-        /// Nowhere; what is stored is not read either.
+        /// Nowhere. A stored image is not read either.
         case transient
 
         var storageClass: StorageClass { self == .documents ? .documents : .caches }
     }
 
-    /// Default: `cacheFirst`.
+    /// The read policy. Default: `cacheFirst`.
     public var policy = Policy.cacheFirst
-    /// Default: `caches`.
+    /// Where a fetched image is stored. Default: `caches`.
     public var storage = Storage.caches
-    /// Freshness for this read; default: the store's.
+    /// How freshness is judged for this read. Default: `nil`, the store's `Configuration.mode`.
     public var mode: CachingMode?
-    /// Who goes first where more is wanted than there are connections. Default: `normal`, before any sync.
+    /// The order in which waiting reads get a connection. Default: `normal`, before any sync.
     public var priority = FetchPriority.normal
-    /// The time for the image in all; default: the store's.
+    /// The time for the image in all, including redirects. Default: `nil`, the store's `Configuration.timeout`.
     public var timeout: Duration?
-    /// A smaller image at another URL, for when the network is constrained and nothing is stored. It is stored under the
-    /// image's own key, and the image itself takes its place at the first read or sync without the constraint. Default:
-    /// the one that was named last; for a `transient` read none.
+    /// The URL of a smaller image, fetched on a metered network if nothing is stored. It is stored under the image's
+    /// own key; the first read or sync on an unmetered network replaces it with the image itself. Default: the URL
+    /// named last; none for a `transient` read.
     public var lowDataURL: String?
-    /// Whether the network is constrained; default: what the store's configuration says at that moment.
+    /// Whether the network is metered. Default: `nil`, the store's `Configuration.isConstrained` at that moment.
     public var isConstrained: Bool?
-    /// A lower budget for this read, in bytes; not kept.
+    /// A lower budget of `caches` for this read, in bytes. It is not kept. Default: `nil`, the store's budget.
     public var budgetCeiling: Int?
-    /// Who is told of the progress, and changes the priority on the way.
+    /// The watcher that is told the progress, and that can change the priority meanwhile.
     package var watch: FetchWatch?
 
-    /// The defaults.
+    /// Options with the defaults except those given.
     public init(policy: Policy = .cacheFirst, storage: Storage = .caches) {
         self.policy = policy
         self.storage = storage

@@ -1,4 +1,4 @@
-/// A task that is cancelled when nobody holds it any more.
+/// A task that is cancelled when its last owner releases it.
 package final class RunningTask: Sendable {
     private let task: Task<Void, Never>
 

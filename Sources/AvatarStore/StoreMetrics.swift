@@ -1,17 +1,17 @@
 import AvatarCore
 import Metrics
 
-/// What the store counts for the host's metrics backend (swift-metrics). Without a backend it costs nearly nothing.
+/// The metrics of a store, for the backend of swift-metrics that the program installs. Without one they cost next to nothing.
 ///
 /// | label | kind | counts |
 /// |---|---|---|
 /// | `avatar_store_reads_total` | counter | reads that gave an image; `source`: `store`, `origin`, `revalidated` |
-/// | `avatar_store_misses_total` | counter | reads for which what is stored was not there, or would not do |
-/// | `avatar_store_fetches_total` | counter | answers; `outcome`: `image`, `notModified`, or a failure kind |
-/// | `avatar_store_requests_total` | counter | HTTP requests, redirects and repeated attempts too |
-/// | `avatar_store_received_bytes_total` | counter | bytes of bodies |
-/// | `avatar_store_fetch_seconds` | timer | one image, from the request to its last byte |
-/// | `avatar_store_commit_seconds` | timer | one batch into files and index |
+/// | `avatar_store_misses_total` | counter | reads that found nothing stored, or nothing fresh enough |
+/// | `avatar_store_fetches_total` | counter | finished fetches; `outcome`: `image`, `notModified`, or a failure kind |
+/// | `avatar_store_requests_total` | counter | HTTP requests, including redirects and retries |
+/// | `avatar_store_received_bytes_total` | counter | bytes of response bodies |
+/// | `avatar_store_fetch_seconds` | timer | the time of one fetch, from the request to the last byte |
+/// | `avatar_store_commit_seconds` | timer | the time to commit one batch to files and index |
 /// | `avatar_store_evictions_total` | counter | files evicted |
 /// | `avatar_store_evicted_bytes_total` | counter | their bytes |
 /// | `avatar_store_caches_bytes` | gauge | bytes of the files in `caches`, after each commit |
@@ -34,7 +34,7 @@ struct StoreMetrics: Sendable {
     private let evictedBytes = Counter(label: prefix + "evicted_bytes_total")
     private let cachesBytes = Gauge(label: prefix + "caches_bytes")
 
-    /// A read gave an image.
+    /// Counts a read that gave an image.
     func read(from source: AvatarFile.Source) {
         switch source {
         case .store: hits.increment()
@@ -43,12 +43,12 @@ struct StoreMetrics: Sendable {
         }
     }
 
-    /// What is stored was not there, or would not do.
+    /// Counts a read that found nothing stored, or nothing fresh enough.
     func miss() {
         misses.increment()
     }
 
-    /// The origin answered, or did not.
+    /// Counts a finished fetch, and records its time.
     func fetch(_ result: FetchResult, took time: Duration) {
         requests.increment(by: result.requestCount)
         receivedBytes.increment(by: result.bytesReceived)
@@ -57,18 +57,18 @@ struct StoreMetrics: Sendable {
         case .image: images.increment()
         case .notModified: notModified.increment()
         case .failed(let failure):
-            // One of a fixed set; a counter that exists is found again by the backend.
+            // The kinds are a fixed set, and the backend returns the existing counter.
             Counter(label: Self.prefix + "fetches_total", dimensions: [("outcome", failure.kind.rawValue)]).increment()
         }
     }
 
-    /// A batch is in files and index.
+    /// Records the time of a committed batch, and the bytes in `caches` after it.
     func commit(took time: Duration, cachesBytes bytes: Int) {
         commitTime.record(duration: time)
         cachesBytes.record(bytes)
     }
 
-    /// Files were evicted.
+    /// Counts evicted files and their bytes.
     func evict(files: Int, bytes: Int) {
         guard files > 0 else { return }
         evictions.increment(by: files)

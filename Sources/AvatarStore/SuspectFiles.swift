@@ -4,15 +4,15 @@ import AvatarIndex
 import Logging
 import Synchronization
 
-/// Files in `caches` whose bytes a power loss may have taken while their length stayed: ext4 commits the size of a file while
-/// the data is on its way, and gives zeros afterwards.
+/// Files in `caches` whose bytes a power loss may have lost although their length is right: ext4 commits the size of a
+/// file before its data, and returns zeros afterwards.
 ///
-/// A store that is open for writing compares their digests once, at opening. Where that failed, and in a store that is open
-/// for reading only, each use compares the digest, and a file that fails is a miss.
+/// A store open for writing compares their digests once, when it is opened. Where that failed, and in a store that is
+/// open for reading only, each use compares the digest, and a file that fails is a miss.
 final class SuspectFiles: Sendable {
     private let index: AvatarIndex
     private let logger: Logger
-    /// Files with a higher row id are suspect.
+    /// Files with a higher row id are suspect. `Int64.max`: none is.
     private let lastDurableFile = Atomic<Int64>(.max)
 
     init(_ index: AvatarIndex, logger: Logger) {
@@ -20,23 +20,23 @@ final class SuspectFiles: Sendable {
         self.logger = logger
     }
 
-    /// From now on the files with row ids above `id` are suspect.
+    /// Makes the files with row ids above `id` suspect.
     func begin(after id: Int64) {
         lastDurableFile.store(id, ordering: .releasing)
     }
 
-    /// No file is suspect from now on.
+    /// Clears all suspicion, once the files were compared.
     func end() {
         lastDurableFile.store(.max, ordering: .releasing)
     }
 
-    /// Whether `file` can be given out: it is not suspect, or its bytes in `files` have the digest that the index says.
+    /// Whether `file` may be used: it is not suspect, or its bytes in `files` have the digest that the index holds.
     func allows(_ file: FileRecord, in files: StoredFiles) -> Bool {
         guard file.id > lastDurableFile.load(ordering: .acquiring), file.storageClass == .caches else { return true }
         do {
             return try files.digest(of: file.path) == index.digest(ofFile: file.id)
         } catch {
-            // It can be fetched again; what cannot be proved is not given out.
+            // It can be fetched again, so an unproved file is not given out.
             logger.warning("a file could not be compared after a power loss", metadata: ["error": "\(error)"])
             return false
         }

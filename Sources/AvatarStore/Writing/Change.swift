@@ -1,44 +1,47 @@
 import AvatarCore
 import AvatarFiles
 
-/// One change of an entry, to be committed with others.
+/// A change of one entry, to be committed with others.
 struct Change: Sendable {
     var key: AvatarKey
-    /// What is fetched; `nil` for an own image.
+    /// The URL that the image comes from; `nil` for an own image.
     var sourceURL: String?
-    /// Name and port of the source URL's host.
+    /// The name and port of the source URL's host.
     var host: String?
-    /// Where there is a smaller image for constrained networks, and whether this is it.
+    /// The URL of a smaller image for metered networks.
     var lowDataURL: String?
+    /// Whether the image is that smaller one.
     var isLowData = false
-    /// Whether nobody asked for the image but a sync that found its entry.
+    /// Whether only a sync that found the entry asked for the image: if the entry was removed meanwhile, the change is
+    /// dropped.
     var isRefresh = false
-    /// The contacts that use the image.
+    /// The ids of the contacts to link to the image.
     var owners: [String] = []
-    /// Whether these contacts stay linked to URLs that are gone and have no file: candidates that come before this image, and
-    /// take its place once they are back.
+    /// Whether these contacts stay linked to URLs that are gone and have no file. They are candidates that come before
+    /// this image, and replace it once they are back.
     var keepsGone = false
-    /// `nil` where no origin was asked.
+    /// The times that tell whether another response was stored meanwhile; `nil` without a request.
     var order: AnswerOrder?
-    /// What the answer says of the host that was asked; `nil` where that is nothing new.
+    /// What the response tells about its host's health; `nil` if that is recorded already.
     var hostNote: HostNote?
-    /// Name and port of that host: for a smaller image, perhaps another one.
+    /// The name and port of the host that was asked: for a smaller image it may differ from `host`.
     var askedHost: String?
     var content: Content
 
     enum Content: Sendable {
-        /// A new image; `validation` is `nil` where there is no origin.
+        /// A new image; `validation` is `nil` for an own image.
         case image(StagedImage, validation: ValidationRecord?)
-        /// The entry's own bytes for another class, valid while its file is `file`.
+        /// The entry's own bytes, staged for another storage class. Valid only while the entry's file is `file`.
         case moved(StagedImage, file: Int64)
         /// The origin confirmed the entry's file `file`.
         case confirmed(ValidationRecord, file: Int64)
-        /// The image could not be had. Nothing that is stored changes.
+        /// No image was received. The stored image stays.
         case failed(FailureKind, checked: Timestamp, retryAfter: Timestamp?)
-        /// Only the owners change.
+        /// Only links to contacts are added.
         case linked
     }
 
+    /// The staged image that the change brings; `nil` if it brings none.
     var image: StagedImage? {
         switch content {
         case .image(let image, _), .moved(let image, _): image
@@ -47,38 +50,38 @@ struct Change: Sendable {
     }
 }
 
-/// What tells whether an answer of an origin was overtaken by another on its way into the index.
+/// Times that tell whether another response reached the index first.
 struct AnswerOrder: Sendable {
-    /// When its request was sent.
+    /// The time at which the request was sent.
     var requested: Timestamp
-    /// The last check of the entry that was known then.
+    /// The entry's last check as known at that time.
     var lastCheck: Timestamp?
 }
 
 extension Change {
-    /// What it may add to what counts against the budget.
+    /// The bytes that the change may add to the budget's total.
     var cacheBytes: Int {
         image.map { $0.storageClass == .caches ? $0.sizeBytes : 0 } ?? 0
     }
 }
 
-/// What became of a change.
+/// The result of a committed change.
 enum ChangeResult: Sendable {
-    /// The image is stored in the file `file`; `isChanged`: it replaced other bytes.
+    /// The image is stored in the file with row id `file`. `isChanged`: it replaced other bytes.
     case stored(file: Int64, isChanged: Bool)
-    /// Everything else that was to be recorded is.
+    /// Everything else that the change asked for is in the index.
     case recorded
-    /// There is no room for the image, and none may be made.
+    /// The image was discarded: there is no room for it, and none may be made.
     case overBudget(AvatarStoreError)
-    /// The file that was to be moved is no longer the entry's; nothing was done.
+    /// The file to be moved is no longer the entry's. Nothing was done.
     case superseded(AvatarStoreError)
 }
 
-/// What became of changes that were committed together.
+/// The results of changes that were committed together.
 struct CommitSummary: Sendable {
     /// In the order of the changes.
     var results: [ChangeResult]
-    /// Files that were evicted to make room.
+    /// The number of files evicted to make room.
     var evicted = 0
 
     static func + (left: CommitSummary, right: CommitSummary) -> CommitSummary {
@@ -86,20 +89,23 @@ struct CommitSummary: Sendable {
     }
 }
 
-/// What a commit may do to make room.
+/// The rules for making room in a commit.
 struct RoomRules: Sendable {
+    /// The limits of the work that commits.
     var limits: Limits
-    /// Only files used before this time, in microseconds, may be evicted.
+    /// Only files last used before this time, in microseconds, may be evicted. Default: any.
     var accessedBefore = Int64.max
-    /// Files that may not be evicted.
+    /// The files that must not be evicted. Default: none.
     var protection = Protection.none
 
     enum Protection: Sendable {
+        /// Any file may be evicted.
         case none
-        /// Which files to keep is not known yet: if something has to be evicted, `ProtectionNeeded` is thrown.
+        /// The files to keep are not known yet: if something has to be evicted, `ProtectionNeeded` is thrown.
         case unknown
+        /// These files, by row id, must not be evicted.
         case files(Set<Int64>)
-        /// Nothing may be evicted.
+        /// No file may be evicted.
         case everything
     }
 
@@ -107,6 +113,7 @@ struct RoomRules: Sendable {
         self.limits = limits
     }
 
+    /// Whether the file with this row id may be evicted, as far as `protection` tells.
     func allowsEviction(of file: Int64) -> Bool {
         switch protection {
         case .none, .unknown: true
@@ -116,5 +123,5 @@ struct RoomRules: Sendable {
     }
 }
 
-/// Something has to be evicted, and the caller must first say which files may not. Nothing was changed.
+/// A file has to be evicted, and the caller must first name the files to keep. Nothing was changed.
 struct ProtectionNeeded: Error {}

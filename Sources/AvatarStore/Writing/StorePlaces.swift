@@ -1,20 +1,24 @@
 import AvatarCore
 import AvatarFiles
 
-/// The directories of an open store and this process's hold on them.
+/// The directories of an open store, and this process's locks in them.
 struct StorePlaces: Sendable {
+    /// The lock file that shows other processes that this one is alive.
     let holder: Holder
-    /// Which process fetches what.
+    /// The locks by which processes agree who fetches an image.
     let leases: FetchLeases
     private let caches: FileStore
     private let documents: FileStore
-    /// Beside the index and the documents, which nobody purges: the holders' locks are here.
+    /// The staging folder beside the index and the documents. The holders' lock files are here, because the system
+    /// never purges this place.
     private let staging: Directory
     private let cachesStaging: Directory
     /// The files that a power loss may have damaged; `nil` until the index is open.
     var suspects: SuspectFiles?
 
-    /// Opens the directories of `layout`, and makes those that are not there.
+    /// Opens the directories of `layout`, and creates those that are missing.
+    ///
+    /// - Throws: `unusableRoot` for a directory that is a link or a file, or lies on a network; an error of the disk.
     init(_ layout: StoreLayout, fileMode: UInt32, fileSystem: any FileSystem) throws(AvatarStoreError) {
         let mode = FileStore.directoryMode(for: fileMode)
         let cachesRoot = try Directory.makeRoot(layout.cachesRoot, mode: mode)
@@ -41,7 +45,7 @@ struct StorePlaces: Sendable {
         )
     }
 
-    /// The files of `storageClass`.
+    /// The file store of `storageClass`.
     func files(of storageClass: StorageClass) -> FileStore {
         switch storageClass {
         case .caches: caches
@@ -58,7 +62,7 @@ struct StorePlaces: Sendable {
         )
     }
 
-    /// All holders with a lock file, dead or alive.
+    /// The names of all holders with a lock file, alive or dead.
     func holderNames() throws -> [String] {
         do throws(SystemCallError) {
             return try Holder.names(in: staging)
@@ -67,30 +71,30 @@ struct StorePlaces: Sendable {
         }
     }
 
-    /// Takes over the holder `name`; `nil` if it is alive.
+    /// Locks the holder `name` of a dead process; `nil` if it is alive.
     func takeOver(_ name: String) throws(AvatarStoreError) -> Holder? {
         try Holder.takeOver(name, in: staging)
     }
 
-    /// Whether the holder `name` still holds its lock.
+    /// Whether the process of the holder `name` still holds its lock.
     func isAlive(_ name: String) throws(AvatarStoreError) -> Bool {
         try Holder.isAlive(name, in: staging)
     }
 
-    /// Makes the roots again that somebody removed: in a directory that is gone, every file would look as if it was too.
+    /// Creates roots again that were removed: in a missing directory, every file would look missing too.
     func restoreRoots() throws(AvatarStoreError) {
         try caches.restoreRoot()
         try documents.restoreRoot()
     }
 
-    /// Begins no file any more, and removes this process's staging folders.
+    /// Stops staging files, and removes this process's staging folders.
     func endStaging() throws {
         caches.end()
         documents.end()
         try removeStaging(of: holder)
     }
 
-    /// Removes the staging folders of `holder`.
+    /// Removes the staging folders of `holder`, in both roots.
     func removeStaging(of holder: Holder) throws {
         do throws(SystemCallError) {
             try staging.removeFolder(holder.name)
@@ -100,13 +104,15 @@ struct StorePlaces: Sendable {
         }
     }
 
-    /// Makes everything on the file systems of both roots, and of the index beside the documents, durable.
+    /// Makes the file systems of both roots durable; the index lies beside the documents.
     func synchronizeFileSystems() throws(AvatarStoreError) {
         try caches.synchronizeFileSystem()
         try documents.synchronizeFileSystem()
     }
 
-    /// Before a root becomes a store's: it may hold what looks like a store's files, and nothing else.
+    /// Checks, before a root is taken over, that it holds only what looks like a store's files.
+    ///
+    /// - Throws: `unusableRoot` if it holds a foreign file.
     static func refuseForeignFiles(_ layout: StoreLayout) throws(AvatarStoreError) {
         for storageClass in StorageClass.allCases {
             let path = layout.root(of: storageClass)
@@ -116,14 +122,16 @@ struct StorePlaces: Sendable {
             guard let foreign = try files.firstForeignPath() else { continue }
             throw AvatarStoreError(
                 .unusableRoot,
-                "\(path) holds \(foreign), which is no file of a store; a store needs a directory of its own."
+                "\"\(path)\" cannot be used: it holds \"\(foreign)\", which is not a store's file. A store needs a "
+                    + "directory of its own; choose another or move the file."
             )
         }
     }
 
-    /// Ties the roots to the store `id`, which is kept beside each root: a root of another store is refused.
+    /// Writes the store's `id` beside each root.
     ///
-    /// - Returns: whether a root belonged to no store, and holds files all the same.
+    /// - Returns: whether a root without an id holds files all the same: the index does not list them.
+    /// - Throws: `unusableRoot` for a root of another store; an error of the disk.
     func claim(_ id: String) throws -> Bool {
         let newRoots = try [(caches.root, cachesStaging), (documents.root, staging)].filter { root, staging in
             try RootMark(of: root, in: staging).claim(id)
@@ -137,13 +145,15 @@ struct StorePlaces: Sendable {
     }
 }
 
-/// The published files of both classes, for reading.
+/// The published files of both storage classes, for reading.
 struct StoredRoots: Sendable {
     let caches: StoredFiles
     let documents: StoredFiles
     private let suspects: SuspectFiles?
 
     /// Opens the roots of `layout` for reading.
+    ///
+    /// - Parameter allowsNetwork: whether a root may lie on a network file system.
     init(_ layout: StoreLayout, allowsNetwork: Bool = false, suspects: SuspectFiles? = nil) throws(AvatarStoreError) {
         self.init(
             caches: StoredFiles(root: try Directory.openRoot(layout.cachesRoot, allowsNetwork: allowsNetwork)),
@@ -158,7 +168,7 @@ struct StoredRoots: Sendable {
         self.suspects = suspects
     }
 
-    /// All that is in the root of `storageClass`, whatever the index says of it.
+    /// All files in the root of `storageClass`, listed in the index or not.
     func files(of storageClass: StorageClass) -> StoredFiles {
         switch storageClass {
         case .caches: caches
@@ -166,17 +176,17 @@ struct StoredRoots: Sendable {
         }
     }
 
-    /// Whether `file` is there with its indexed length, and no power loss has taken its bytes.
+    /// Whether `file` exists with its indexed length, and is not known to have lost its bytes in a power loss.
     func contains(_ file: FileRecord) -> Bool {
         files(of: file.storageClass).contains(file) && allows(file)
     }
 
-    /// The bytes of `file`; `nil` if it is not there, as `contains(_:)` says.
+    /// The bytes of `file`; `nil` if `contains(_:)` would be `false`.
     func read(_ file: FileRecord) throws(AvatarStoreError) -> [UInt8]? {
         allows(file) ? try files(of: file.storageClass).read(file) : nil
     }
 
-    /// Lends an open descriptor of `file`; `nil` if it is not there, as `contains(_:)` says.
+    /// Passes an open descriptor of `file` to `body`; `nil` if `contains(_:)` would be `false`.
     func withDescriptor<Result>(of file: FileRecord, _ body: (Int32) throws -> Result) throws -> Result? {
         allows(file) ? try files(of: file.storageClass).withDescriptor(of: file, body) : nil
     }
@@ -186,7 +196,7 @@ struct StoredRoots: Sendable {
         files(of: file.storageClass).path(of: file)
     }
 
-    /// Whether no power loss has taken the bytes of `file`, as far as that can be known.
+    /// Whether `file` is not known to have lost its bytes in a power loss.
     func allows(_ file: FileRecord) -> Bool {
         suspects?.allows(file, in: files(of: file.storageClass)) ?? true
     }

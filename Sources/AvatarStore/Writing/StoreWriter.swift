@@ -4,9 +4,9 @@ import AvatarIndex
 import Dispatch
 import Logging
 
-/// Changes index and files together: the only one in the process that does.
+/// Changes index and files together. Each process has one writer for a store, and nothing else changes the store.
 ///
-/// The two cannot change at once, so each step leaves a state that the next opening understands:
+/// Index and files cannot change in one step, so each step leaves a state that the next opening understands:
 ///
 /// ```
 /// publish   1  commit a pending row       its bytes count against the budget from here on
@@ -17,26 +17,29 @@ import Logging
 ///           3  commit: drop the pending row
 /// ```
 ///
-/// Whatever stops in between leaves pending rows that name this process's holder. Whoever finds the holder dead unlinks
-/// those files and drops the rows.
+/// A process killed in between leaves pending rows that name its holder. The next process that finds the holder dead
+/// unlinks those files and drops the rows.
 ///
-/// No method awaits anything between its steps, so within the process each runs as a whole.
+/// No method awaits between its steps, so within a process each method runs as a whole.
+///
+/// The steps are in `StoreWriter+Publish.swift` (1 and 2), `StoreWriter+Apply.swift` (3), and here (delete); what is deleted
+/// and why in `StoreWriter+Evict.swift` and `StoreWriter+Remove.swift`; a dead process's work in `StoreWriter+Recover.swift`.
 actor StoreWriter {
     let index: AvatarIndex
     let places: StorePlaces
     let accesses: AccessRecorder
     let metrics: StoreMetrics
-    /// Files that are gone from disk and whose pending rows the next transaction drops.
+    /// Files that were unlinked, and whose pending rows the next transaction drops.
     private var unlinked: [PendingFile] = []
-    /// Files that the present transaction evicts: metrics count them once it is committed.
+    /// Files that the current transaction evicts. The metrics count them once it is committed.
     var uncountedEvictions: [PendingFile] = []
-    /// Whether a file that this process made pending could not be unlinked.
+    /// Whether a file that this process made pending is still to be unlinked.
     private var hasLeftovers = false
-    /// Whether a sync of this process runs.
+    /// Whether a sync of this process is running.
     private var isSyncing = false
-    /// What the index says of files that may differ from what is on stable storage.
+    /// How far the files are on stable storage.
     var bootMark = BootMark.none
-    /// Files that were published since the durable point was last moved.
+    /// The number of files published since the durable point was last moved.
     var publishedSinceDurable = 0
 
     private let thread = StoreThread(label: "avatar-store.writer")
@@ -52,7 +55,9 @@ actor StoreWriter {
         self.metrics = metrics
     }
 
-    /// A write transaction that first drops the pending rows of files that are gone.
+    /// Runs a write transaction. It first drops the pending rows of files that were unlinked.
+    ///
+    /// - Parameter durability: `process` survives a kill of the process, `power` a power loss too.
     func write<Result>(
         _ durability: AvatarIndex.Durability = .process,
         _ body: (IndexTransaction) throws -> Result
@@ -69,29 +74,30 @@ actor StoreWriter {
         return result
     }
 
-    /// Drops the pending rows of files that are gone, and tries again to unlink what could not be unlinked before.
+    /// Drops the pending rows of unlinked files, and retries files that could not be unlinked before.
     func settle() throws {
         if hasLeftovers {
             do {
                 return try finishOwnLeftovers()
             } catch {
-                // It was reported when it happened. It stays pending, counts against the budget, and is tried again.
+                // It was reported when it happened. The file stays pending, counts against the budget, and is tried again.
             }
         }
         if !unlinked.isEmpty { try write { _ in } }
     }
 
-    /// Unlinks files that a committed transaction has made pending.
+    /// Unlinks files that a committed transaction made pending.
     ///
-    /// All are tried. One that cannot be unlinked stays pending, which counts against the budget; the error is thrown.
-    /// A document is gone for good before its pending row goes: a power loss does not bring it back.
+    /// All are tried. A file that cannot be unlinked stays pending and counts against the budget; the last error is
+    /// thrown. A document's folder is synchronized before its pending row is dropped, so a power loss does not bring
+    /// the file back.
     func unlink(_ files: [PendingFile]) throws {
         guard !files.isEmpty else { return }
         try places.restoreRoots()
         try markChanged()
         var failure: AvatarStoreError?
         var gone: [PendingFile] = []
-        // A path that no store makes comes from elsewhere and may lead there: its row goes, and nothing is touched.
+        // A path that no store makes comes from elsewhere and may lead anywhere: only its row is dropped.
         gone += files.filter { !FilePath.isPublishedName($0.path) }
         for file in files where FilePath.isPublishedName(file.path) {
             do throws(AvatarStoreError) {
@@ -114,7 +120,7 @@ actor StoreWriter {
         throw failure
     }
 
-    /// Writes the gathered access times, so many in a transaction that nobody waits long for the lock.
+    /// Writes the buffered access times, 4,096 in a transaction, so that other processes do not wait long for the lock.
     func flushAccesses() throws {
         var times = accesses.drain()[...]
         while !times.isEmpty {
@@ -131,7 +137,7 @@ actor StoreWriter {
         }
     }
 
-    /// Writes the gathered access times for nobody who waits for it. Should it fail, they stay gathered.
+    /// Writes the buffered access times. If that fails, they stay buffered and the logger is told.
     func flushAccesses(reportingTo logger: Logger) {
         do {
             try flushAccesses()
@@ -140,7 +146,7 @@ actor StoreWriter {
         }
     }
 
-    /// Tries again to unlink what an earlier attempt of this process left pending.
+    /// Retries files that this process left pending.
     func finishOwnLeftovers() throws {
         let known = Set(unlinked)
         let files = try index.write { try $0.pendingFiles(of: places.holder.name) }.filter { !known.contains($0) }
@@ -149,12 +155,12 @@ actor StoreWriter {
         try settle()
     }
 
-    /// Takes note of how `host` answered, where no image is concerned.
+    /// Records how `host` responded, without a change of an image.
     func note(_ note: HostNote, of host: String) throws {
         try write { try $0.updateHealth(of: host, note.record) }
     }
 
-    /// Keeps another URL for the entry `key`. The key says that it is the same image, so the validators stay.
+    /// Stores another URL for the entry `key`. It is the same image by its key, so the validators stay.
     func setSource(_ url: String, host: String, of key: AvatarKey) throws {
         try write { transaction in
             guard let state = try transaction.state(of: key) else { return }
@@ -162,10 +168,10 @@ actor StoreWriter {
         }
     }
 
-    /// Marks a sync of this process as the one that runs.
+    /// Marks a sync of this process as the running one.
     ///
-    /// - Throws: `syncIsRunning` if another one does, here or in a process that is alive.
-    /// - Parameter now: if the clock was set back since the last sync, what was planned by it is planned anew.
+    /// - Parameter now: if the clock was set back since the last sync, schedules made by the old time are made again.
+    /// - Throws: `syncIsRunning` if another one is running, here or in a live process.
     func beginSync(at now: Timestamp) throws {
         guard !isSyncing else {
             throw AvatarStoreError(.syncIsRunning, "Another sync is running on this store.")
@@ -173,7 +179,7 @@ actor StoreWriter {
         let own = places.holder.name
         let isTaken = try write { transaction in
             if let running = try transaction.syncHolder() {
-                // Our own mark, without a sync of ours, is left from one whose end could not be written.
+                // A mark of our own without a sync of ours is left over: its end could not be written.
                 guard try running == own || !places.isAlive(running) else { return true }
             }
             try transaction.setSyncHolder(own)
@@ -188,7 +194,8 @@ actor StoreWriter {
         isSyncing = true
     }
 
-    /// Ends the sync: drops what it left pending, brings the hosts' due times up to date, and keeps how it ended.
+    /// Ends the sync: stores its summary, updates the due times of the hosts, removes the mark, and empties the
+    /// write-ahead log.
     func endSync(startedAt time: Timestamp, as sync: LastSync) throws {
         isSyncing = false
         try write { transaction in
@@ -199,10 +206,10 @@ actor StoreWriter {
         try index.truncateWAL()
     }
 
-    /// Writes what is gathered, finishes what is pending, and lets the holder go.
+    /// Writes the buffered times, finishes pending work and releases the holder.
     func close() throws {
-        // First, as it makes room: the disk may be full. What cannot be removed keeps its holder's name, by which the
-        // next opening finds it.
+        // This comes first because it frees space: the disk may be full. If the folders cannot be removed, the holder's
+        // name stays, and the next opening finds them by it.
         let removal = Result { try places.endStaging() }
         if case .success = removal { places.holder.release() }
         try flushAccesses()
@@ -213,10 +220,10 @@ actor StoreWriter {
     }
 }
 
-/// Runs an actor on a thread of its own.
+/// A thread of its own for an actor.
 ///
-/// Transactions, renames and fsync block; on the shared cooperative threads, of which there are as many as cores, they
-/// would hold up everybody.
+/// Transactions, renames and fsync block. The cooperative pool has one thread per core, so blocking there would hold up
+/// the whole program.
 final class StoreThread: SerialExecutor {
     private let queue: DispatchQueue
 

@@ -43,7 +43,7 @@ extension AvatarStore {
         let key = try AvatarKey(name: name)
         let writable = try requireWritable()
         let limits = try limits(mode: nil, ceiling: nil)
-        let image = try stage(bytes, storageClass, limits, writable.places)
+        let image = try stage(bytes, in: storageClass, within: limits, at: writable.places)
         let change = Change(key: key, sourceURL: nil, host: nil, content: .image(image, validation: nil))
         switch try await writable.writer.commitNow(change, RoomRules(limits)) {
         case .overBudget(let error), .superseded(let error): throw error
@@ -170,7 +170,7 @@ extension AvatarStore {
                 "\(key) cannot be moved: its file is damaged. Fetch it with `--policy reload` or save it again."
             )
         }
-        let image = try stage(bytes, storageClass, limits, writable.places)
+        let image = try stage(bytes, in: storageClass, within: limits, at: writable.places)
         let change = Change(key: key, sourceURL: nil, host: nil, content: .moved(image, file: file.id))
         switch try await writable.writer.commitNow(change, RoomRules(limits)) {
         case .overBudget(let error): throw error
@@ -213,9 +213,9 @@ extension AvatarStore {
     /// - Throws: `imageRefused`; an error of the disk.
     func stage(
         _ bytes: [UInt8],
-        _ storageClass: StorageClass,
-        _ limits: Limits,
-        _ places: StorePlaces
+        in storageClass: StorageClass,
+        within limits: Limits,
+        at places: StorePlaces
     ) throws -> StagedImage {
         try requireSize(bytes, limits)
         let file = try places.files(of: storageClass).stage()

@@ -48,8 +48,8 @@ extension AvatarStore {
         try target.consider(lowDataURL: options.lowDataURL, isConstrained: isConstrained)
         let health = try index.health(of: target.host)
         if let failure = refusal(target, health) { return .failed(failure) }
-        let result = try await ask(fetcher, target, health, options.priority)
-        guard let change = try arrival(result, target, limits) else {
+        let result = try await ask(fetcher, for: target, health: health, priority: options.priority)
+        guard let change = try arrival(of: result, for: target, within: limits) else {
             return .unstored(try await unstoredImage(result, target))
         }
         return outcome(result, try await writer.commitNow(change, RoomRules(limits)))
@@ -63,9 +63,9 @@ extension AvatarStore {
     /// Sends the request once a connection slot is free. A failing host gets one request at a time.
     private func ask(
         _ fetcher: Fetcher,
-        _ target: FetchTarget,
-        _ health: HostHealth,
-        _ priority: FetchPriority
+        for target: FetchTarget,
+        health: HostHealth,
+        priority: FetchPriority
     ) async throws -> FetchResult {
         let limit = health.isFailing ? 1 : nil
         return try await slots.withSlot(target.host, for: target.key, priority, limit: limit) {
@@ -85,14 +85,18 @@ extension AvatarStore {
     }
 
     /// The change that a response leads to; `nil` for an image that must not be stored.
-    func arrival(_ result: FetchResult, _ target: FetchTarget, _ limits: Limits) throws -> Change? {
-        var change = try content(of: result, target, limits)
+    func arrival(of result: FetchResult, for target: FetchTarget, within limits: Limits) throws -> Change? {
+        var change = try content(of: result, for: target, within: limits)
         change?.hostNote = result.hostNote
         if let host = result.redirectedHost { change?.askedHost = host }
         return change
     }
 
-    private func content(of result: FetchResult, _ target: FetchTarget, _ limits: Limits) throws -> Change? {
+    private func content(
+        of result: FetchResult,
+        for target: FetchTarget,
+        within limits: Limits
+    ) throws -> Change? {
         switch result.content {
         case .image(let image, let metadata, let mayBeStored):
             guard mayBeStored else { return nil }
@@ -172,7 +176,7 @@ extension AvatarStore {
         let health = try index.health(of: target.host)
         if let failure = refusal(target, health) { throw failure.error }
         let fetcher = try fetcher(limits(options), timeout: options.timeout)
-        let result = try await ask(fetcher, target, health, options.priority)
+        let result = try await ask(fetcher, for: target, health: health, priority: options.priority)
         if case .failed(let failure) = result.content {
             // No image is stored, but the host's request for a pause applies to all.
             try await requireWritable().writer.note(result.hostNote, of: failure.redirectedHost ?? target.host)

@@ -61,7 +61,7 @@ extension StoreWriter {
         var evicted = (files: 0, bytes: 0)
         guard setting == .budget else {
             try write { transaction in
-                try requireOrder(setting, value, transaction)
+                try requireOrder(of: setting, at: value, in: transaction)
                 try transaction.setSetting(setting.name, to: value)
             }
             return evicted
@@ -89,7 +89,7 @@ extension StoreWriter {
     }
 
     /// The shortest freshness lifetime must not exceed the longest.
-    private func requireOrder(_ setting: Setting, _ value: Int64, _ transaction: IndexTransaction) throws {
+    private func requireOrder(of setting: Setting, at value: Int64, in transaction: IndexTransaction) throws {
         guard setting == .minimumFreshness || setting == .maximumFreshness else { return }
         let other: Setting = setting == .minimumFreshness ? .maximumFreshness : .minimumFreshness
         guard let bound = try transaction.value(of: other) else { return }

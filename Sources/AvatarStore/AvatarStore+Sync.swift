@@ -25,7 +25,12 @@ extension AvatarStore {
         total: Int? = nil,
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
     ) async throws -> SyncReport where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
-        try await sync(.list(records, emailSources: options.emailSources), options, total, progress)
+        try await runSync(
+            .list(records, emailSources: options.emailSources),
+            options: options,
+            total: total,
+            progress: progress
+        )
     }
 
     /// Brings the store in line with `contacts`, as `sync(_:options:total:progress:)`.
@@ -36,7 +41,12 @@ extension AvatarStore {
         options: SyncOptions = SyncOptions(),
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
     ) async throws -> SyncReport {
-        try await sync(.contacts(contacts, emailSources: options.emailSources), options, contacts.count, progress)
+        try await runSync(
+            .contacts(contacts, emailSources: options.emailSources),
+            options: options,
+            total: contacts.count,
+            progress: progress
+        )
     }
 
     /// Revalidates all images that are due, without a contact list. With `SyncOptions.includesFresh` or the policy
@@ -47,7 +57,7 @@ extension AvatarStore {
         options: SyncOptions = SyncOptions(),
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
     ) async throws -> SyncReport {
-        try await sync(try source(options), options, nil, progress)
+        try await runSync(try source(options), options: options, progress: progress)
     }
 
     /// A sync of `records` as a sequence of events, as `sync(_:options:total:progress:)`. The sync starts when the
@@ -58,22 +68,30 @@ extension AvatarStore {
         total: Int? = nil
     ) -> SyncEvents where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
         SyncEvents { [self] emit in
-            let source = SyncSource.list(records, emailSources: options.emailSources)
-            return try await sync(source, options, total, { _ in }, emit)
+            try await runSync(
+                .list(records, emailSources: options.emailSources),
+                options: options,
+                total: total,
+                emit: emit
+            )
         }
     }
 
     /// A sync of `contacts` as a sequence of events, as `syncEvents(_:options:total:)`.
     public func syncEvents(contacts: [Contact], options: SyncOptions = SyncOptions()) -> SyncEvents {
         SyncEvents { [self] emit in
-            let source = SyncSource.contacts(contacts, emailSources: options.emailSources)
-            return try await sync(source, options, contacts.count, { _ in }, emit)
+            try await runSync(
+                .contacts(contacts, emailSources: options.emailSources),
+                options: options,
+                total: contacts.count,
+                emit: emit
+            )
         }
     }
 
     /// A sync of the images that are due as a sequence of events, as `syncEvents(_:options:total:)`.
     public func syncEvents(options: SyncOptions = SyncOptions()) -> SyncEvents {
-        SyncEvents { [self] emit in try await sync(try source(options), options, nil, { _ in }, emit) }
+        SyncEvents { [self] emit in try await runSync(try source(options), options: options, emit: emit) }
     }
 
     /// The plan of a sync with the list, without a request and without a change. Possible in a store that is open for
@@ -114,12 +132,13 @@ extension AvatarStore {
         return try await counter.run(source)
     }
 
-    private func sync(
+    /// Runs a sync, and stores how it ended.
+    private func runSync(
         _ source: SyncSource,
-        _ options: SyncOptions,
-        _ total: Int?,
-        _ progress: @escaping @Sendable (SyncProgress) -> Void,
-        _ emit: (@Sendable (SyncEvent) async -> Void)? = nil
+        options: SyncOptions,
+        total: Int? = nil,
+        progress: @escaping @Sendable (SyncProgress) -> Void = { _ in },
+        emit: (@Sendable (SyncEvent) async -> Void)? = nil
     ) async throws -> SyncReport {
         try options.validate()
         let writer = try requireWritable().writer

@@ -78,7 +78,7 @@ public final class AvatarStore: Sendable {
             return try openForReading(configuration)
         case .readWrite, .readWriteExisting:
             try configuration.validate()
-            let store = try AvatarStore(configuration, fileSystem, migrating)
+            let store = try AvatarStore(configuration, fileSystem: fileSystem, migrating: migrating)
             try await store.writable?.writer.readBootMark()
             await store.writable?.writer.recover(reportingTo: configuration.logger)
             await store.recoverFromPowerLoss()
@@ -102,8 +102,8 @@ public final class AvatarStore: Sendable {
 
     private init(
         _ configuration: Configuration,
-        _ fileSystem: any FileSystem,
-        _ migrating: @escaping ProgressHandler
+        fileSystem: any FileSystem,
+        migrating: @escaping ProgressHandler
     ) throws {
         let layout = configuration.layout
         // These checks come before anything is created.
@@ -176,7 +176,7 @@ public final class AvatarStore: Sendable {
     private func recoverFromPowerLoss() async {
         guard let writer = writable?.writer else { return }
         await writer.recoverFromPowerLoss(reportingTo: configuration.logger) { [self] lastDurableFile in
-            verifier(writer, .afterPowerLoss(lastDurableFile: lastDurableFile))
+            verifier(repairingWith: writer, depth: .afterPowerLoss(lastDurableFile: lastDurableFile))
         }
     }
 

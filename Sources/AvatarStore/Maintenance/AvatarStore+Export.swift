@@ -36,7 +36,7 @@ extension AvatarStore {
     ) async throws -> ExportReport {
         let directory = try StoreLayout.absoluteDirectory(directory)
         try configuration.layout.requireOutside(directory)
-        return try await PictureExport(self, query, directory, progress).run()
+        return try await PictureExport(of: query, from: self, to: directory, progress: progress).run()
     }
 }
 
@@ -56,7 +56,12 @@ private actor PictureExport {
         thread.asUnownedSerialExecutor()
     }
 
-    init(_ store: AvatarStore, _ query: AvatarListQuery, _ directory: String, _ progress: @escaping ProgressHandler) {
+    init(
+        of query: AvatarListQuery,
+        from store: AvatarStore,
+        to directory: String,
+        progress: @escaping ProgressHandler
+    ) {
         self.store = store
         self.query = query
         self.directory = directory
@@ -119,7 +124,7 @@ private actor PictureExport {
             guard let entry = try store.index.entry(for: key), let file = entry.file else { break }
             guard let bytes = try store.roots.read(file), ContentDigest.sha256(bytes) == entry.sha256 else { continue }
             let name = name(for: key, ImageFormat(rawValue: file.mediaType), in: folder)
-            try note(entry, file, item, as: name, in: folder)
+            try note(entry, file: file, owners: item.owners, as: name, in: folder)
             try folder.write(bytes, to: name, mode: store.configuration.fileMode)
             report.images += 1
             report.bytes += bytes.count
@@ -136,8 +141,8 @@ private actor PictureExport {
 
     private func note(
         _ entry: AvatarEntry,
-        _ file: FileRecord,
-        _ item: AvatarListItem,
+        file: FileRecord,
+        owners: [String],
         as name: String,
         in folder: PictureFolder
     ) throws {
@@ -146,7 +151,7 @@ private actor PictureExport {
             key: entry.key.rawValue,
             sourceURL: entry.sourceURL,
             storageClass: file.storageClass.rawValue,
-            owners: item.owners,
+            owners: owners,
             mediaType: file.mediaType,
             sizeBytes: file.sizeBytes,
             sha256: entry.sha256.map(Hexadecimal.text)

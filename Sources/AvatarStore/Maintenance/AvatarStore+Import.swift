@@ -64,7 +64,13 @@ extension AvatarStore {
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> ImportReport {
         _ = try requireWritable()
-        return try await PictureImport(self, directory, storageClass, isPreview: false, progress).run()
+        return try await PictureImport(
+            of: directory,
+            into: self,
+            as: storageClass,
+            isPreview: false,
+            progress: progress
+        ).run()
     }
 
     /// What `importPictures` would do. Changes nothing, and is possible in a store that is open for reading only; whether
@@ -74,7 +80,13 @@ extension AvatarStore {
         in storageClass: StorageClass? = nil,
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> ImportReport {
-        try await PictureImport(self, directory, storageClass, isPreview: true, progress).run()
+        try await PictureImport(
+            of: directory,
+            into: self,
+            as: storageClass,
+            isPreview: true,
+            progress: progress
+        ).run()
     }
 }
 
@@ -98,11 +110,11 @@ private actor PictureImport {
     }
 
     init(
-        _ store: AvatarStore,
-        _ directory: String,
-        _ storageClass: StorageClass?,
+        of directory: String,
+        into store: AvatarStore,
+        as storageClass: StorageClass?,
         isPreview: Bool,
-        _ progress: @escaping ProgressHandler
+        progress: @escaping ProgressHandler
     ) throws {
         self.store = store
         self.directory = directory
@@ -149,7 +161,7 @@ private actor PictureImport {
         try Task.checkCancellation()
         report.found += 1
         do {
-            try await store(try ImportedPicture(entry, in: folder, limits, storageClass))
+            try await store(try ImportedPicture(entry, in: folder, within: limits, as: storageClass))
         } catch let error as AvatarStoreError where Self.concernsOneFile(error) {
             report.add(
                 .init(file: entry.file, kind: error.failure ?? .badRecord, message: "\(entry.file): \(error.message)")
@@ -188,7 +200,7 @@ private actor PictureImport {
 
     private func commit(_ picture: ImportedPicture, _ image: ImageDescription) async throws {
         let writable = try store.requireWritable()
-        let staged = try store.stage(picture.bytes, picture.storageClass, limits, writable.places)
+        let staged = try store.stage(picture.bytes, in: picture.storageClass, within: limits, at: writable.places)
         let change = Change(
             key: picture.key,
             sourceURL: picture.sourceURL,
@@ -217,8 +229,8 @@ private struct ImportedPicture {
     init(
         _ entry: PictureManifest.Entry,
         in folder: PictureFolder,
-        _ limits: Limits,
-        _ storageClass: StorageClass?
+        within limits: Limits,
+        as storageClass: StorageClass?
     ) throws {
         file = entry.file
         bytes = try Self.read(entry.file, in: folder, limit: limits.maximumImageBytes)

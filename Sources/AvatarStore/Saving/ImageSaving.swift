@@ -55,7 +55,7 @@ actor ImageSaving {
                     throw error
                 }
                 group.addTask { [writer = writable.writer, rules = RoomRules(limits)] in
-                    try await Self.commit(batch, writer, rules)
+                    try await Self.commit(batch, with: writer, under: rules)
                 }
             }
             results += try await group.next() ?? []
@@ -86,7 +86,7 @@ actor ImageSaving {
 
     private func stage(_ image: OwnImage) throws -> Change {
         let key = try AvatarKey(name: image.name)
-        let staged = try store.stage(image.bytes, storageClass, limits, writable.places)
+        let staged = try store.stage(image.bytes, in: storageClass, within: limits, at: writable.places)
         return Change(key: key, content: .image(staged, validation: nil))
     }
 
@@ -99,8 +99,8 @@ actor ImageSaving {
 
     private static func commit(
         _ batch: [Staged],
-        _ writer: StoreWriter,
-        _ rules: RoomRules
+        with writer: StoreWriter,
+        under rules: RoomRules
     ) async throws -> [Result<AvatarKey, AvatarStoreError>] {
         let changes = batch.compactMap { if case .success(let change) = $0 { change } else { nil } }
         var committed = try await writer.commit(changes, rules).results[...]

@@ -453,7 +453,7 @@ final class SyncRun {
             if let error = failed.storeError { failure = failure ?? error }
         }
         do {
-            var change = try store.arrival(result, target, limits)
+            var change = try store.arrival(of: result, for: target, within: limits)
             if !dispatcher.record(result, of: target) { change?.hostNote = nil }
             var owners = Change(key: target.key, owners: target.owners, content: .linked)
             owners.keepsGone = target.keepsGone
@@ -697,7 +697,7 @@ final class SyncRun {
             return true
         }
         do {
-            let image = try store.stage(photo.bytes, .documents, limits, writable.places)
+            let image = try store.stage(photo.bytes, in: .documents, within: limits, at: writable.places)
             let change = Change(key: key, owners: [contact], content: .image(image, validation: nil))
             committer.add(SyncCommitter.Item(change: change))
             return true

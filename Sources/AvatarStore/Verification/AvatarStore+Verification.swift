@@ -20,7 +20,7 @@ extension AvatarStore {
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> VerificationReport {
         let writer = repair ? try requireWritable().writer : nil
-        return try await verifier(writer, quick ? .quick : .full, progress).run()
+        return try await verifier(repairingWith: writer, depth: quick ? .quick : .full, progress: progress).run()
     }
 
     /// Compares index and files of a store that this process does not have open. Without `repair` nothing is changed,
@@ -91,9 +91,9 @@ extension AvatarStore {
     }
 
     func verifier(
-        _ writer: StoreWriter?,
-        _ depth: StoreVerifier.Depth,
-        _ progress: @escaping ProgressHandler = { _ in }
+        repairingWith writer: StoreWriter?,
+        depth: StoreVerifier.Depth,
+        progress: @escaping ProgressHandler = { _ in }
     ) -> StoreVerifier {
         StoreVerifier(
             index: index,

@@ -93,7 +93,7 @@ extension StoreWriter {
         var replaced: [PendingFile] = []
         let isListed = try write(.power) { transaction in
             if try transaction.isNamed(path, in: .documents, digestByte: digestByte) { return true }
-            return try adopt(document, transaction, &replaced)
+            return try adopt(document, in: transaction, replacing: &replaced)
         }
         try unlink(replaced)
         try settle()
@@ -130,8 +130,8 @@ extension StoreWriter {
     /// - Returns: whether a row names the document's path now.
     private func adopt(
         _ document: UnlistedDocument,
-        _ transaction: IndexTransaction,
-        _ replaced: inout [PendingFile]
+        in transaction: IndexTransaction,
+        replacing replaced: inout [PendingFile]
     ) throws -> Bool {
         let keys = document.label.keys.map(AvatarKey.init(stored:))
         let takers = try keys.map { ($0, try transaction.state(of: $0)) }.filter { $0.1?.fileID == nil }

@@ -8,9 +8,9 @@ extension StoreWriter {
     /// image was done.
     func apply(
         _ change: Change,
-        _ placement: Placement?,
-        _ transaction: IndexTransaction,
-        _ surplus: inout Surplus
+        at placement: Placement?,
+        in transaction: IndexTransaction,
+        leaving surplus: inout Surplus
     ) throws -> ChangeResult? {
         let state = try transaction.state(of: change.key)
         if change.isRefresh, state == nil {
@@ -21,7 +21,7 @@ extension StoreWriter {
         if let note = change.hostNote, let host = change.askedHost {
             try transaction.updateHealth(of: host, note.record)
         }
-        let isOvertaken = try isOvertaken(change, state, transaction)
+        let isOvertaken = try isOvertaken(change, since: state, in: transaction)
         switch change.content {
         case .image(let image, let validation):
             guard let placement else { return .recorded }
@@ -30,32 +30,62 @@ extension StoreWriter {
             let demotes = isFetched && image.storageClass == .caches && state?.storageClass == .documents
             if isOvertaken || demotes, let state, let file = state.fileID {
                 // Published all the same, for other entries of the batch may share it, and left over at once.
-                let unused = try publishedFile(image, placement, replacing: file, transaction, &surplus)
+                let unused = try publishedFile(
+                    of: image,
+                    at: placement,
+                    replacing: file,
+                    in: transaction,
+                    leaving: &surplus
+                )
                 surplus.files += [unused].compactMap(\.self)
-                try link(change, to: state.id, transaction, hasImage: true, &surplus)
+                try link(change, to: state.id, hasImage: true, in: transaction, leaving: &surplus)
                 return .stored(file: file == placement.damaged ? unused ?? file : file, isChanged: false)
             }
-            return try store(change, image, validation, placement, state, transaction, &surplus)
+            return try store(
+                change,
+                image: image,
+                validation: validation,
+                at: placement,
+                over: state,
+                in: transaction,
+                leaving: &surplus
+            )
         case .moved(let image, let file):
             guard let placement, let state, state.fileID == file else {
                 surplus.add(placement?.pending(holder: places.holder.name))
                 return .superseded(.changedMeanwhile(change.key))
             }
-            return try store(change, image, nil, placement, state, transaction, &surplus)
+            return try store(
+                change,
+                image: image,
+                validation: nil,
+                at: placement,
+                over: state,
+                in: transaction,
+                leaving: &surplus
+            )
         case .confirmed(let validation, let file):
             // What was confirmed is that file; another that came meanwhile has validators of its own.
             guard let state, state.fileID == file else { return .recorded }
             if !isOvertaken { try transaction.setValidation(validation, of: state.id) }
-            try link(change, to: state.id, transaction, hasImage: true, &surplus)
+            try link(change, to: state.id, hasImage: true, in: transaction, leaving: &surplus)
         case .failed(let kind, let checked, let retryAfter):
             if isOvertaken, let state {
-                try link(change, to: state.id, transaction, hasImage: state.fileID != nil, &surplus)
+                try link(change, to: state.id, hasImage: state.fileID != nil, in: transaction, leaving: &surplus)
             } else {
-                try applyFailure(change, kind, checked, retryAfter, state, transaction, &surplus)
+                try applyFailure(
+                    kind,
+                    of: change,
+                    checked: checked,
+                    retryAfter: retryAfter,
+                    to: state,
+                    in: transaction,
+                    leaving: &surplus
+                )
             }
         case .linked:
             guard let state else { return .recorded }
-            try link(change, to: state.id, transaction, hasImage: state.fileID != nil, &surplus)
+            try link(change, to: state.id, hasImage: state.fileID != nil, in: transaction, leaving: &surplus)
         }
         return .recorded
     }
@@ -67,8 +97,8 @@ extension StoreWriter {
     /// are compared, so a clock that was set back keeps no new image out.
     private func isOvertaken(
         _ change: Change,
-        _ state: EntryState?,
-        _ transaction: IndexTransaction
+        since state: EntryState?,
+        in transaction: IndexTransaction
     ) throws -> Bool {
         guard let order = change.order, let state, state.checked != order.lastCheck,
             let stored = try transaction.requestTime(of: state.id)
@@ -78,14 +108,20 @@ extension StoreWriter {
 
     private func store(
         _ change: Change,
-        _ image: StagedImage,
-        _ validation: ValidationRecord?,
-        _ placement: Placement,
-        _ state: EntryState?,
-        _ transaction: IndexTransaction,
-        _ surplus: inout Surplus
+        image: StagedImage,
+        validation: ValidationRecord?,
+        at placement: Placement,
+        over state: EntryState?,
+        in transaction: IndexTransaction,
+        leaving surplus: inout Surplus
     ) throws -> ChangeResult? {
-        let file = try publishedFile(image, placement, replacing: state?.fileID, transaction, &surplus)
+        let file = try publishedFile(
+            of: image,
+            at: placement,
+            replacing: state?.fileID,
+            in: transaction,
+            leaving: &surplus
+        )
         guard let file else { return nil }
         let id =
             try state?.id
@@ -107,10 +143,17 @@ extension StoreWriter {
         }
         if change.host != nil { try forgetPartial(of: change.key, transaction) }
         if let validation { try transaction.setValidation(validation, of: id) }
-        try link(change, to: id, transaction, hasImage: true, &surplus)
+        try link(change, to: id, hasImage: true, in: transaction, leaving: &surplus)
         if state != nil, state?.fileID == nil {
             for contact in try transaction.contactsWaiting(for: id) {
-                try unlinkOthers(of: contact, keeping: id, change.key, keepsGone: false, transaction, &surplus)
+                try unlinkOthers(
+                    of: contact,
+                    keeping: id,
+                    key: change.key,
+                    keepsGone: false,
+                    in: transaction,
+                    leaving: &surplus
+                )
             }
         }
         guard let old = state?.fileID, old != file, old != placement.damaged else {
@@ -124,11 +167,11 @@ extension StoreWriter {
     /// The row of the image's file: that of the equal bytes that are there already, or a new one. `nil` if the file that
     /// it was to share went away between the steps.
     private func publishedFile(
-        _ image: StagedImage,
-        _ placement: Placement,
+        of image: StagedImage,
+        at placement: Placement,
         replacing old: Int64?,
-        _ transaction: IndexTransaction,
-        _ surplus: inout Surplus
+        in transaction: IndexTransaction,
+        leaving surplus: inout Surplus
     ) throws -> Int64? {
         // A first store is an access; a refetch is not, so the new file inherits the old one's time, also one that is not
         // written yet.
@@ -169,15 +212,17 @@ extension StoreWriter {
     }
 
     private func applyFailure(
-        _ change: Change,
         _ kind: FailureKind,
-        _ checked: Timestamp,
-        _ retryAfter: Timestamp?,
-        _ state: EntryState?,
-        _ transaction: IndexTransaction,
-        _ surplus: inout Surplus
+        of change: Change,
+        checked: Timestamp,
+        retryAfter: Timestamp?,
+        to state: EntryState?,
+        in transaction: IndexTransaction,
+        leaving surplus: inout Surplus
     ) throws {
-        if let state { try link(change, to: state.id, transaction, hasImage: state.fileID != nil, &surplus) }
+        if let state {
+            try link(change, to: state.id, hasImage: state.fileID != nil, in: transaction, leaving: &surplus)
+        }
         let check = FailedCheck(
             kind,
             at: checked,
@@ -199,7 +244,7 @@ extension StoreWriter {
             nextCheck: isNone ? nil : check.nextCheck,
             of: id
         )
-        if state == nil { try link(change, to: id, transaction, hasImage: false, &surplus) }
+        if state == nil { try link(change, to: id, hasImage: false, in: transaction, leaving: &surplus) }
         guard check.isRemovalConfirmed else { return }
         // An image that was evicted is gone for good now, too.
         try transaction.dropFile(of: id)
@@ -210,9 +255,9 @@ extension StoreWriter {
     private func link(
         _ change: Change,
         to id: Int64,
-        _ transaction: IndexTransaction,
         hasImage: Bool,
-        _ surplus: inout Surplus
+        in transaction: IndexTransaction,
+        leaving surplus: inout Surplus
     ) throws {
         for contact in change.owners {
             // An image of the contact's own does not take the place of the fetched one.
@@ -221,25 +266,31 @@ extension StoreWriter {
                 if !change.key.isEmailImage {
                     // The contact's URL changed again, and what the former one shows is not wanted any more.
                     let superseded = try transaction.unlinkSuperseded(of: contact, by: id, keepsGone: change.keepsGone)
-                    try removeIfUnowned(superseded, transaction, &surplus)
+                    try removeIfUnowned(superseded, in: transaction, leaving: &surplus)
                 }
                 try transaction.link(contact, toComing: id)
                 continue
             }
             try transaction.link(contact, to: id)
             guard replaces else { continue }
-            let keepsGone = change.keepsGone
-            try unlinkOthers(of: contact, keeping: id, change.key, keepsGone: keepsGone, transaction, &surplus)
+            try unlinkOthers(
+                of: contact,
+                keeping: id,
+                key: change.key,
+                keepsGone: change.keepsGone,
+                in: transaction,
+                leaving: &surplus
+            )
         }
     }
 
     private func unlinkOthers(
         of contact: String,
         keeping id: Int64,
-        _ key: AvatarKey,
+        key: AvatarKey,
         keepsGone: Bool,
-        _ transaction: IndexTransaction,
-        _ surplus: inout Surplus
+        in transaction: IndexTransaction,
+        leaving surplus: inout Surplus
     ) throws {
         let others = try transaction.unlinkOtherFetchedImages(
             of: contact,
@@ -247,16 +298,16 @@ extension StoreWriter {
             andGone: keepsGone,
             andNone: key.isEmailImage
         )
-        try removeIfUnowned(others, transaction, &surplus)
+        try removeIfUnowned(others, in: transaction, leaving: &surplus)
     }
 
     private func removeIfUnowned(
         _ entries: [(id: Int64, key: AvatarKey)],
-        _ transaction: IndexTransaction,
-        _ surplus: inout Surplus
+        in transaction: IndexTransaction,
+        leaving surplus: inout Surplus
     ) throws {
         for (id, key) in entries {
-            try removeIfUnowned(id, key, transaction, &surplus)
+            try removeIfUnowned(id, key: key, in: transaction, leaving: &surplus)
         }
     }
 }
@@ -286,9 +337,9 @@ extension StoreWriter {
                 guard let state = try transaction.state(of: key), try transaction.unlink(contact, from: state.id)
                 else { continue }
                 count += 1
-                try removeIfUnowned(state.id, key, transaction, &surplus)
+                try removeIfUnowned(state.id, key: key, in: transaction, leaving: &surplus)
             }
-            return (count, try surplus.files.compactMap { try release($0, transaction) })
+            return (count, try surplus.files.compactMap { try release($0, in: transaction) })
         }
         try unlink(retired)
         try settle()
@@ -301,9 +352,9 @@ extension StoreWriter {
     /// for an e-mail address: it says who somebody is.
     private func removeIfUnowned(
         _ id: Int64,
-        _ key: AvatarKey,
-        _ transaction: IndexTransaction,
-        _ surplus: inout Surplus
+        key: AvatarKey,
+        in transaction: IndexTransaction,
+        leaving surplus: inout Surplus
     ) throws {
         guard try !transaction.hasOwner(id) else { return }
         guard try key.isContactPhoto || key.isEmailImage || transaction.value(of: .keepUnowned) == 0 else {

@@ -12,8 +12,8 @@ extension StoreWriter {
     func victims(
         for incoming: Int,
         sparing spared: Set<Int64> = [],
-        _ rules: RoomRules,
-        _ transaction: IndexTransaction
+        under rules: RoomRules,
+        in transaction: IndexTransaction
     ) throws -> [Int64] {
         guard incoming > 0 else { return [] }
         let budget = min(rules.limits.budget, try transaction.budget())
@@ -26,8 +26,8 @@ extension StoreWriter {
         )
         guard start.needsEviction else { return [] }
         if case .unknown = rules.protection { throw ProtectionNeeded() }
-        var plan = try choose(start, rules, sparing: spared, transaction)
-        if !plan.fits && !spared.isEmpty { plan = try choose(start, rules, sparing: [], transaction) }
+        var plan = try choose(start, under: rules, sparing: spared, in: transaction)
+        if !plan.fits && !spared.isEmpty { plan = try choose(start, under: rules, sparing: [], in: transaction) }
         guard plan.fits else {
             throw AvatarStoreError(
                 .overBudget,
@@ -58,7 +58,12 @@ extension StoreWriter {
         try write { transaction in
             let budget = min(rules.limits.budget, try transaction.budget())
             let bytes = try transaction.total(of: .caches).accountedBytes
-            let plan = try choose(EvictionPlan(bytes: bytes, trimmingTo: 0), rules, sparing: [], transaction)
+            let plan = try choose(
+                EvictionPlan(bytes: bytes, trimmingTo: 0),
+                under: rules,
+                sparing: [],
+                in: transaction
+            )
             return max(0, budget - (bytes - plan.freed))
         }
     }
@@ -116,7 +121,7 @@ extension StoreWriter {
         do {
             try flushAccesses()
             return try write { transaction in
-                _ = try victims(for: bytes, rules, transaction)
+                _ = try victims(for: bytes, under: rules, in: transaction)
                 return true
             }
         } catch let error as AvatarStoreError where error.code == .overBudget {
@@ -126,9 +131,9 @@ extension StoreWriter {
 
     private func choose(
         _ plan: EvictionPlan,
-        _ rules: RoomRules,
+        under rules: RoomRules,
         sparing spared: Set<Int64>,
-        _ transaction: IndexTransaction
+        in transaction: IndexTransaction
     ) throws -> EvictionPlan {
         var plan = plan
         try transaction.forEachEvictionCandidate(accessedBefore: rules.accessedBefore) { candidate in

@@ -105,17 +105,17 @@ extension StoreWriter {
 
     private func publish(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
         var evictedCount = 0
-        let placements = try reserve(changes, rules, &evictedCount)
+        let placements = try reserve(changes, under: rules, counting: &evictedCount)
         try moveIntoPlace(placements)
         let needsPower = placements.contains { $0?.needsDurableCommit == true }
         let (results, surplus) = try write(needsPower ? .power : .process) { transaction in
             var surplus = Surplus()
             let results = try zip(changes, placements).map { change, placement in
-                try apply(change, placement, transaction, &surplus)
+                try apply(change, at: placement, in: transaction, leaving: &surplus)
             }
             // Only now: one entry's old file may be another's new one.
             for file in surplus.files {
-                surplus.add(try release(file, transaction))
+                surplus.add(try release(file, in: transaction))
             }
             return (results, surplus)
         }
@@ -126,16 +126,16 @@ extension StoreWriter {
         }
         let summary = CommitSummary(results: results.compactMap(\.self), evicted: evictedCount)
         let unplaced = zip(changes, results).filter { $1 == nil }.map(\.0)
-        return unplaced.isEmpty ? summary : try publishAgain(unplaced, rules, among: results, summary)
+        return unplaced.isEmpty ? summary : try publishAgain(unplaced, under: rules, among: results, after: summary)
     }
 
     /// Publishes the images whose shared file went before they could share it. That takes another process which removes
     /// the file in just that moment, each time, so this comes to an end.
     private func publishAgain(
         _ changes: [Change],
-        _ rules: RoomRules,
+        under rules: RoomRules,
         among results: [ChangeResult?],
-        _ summary: CommitSummary
+        after summary: CommitSummary
     ) throws -> CommitSummary {
         let again = try publishWhatFits(changes, rules)
         var rest = again.results[...]
@@ -151,8 +151,8 @@ extension StoreWriter {
     /// Step 1: room is made, and each new file has a pending row.
     private func reserve(
         _ changes: [Change],
-        _ rules: RoomRules,
-        _ evictedCount: inout Int
+        under rules: RoomRules,
+        counting evictedCount: inout Int
     ) throws -> [Placement?] {
         guard changes.contains(where: { $0.image != nil }) else { return changes.map { _ in nil } }
         try markChanged()
@@ -163,12 +163,12 @@ extension StoreWriter {
             var evicted: [PendingFile] = []
             sharing.purged = []
             let placements = try write { transaction -> [Placement?]? in
-                let placements = try place(changes, transaction, &sharing)
+                let placements = try place(changes, in: transaction, sharing: &sharing)
                 // Purged files take no room once their rows are gone: nothing is evicted for them.
                 guard sharing.purged.isEmpty && sharing.unread.isEmpty else { return nil }
                 let incoming = placements.reduce(0) { $0 + ($1?.budgetBytes ?? 0) }
                 let replaced = Set(placements.flatMap { [$0?.replaced, $0?.damaged].compactMap(\.self) })
-                let victims = try victims(for: incoming, sparing: replaced, rules, transaction)
+                let victims = try victims(for: incoming, sparing: replaced, under: rules, in: transaction)
                 guard victims.isEmpty else {
                     evicted = try evict(victims, transaction)
                     return nil
@@ -201,8 +201,8 @@ extension StoreWriter {
     /// Decides for each image whether it needs a file of its own, or one with the same bytes is there already.
     private func place(
         _ changes: [Change],
-        _ transaction: IndexTransaction,
-        _ sharing: inout Sharing
+        in transaction: IndexTransaction,
+        sharing: inout Sharing
     ) throws -> [Placement?] {
         var placements: [Placement?] = []
         var placed: [Content: Int] = [:]
@@ -220,7 +220,7 @@ extension StoreWriter {
                 placements[first]?.label?.add(label)
                 placement.damaged = placements[first]?.damaged
             } else {
-                let file = try sharedFile(image, transaction, &sharing)
+                let file = try sharedFile(for: image, in: transaction, sharing: &sharing)
                 if let file, image.storageClass == .documents {
                     placement.label = FileLabel(try transaction.users(ofFile: file.id))
                     placement.label?.add(label)
@@ -245,9 +245,9 @@ extension StoreWriter {
 
     /// A published file with the image's digest that is really there.
     private func sharedFile(
-        _ image: StagedImage,
-        _ transaction: IndexTransaction,
-        _ sharing: inout Sharing
+        for image: StagedImage,
+        in transaction: IndexTransaction,
+        sharing: inout Sharing
     ) throws -> FileRecord? {
         guard let file = try transaction.file(withDigest: image.sha256, in: image.storageClass) else { return nil }
         if places.stored.contains(file) {

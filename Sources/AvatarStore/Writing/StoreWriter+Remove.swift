@@ -15,7 +15,7 @@ extension StoreWriter {
                         removal.receipt.unknown.append(key)
                         continue
                     }
-                    try take(key, state, transaction, &removal)
+                    try take(key, state: state, in: transaction, adding: &removal)
                 }
             }
         }
@@ -31,12 +31,12 @@ extension StoreWriter {
             for (id, key) in images {
                 _ = try transaction.unlink(contact, from: id)
                 guard try !transaction.hasOwner(id), let state = try transaction.state(of: key) else { continue }
-                try take(key, state, transaction, &removal)
+                try take(key, state: state, in: transaction, adding: &removal)
             }
             guard erasing else { return }
             for key in try transaction.formerImages(of: contact) {
                 guard let state = try transaction.state(of: key) else { continue }
-                try take(key, state, transaction, &removal)
+                try take(key, state: state, in: transaction, adding: &removal)
             }
         }
         return try finish(&removal, contact: contact, keys: Array(removal.keys), erasing: erasing)
@@ -59,16 +59,16 @@ extension StoreWriter {
 
     private func take(
         _ key: AvatarKey,
-        _ state: EntryState,
-        _ transaction: IndexTransaction,
-        _ removal: inout Removal
+        state: EntryState,
+        in transaction: IndexTransaction,
+        adding removal: inout Removal
     ) throws {
         try forgetPartial(of: key, transaction)
         removal.receipt.rows += 1
         removal.keys.insert(key)
         let digest = try state.fileID.flatMap { try transaction.digest(ofFile: $0) }
         try transaction.removeEntry(id: state.id)
-        guard let file = try state.fileID.flatMap({ try release($0, transaction) }) else { return }
+        guard let file = try state.fileID.flatMap({ try release($0, in: transaction) }) else { return }
         removal.retired.append(file)
         if let digest { removal.digests.append(digest) }
     }
@@ -99,7 +99,7 @@ extension StoreWriter {
     /// Retires the file if no entry uses it any more; to be unlinked after the commit.
     ///
     /// A document that others still use learns who they are: its label must not name an image that was removed.
-    func release(_ file: Int64, _ transaction: IndexTransaction) throws -> PendingFile? {
+    func release(_ file: Int64, in transaction: IndexTransaction) throws -> PendingFile? {
         if let unused = try transaction.retireFileIfUnused(id: file, holder: places.holder.name) { return unused }
         if let path = try transaction.documentPath(ofFile: file) {
             let label = FileLabel(try transaction.users(ofFile: file))

@@ -2,10 +2,10 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// Step 3 of publishing: what a committed change does to the index.
+/// Step 3 of publishing: the rows of a change whose files are in place.
 extension StoreWriter {
-    /// Step 3, for one change. `nil`: the file that its image was to share went away between the steps, and nothing of the
-    /// image was done.
+    /// Step 3 for one change. `nil` if the file that its image was to share was removed between the steps; then nothing
+    /// of the image was done.
     func apply(
         _ change: Change,
         at placement: Placement?,
@@ -14,7 +14,7 @@ extension StoreWriter {
     ) throws -> ChangeResult? {
         let state = try transaction.state(of: change.key)
         if change.isRefresh, state == nil {
-            // Removed meanwhile, and perhaps erased: neither the image nor its URL comes back, nor its host's name.
+            // The entry was removed meanwhile, perhaps by an erasure: image, URL and host name must not come back.
             surplus.add(placement?.pending(holder: places.holder.name))
             return .recorded
         }
@@ -25,11 +25,12 @@ extension StoreWriter {
         switch change.content {
         case .image(let image, let validation):
             guard let placement else { return .recorded }
-            // Somebody promoted the entry meanwhile; what was fetched for the caches never demotes it.
+            // If another process made the entry a document meanwhile, an image fetched for `caches` does not demote it.
             let isFetched = change.host != nil
             let demotes = isFetched && image.storageClass == .caches && state?.storageClass == .documents
             if isOvertaken || demotes, let state, let file = state.fileID {
-                // Published all the same, for other entries of the batch may share it, and left over at once.
+                // The file is in place already, and other entries of the batch may share it, so it gets its row and is
+                // released at once.
                 let unused = try publishedFile(
                     of: image,
                     at: placement,
@@ -65,7 +66,7 @@ extension StoreWriter {
                 leaving: &surplus
             )
         case .confirmed(let validation, let file):
-            // What was confirmed is that file; another that came meanwhile has validators of its own.
+            // The origin confirmed this file only; a newer one has validators of its own.
             guard let state, state.fileID == file else { return .recorded }
             if !isOvertaken { try transaction.setValidation(validation, of: state.id) }
             try link(change, to: state.id, hasImage: true, in: transaction, leaving: &surplus)
@@ -90,11 +91,11 @@ extension StoreWriter {
         return .recorded
     }
 
-    /// Whether the origin was asked again, and gave its image, after the request to which `change` is the answer.
+    /// Whether a response to a later request is stored already.
     ///
-    /// So late is only a process that was paused for longer than others wait for its lease. Requests are compared, not
-    /// answers: an answer may have lain in the socket all the while. Where nobody checked the entry meanwhile, no times
-    /// are compared, so a clock that was set back keeps no new image out.
+    /// This happens to a process that was paused for longer than others wait for its lease. The times of the requests
+    /// are compared, because a response may have waited in the socket. If no process checked the entry meanwhile, no
+    /// times are compared, so a clock that was set back does not reject a new image.
     private func isOvertaken(
         _ change: Change,
         since state: EntryState?,
@@ -106,6 +107,7 @@ extension StoreWriter {
         return stored > order.requested
     }
 
+    /// Stores the image of a change in its entry, which is created if it is missing. `nil` as `apply`.
     private func store(
         _ change: Change,
         image: StagedImage,
@@ -164,8 +166,8 @@ extension StoreWriter {
         return .stored(file: file, isChanged: true)
     }
 
-    /// The row of the image's file: that of the equal bytes that are there already, or a new one. `nil` if the file that
-    /// it was to share went away between the steps.
+    /// The row id of the image's file: an existing file with equal bytes, or a new one. `nil` if the file that it was
+    /// to share was removed between the steps.
     private func publishedFile(
         of image: StagedImage,
         at placement: Placement,
@@ -173,14 +175,14 @@ extension StoreWriter {
         in transaction: IndexTransaction,
         leaving surplus: inout Surplus
     ) throws -> Int64? {
-        // A first store is an access; a refetch is not, so the new file inherits the old one's time, also one that is not
-        // written yet.
+        // The first store counts as an access, a refetch does not: the new file inherits the old one's time, even if
+        // that is not written yet.
         let written = try old.flatMap { try transaction.lastAccess(ofFile: $0) }
         let lastAccess = [written, old.flatMap(accesses.gatheredTime)].compactMap(\.self).max() ?? accesses.nextTime()
         let pending = placement.pending(holder: places.holder.name)
         let published = try transaction.file(withDigest: image.sha256, in: image.storageClass)
         if let file = published, file.id != placement.damaged {
-            // Another process published the same bytes between the steps: ours are one too many.
+            // Another process published the same bytes between the steps, so this file is surplus.
             surplus.add(pending)
             try transaction.touch(fileID: file.id, microseconds: lastAccess)
             return file.id
@@ -211,6 +213,7 @@ extension StoreWriter {
         return healed.id
     }
 
+    /// Stores a failed check: when to try again, and whether the image counts as removed for good.
     private func applyFailure(
         _ kind: FailureKind,
         of change: Change,
@@ -240,18 +243,18 @@ extension StoreWriter {
             kind,
             count: check.count,
             checked: checked,
-            // A source's "none" is asked about by the sync of a list that has the address, and by nobody else.
+            // If a source has no image for an address, only the sync of a list with that address asks again.
             nextCheck: isNone ? nil : check.nextCheck,
             of: id
         )
         if state == nil { try link(change, to: id, hasImage: false, in: transaction, leaving: &surplus) }
         guard check.isRemovalConfirmed else { return }
-        // An image that was evicted is gone for good now, too.
+        // An image that was evicted is now gone for good, too.
         try transaction.dropFile(of: id)
         surplus.files += [state?.fileID].compactMap(\.self)
     }
 
-    /// Links the contacts to the entry. Once it has an image, they lose the ones they had before.
+    /// Links the contacts to the entry. Once it has an image, they lose their former images.
     private func link(
         _ change: Change,
         to id: Int64,
@@ -260,11 +263,11 @@ extension StoreWriter {
         leaving surplus: inout Surplus
     ) throws {
         for contact in change.owners {
-            // An image of the contact's own does not take the place of the fetched one.
+            // A contact's own image does not replace the fetched one.
             let replaces = change.host != nil || !change.key.isOwnImage
             guard hasImage || !replaces else {
                 if !change.key.isEmailImage {
-                    // The contact's URL changed again, and what the former one shows is not wanted any more.
+                    // The contact's URL changed again, and the image of the former URL is no longer wanted.
                     let superseded = try transaction.unlinkSuperseded(of: contact, by: id, keepsGone: change.keepsGone)
                     try removeIfUnowned(superseded, in: transaction, leaving: &surplus)
                 }
@@ -284,6 +287,7 @@ extension StoreWriter {
         }
     }
 
+    /// Unlinks the contact's other fetched images.
     private func unlinkOthers(
         of contact: String,
         keeping id: Int64,
@@ -313,7 +317,9 @@ extension StoreWriter {
 }
 
 extension StoreWriter {
-    /// Links each contact to its entry, and gives the keys that are not there.
+    /// Links each contact to its entry.
+    ///
+    /// - Returns: the keys without an entry.
     func link(_ links: [(contact: String, key: AvatarKey)]) throws -> [AvatarKey] {
         try write { transaction in
             try links.compactMap { contact, key in
@@ -324,9 +330,9 @@ extension StoreWriter {
         }
     }
 
-    /// Takes the entries from the contacts; what is left without an owner stays or goes, as the store is set.
+    /// Unlinks contacts from entries. Images left without a contact stay or go, as `removeIfUnowned` decides.
     ///
-    /// - Returns: how many links were there to be taken.
+    /// - Returns: the number of links that existed.
     @discardableResult
     func unlink(_ links: [(contact: String, key: AvatarKey)]) throws -> Int {
         guard !links.isEmpty else { return 0 }
@@ -346,10 +352,11 @@ extension StoreWriter {
         return count
     }
 
-    /// An image that no contact uses any more stays until it is evicted, unless the store is set otherwise; its origin is asked
-    /// again only once a list or a read names it. A photo that
-    /// came inside a contact goes in any case: nobody would ever ask for it again. So does what a source has, or has not,
-    /// for an e-mail address: it says who somebody is.
+    /// An image without contacts stays until it is evicted, unless `Setting.keepUnowned` is off. It is not checked
+    /// again until a list or a read names it.
+    ///
+    /// An embedded photo is always removed, because no request could bring it back. A source's image for an e-mail
+    /// address, or its "none", is removed too: it tells who the contact is.
     private func removeIfUnowned(
         _ id: Int64,
         key: AvatarKey,
@@ -366,11 +373,11 @@ extension StoreWriter {
     }
 }
 
-/// What a transaction leaves over, to be retired at its end and unlinked after it.
+/// Files left over by a transaction: retired at its end, unlinked after it.
 struct Surplus {
-    /// Files that an entry no longer uses; others may.
+    /// Row ids of files that an entry no longer uses; other entries may.
     var files: [Int64] = []
-    /// Files that exist and are not published.
+    /// Files that exist without being published.
     var pending: [PendingFile] = []
 
     mutating func add(_ file: PendingFile?) {
@@ -387,6 +394,10 @@ extension PastFailure {
 
 extension AvatarStoreError {
     fileprivate static func changedMeanwhile(_ key: AvatarKey) -> AvatarStoreError {
-        AvatarStoreError(.busy, "\(key) was changed by somebody else at the same moment; try again.", failure: .storage)
+        AvatarStoreError(
+            .busy,
+            "\(key) was not changed: another process replaced its image at the same moment. Try again.",
+            failure: .storage
+        )
     }
 }

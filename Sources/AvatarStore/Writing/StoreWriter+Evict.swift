@@ -2,13 +2,14 @@ import AvatarCore
 import AvatarIndex
 
 extension StoreWriter {
-    /// The files that have to go before `incoming` bytes may be published; none if there is room.
+    /// The row ids of the files to evict before `incoming` bytes may be published; none if there is room.
     ///
-    /// The budget is the one that is kept in this moment: whoever lowered it may rely on it.
+    /// The budget is read again here: a process that lowered it may rely on it from then on.
     ///
-    /// - Parameter spared: files that are about to be replaced. They go only if it does not fit otherwise.
-    /// - Throws: `overBudget` with nothing evicted, if the image is larger than the budget or than the room that may be
-    ///   made; `ProtectionNeeded`.
+    /// - Parameter spared: files that are about to be replaced. They are evicted only if the image does not fit
+    ///   otherwise.
+    /// - Throws: `overBudget` if the image exceeds the budget or the room that can be made, and `ProtectionNeeded`. In
+    ///   both cases nothing was evicted.
     func victims(
         for incoming: Int,
         sparing spared: Set<Int64> = [],
@@ -31,16 +32,16 @@ extension StoreWriter {
         guard plan.fits else {
             throw AvatarStoreError(
                 .overBudget,
-                "\(incoming) bytes do not fit: the budget is \(budget) bytes, \(plan.bytes) are in use and only "
-                    + "\(plan.freed) of them may be evicted now; nothing was evicted.",
+                "\(incoming) bytes do not fit: the budget is \(budget) bytes, \(plan.bytes) are in use, and only "
+                    + "\(plan.freed) of them may be evicted now. Nothing was evicted. Raise the budget or remove images.",
                 failure: .storage
             )
         }
         return plan.victims
     }
 
-    /// Takes out of the index what somebody removed from `caches`: it would count against the budget, and keep the room that
-    /// it needs to be fetched again. Their entries stay. What is there after all stays too.
+    /// Removes the rows of files that were deleted from `caches` from outside. They would count against the budget, and
+    /// block the room needed to fetch the images again. The entries stay, and so do files that exist after all.
     func retireLost(_ files: [FileRecord]) throws {
         let lost = files.filter { $0.storageClass == .caches && !places.stored.contains($0) }
         guard !lost.isEmpty else { return }
@@ -53,7 +54,7 @@ extension StoreWriter {
         try settle()
     }
 
-    /// How many bytes could be published under `rules`, once everything that may go is gone.
+    /// The bytes that could be published under `rules` once all evictable files are gone.
     func roomThatCanBeMade(_ rules: RoomRules) throws -> Int {
         try write { transaction in
             let budget = min(rules.limits.budget, try transaction.budget())
@@ -68,7 +69,7 @@ extension StoreWriter {
         }
     }
 
-    /// Takes the files out of the index; they are to be unlinked after the commit.
+    /// Removes the files from the index. They have to be unlinked after the commit.
     func evict(_ victims: [Int64], _ transaction: IndexTransaction) throws -> [PendingFile] {
         let evicted = try victims.compactMap {
             try transaction.retireFile(id: $0, absence: .evicted, holder: places.holder.name)
@@ -77,10 +78,11 @@ extension StoreWriter {
         return evicted
     }
 
-    /// Evicts until no more than `target` bytes count against the budget.
+    /// Evicts until at most `target` bytes count against the budget.
     ///
-    /// - Parameter canStop: a cancelled task ends it after a batch.
-    /// - Returns: how many files went, and their bytes.
+    /// - Parameter batches: the most files evicted in one transaction.
+    /// - Parameter canStop: whether a cancelled task ends it after a batch.
+    /// - Returns: the number of evicted files and their bytes.
     func trim(
         to target: Int,
         in batches: Int = 1024,
@@ -116,7 +118,7 @@ extension StoreWriter {
         return freed
     }
 
-    /// Whether `bytes` more could be published under `rules`.
+    /// Whether `bytes` more could be published under `rules`. Evicts nothing.
     func couldFit(_ bytes: Int, _ rules: RoomRules) throws -> Bool {
         do {
             try flushAccesses()
@@ -129,6 +131,7 @@ extension StoreWriter {
         }
     }
 
+    /// The plan after it was offered the files that `rules` allow to evict, the least recently used first.
     private func choose(
         _ plan: EvictionPlan,
         under rules: RoomRules,
@@ -145,7 +148,9 @@ extension StoreWriter {
         return plan
     }
 
-    /// - Throws: `diskFull` if less is free than `min-free`. What is staged is on the disk already.
+    /// Checks `Setting.minimumFree` on the disks of both roots. Staged files are on the disk already.
+    ///
+    /// - Throws: `diskFull` if less is free.
     func requireFreeSpace(_ limits: Limits) throws {
         guard limits.minimumFree > 0 else { return }
         for storageClass in StorageClass.allCases {
@@ -154,7 +159,8 @@ extension StoreWriter {
             guard free >= limits.minimumFree else {
                 throw AvatarStoreError(
                     .diskFull,
-                    "\(free) bytes are free on the disk of \(root.path), less than min-free, \(limits.minimumFree).",
+                    "The disk of \"\(root.path)\" has \(free) bytes free; the setting `min-free` requires "
+                        + "\(limits.minimumFree). Free some space or lower the setting.",
                     failure: .storage
                 )
             }
@@ -163,10 +169,12 @@ extension StoreWriter {
 }
 
 extension AvatarStoreError {
+    /// An image larger than the whole budget.
     static func largerThanBudget(_ bytes: Int, _ budget: Int) -> AvatarStoreError {
         AvatarStoreError(
             .overBudget,
-            "\(bytes) bytes are more than the whole budget of \(budget) bytes; nothing was evicted for them.",
+            "\(bytes) bytes exceed the whole budget of \(budget) bytes. Nothing was evicted. Raise the budget "
+                + "(`avatars config budget`) or store the image in `documents`.",
             failure: .tooLarge
         )
     }

@@ -2,20 +2,20 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// Downloads that were interrupted: their rows, and the removal of their files.
+/// Interrupted downloads: their rows, and the removal of their files.
 extension StoreWriter {
-    /// How long one is kept, in seconds: 7 days.
+    /// The longest time that a partial download is kept, in seconds: 7 days.
     private static let longestAge: Int64 = 7 * 86_400
-    /// How many bytes all of them may have; the oldest go first. They are no files of the caches directory, and count
-    /// against no budget.
+    /// The most bytes of all partial downloads, 64 MiB; the oldest are removed first. They lie in staging and do not
+    /// count against the budget.
     private static let mostBytes = 64 << 20
 
-    /// Keeps `record`; what is too old or too much goes.
+    /// Stores `record`, and removes partial downloads beyond the limits of age and bytes.
     ///
-    /// - Parameter isRefresh: whether nobody asked for the image but a sync that found its entry.
-    /// - Returns: false if the entry was removed meanwhile: then nothing of it is kept.
+    /// - Parameter isRefresh: whether only a sync that found the entry asked for the image.
+    /// - Returns: `false` if the entry was removed meanwhile; then nothing is stored.
     func keepPartial(_ record: PartialRecord, isRefresh: Bool) throws -> Bool {
-        // After a power loss its bytes cannot be trusted.
+        // After a power loss the bytes cannot be trusted.
         try markChanged()
         let written = try write { transaction -> (replaced: PartialRecord?, surplus: [PartialRecord])? in
             guard try !isRefresh || transaction.state(of: record.key) != nil else { return nil }
@@ -30,13 +30,13 @@ extension StoreWriter {
         return true
     }
 
-    /// Removes those that are older than any that is kept.
+    /// Removes partial downloads older than 7 days.
     func dropExpiredPartials(at now: Timestamp) throws {
         let limit = now.adding(seconds: -Self.longestAge)
         try dropPartials(index.partialDownloads().filter { $0.updated < limit && places.leases.isFree($0.key) })
     }
 
-    /// Removes files and rows.
+    /// Removes files and rows of partial downloads.
     func dropPartials(_ records: [PartialRecord]) throws {
         guard !records.isEmpty else { return }
         for record in records { try removeFile(of: record) }
@@ -47,15 +47,16 @@ extension StoreWriter {
         }
     }
 
-    /// Forgets what is kept for `key`, whose entry is removed or has its image now.
+    /// Removes the partial download of `key`, whose entry is removed or has its image now.
     ///
-    /// The file goes first: a row without one says nothing, but of a file without a row nobody would know.
+    /// The file goes first: a row without a file is harmless, a file without a row would stay forever.
     func forgetPartial(of key: AvatarKey, _ transaction: IndexTransaction) throws {
         guard let record = try transaction.partial(of: key) else { return }
         try removeFile(of: record)
         try transaction.dropPartial(of: key)
     }
 
+    /// Removes the file of a partial download.
     func removeFile(of record: PartialRecord) throws {
         try places.files(of: record.storageClass).removePartial(record.name)
     }

@@ -3,7 +3,8 @@ import AvatarFiles
 import AvatarIndex
 
 extension StoreWriter {
-    /// Commits `changes`; the results are in their order. The images are published, or discarded if there is no room.
+    /// Commits `changes`; the results are in their order. Each image is published, or discarded if there is no room for
+    /// it.
     ///
     /// On return everything is in the index, and documents and replaced images are on stable storage.
     ///
@@ -13,7 +14,7 @@ extension StoreWriter {
         var rules = rules
         if case .unknown = rules.protection {
             try requireProtection(for: changes, rules)
-            // Whatever changes from here on: a part that is committed is not committed again.
+            // From here on nothing is evicted, so that no committed part has to be committed again.
             rules.protection = .everything
         }
         do {
@@ -33,12 +34,12 @@ extension StoreWriter {
         if try index.total(of: .caches).accountedBytes + incoming > rules.limits.budget { throw ProtectionNeeded() }
     }
 
-    /// What the failed steps left behind counts against the budget, so it does not wait for the next commit.
+    /// Files that the failed steps left pending count against the budget, so they are unlinked now.
     private func finishOwnLeftovers(after error: any Error) {
         do {
             try finishOwnLeftovers()
         } catch {
-            // The first error is the one to report. Whoever needs room next tries again.
+            // The first error is the one to report. The next process that needs room tries again.
         }
     }
 
@@ -55,7 +56,7 @@ extension StoreWriter {
         }
     }
 
-    /// Publishes all changes together if there is room for all of their images, else those that fit, in their order.
+    /// Publishes all changes together if there is room for all of their images; else those that fit, in their order.
     private func publishWhatFits(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
         do {
             return try publish(changes, rules)
@@ -68,12 +69,12 @@ extension StoreWriter {
         do {
             return try publish(changes, upTo: try roomThatCanBeMade(rules), rules)
         } catch let error as AvatarStoreError where error.code == .overBudget {
-            // Another process took the room in between.
+            // Another process used the room in between.
             return try publish(changes, upTo: 0, rules)
         }
     }
 
-    /// Publishes the images that `room` bytes take, in their order, and refuses the others.
+    /// Publishes the images that fit into `room` bytes, in their order, and discards the others.
     private func publish(_ changes: [Change], upTo room: Int, _ rules: RoomRules) throws -> CommitSummary {
         var room = room
         var refusals: [Int: AvatarStoreError] = [:]
@@ -98,11 +99,13 @@ extension StoreWriter {
         guard bytes <= limits.budget else { return .largerThanBudget(bytes, limits.budget) }
         return AvatarStoreError(
             .overBudget,
-            "\(bytes) bytes do not fit into what the budget of \(limits.budget) bytes has left.",
+            "The image of \(bytes) bytes does not fit: the budget of \(limits.budget) bytes has no room left for it. Raise "
+                + "the budget or remove images.",
             failure: .storage
         )
     }
 
+    /// All three steps of publishing, for images that have room.
     private func publish(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
         var evictedCount = 0
         let placements = try reserve(changes, under: rules, counting: &evictedCount)
@@ -113,7 +116,7 @@ extension StoreWriter {
             let results = try zip(changes, placements).map { change, placement in
                 try apply(change, at: placement, in: transaction, leaving: &surplus)
             }
-            // Only now: one entry's old file may be another's new one.
+            // Released at the end: one entry's old file may be another's new one.
             for file in surplus.files {
                 surplus.add(try release(file, in: transaction))
             }
@@ -129,8 +132,8 @@ extension StoreWriter {
         return unplaced.isEmpty ? summary : try publishAgain(unplaced, under: rules, among: results, after: summary)
     }
 
-    /// Publishes the images whose shared file went before they could share it. That takes another process which removes
-    /// the file in just that moment, each time, so this comes to an end.
+    /// Publishes the images whose shared file was removed before they could share it. Each round takes another process
+    /// that removes a file in just that moment, so this ends.
     private func publishAgain(
         _ changes: [Change],
         under rules: RoomRules,
@@ -148,7 +151,7 @@ extension StoreWriter {
 
 /// Steps 1 and 2 of publishing: room, a name, and the rename.
 extension StoreWriter {
-    /// Step 1: room is made, and each new file has a pending row.
+    /// Step 1: makes room, and adds a pending row for each new file.
     private func reserve(
         _ changes: [Change],
         under rules: RoomRules,
@@ -164,7 +167,7 @@ extension StoreWriter {
             sharing.purged = []
             let placements = try write { transaction -> [Placement?]? in
                 let placements = try place(changes, in: transaction, sharing: &sharing)
-                // Purged files take no room once their rows are gone: nothing is evicted for them.
+                // Purged files take no room once their rows are gone, so nothing is evicted for them.
                 guard sharing.purged.isEmpty && sharing.unread.isEmpty else { return nil }
                 let incoming = placements.reduce(0) { $0 + ($1?.budgetBytes ?? 0) }
                 let replaced = Set(placements.flatMap { [$0?.replaced, $0?.damaged].compactMap(\.self) })
@@ -187,7 +190,7 @@ extension StoreWriter {
         }
     }
 
-    /// Where room may get scarce: what is pending for no reason goes first, and the order of uses is brought up to date.
+    /// Where room may get scarce: finishes pending deletions first, and brings the order of uses up to date.
     private func prepareRoom(for incoming: Int, _ rules: RoomRules) throws {
         let total = try index.total(of: .caches)
         guard total.accountedBytes + incoming > rules.limits.budget else { return }
@@ -198,7 +201,7 @@ extension StoreWriter {
         }
     }
 
-    /// Decides for each image whether it needs a file of its own, or one with the same bytes is there already.
+    /// Decides for each image whether it gets a file of its own or shares one with equal bytes.
     private func place(
         _ changes: [Change],
         in transaction: IndexTransaction,
@@ -231,7 +234,7 @@ extension StoreWriter {
                     continue
                 }
                 if let file {
-                    // Other entries rely on it: their bytes come with this image, and are made durable for them.
+                    // Other entries use this file: this image brings their bytes again, durably.
                     placement.damaged = file.id
                     placement.isDurable = true
                 }
@@ -243,7 +246,7 @@ extension StoreWriter {
         return placements
     }
 
-    /// A published file with the image's digest that is really there.
+    /// A published file with the image's digest that exists.
     private func sharedFile(
         for image: StagedImage,
         in transaction: IndexTransaction,
@@ -254,15 +257,15 @@ extension StoreWriter {
             if sharing.isSound[file.id] == nil { sharing.unread[file.id] = (file, image.sha256) }
             return file
         }
-        // The row's file was purged; its entries learn of it now, and the bytes get a file of their own.
+        // The row's file was purged. Its entries lose it now, and the bytes get a file of their own.
         if let gone = try transaction.retireFile(id: file.id, absence: .missing, holder: places.holder.name) {
             sharing.purged.append(gone)
         }
         return nil
     }
 
-    /// Compares the digests of files that are to be shared, outside the transaction: a large file takes long. A damaged
-    /// document is set aside.
+    /// Compares the digests of files that are to be shared. Outside the transaction, because reading a large file takes
+    /// long. A damaged document is set aside.
     private func read(_ sharing: inout Sharing) throws {
         for (id, (file, sha256)) in sharing.unread {
             let files = places.files(of: file.storageClass)
@@ -273,7 +276,7 @@ extension StoreWriter {
         sharing.unread = [:]
     }
 
-    /// Step 2: bytes that must survive a power loss are made durable, then each file gets its name.
+    /// Step 2: makes bytes durable that must survive a power loss, then gives each file its name.
     private func moveIntoPlace(_ placements: [Placement?]) throws {
         for case let placement? in placements {
             let files = places.files(of: placement.image.storageClass)
@@ -289,36 +292,37 @@ extension StoreWriter {
     }
 }
 
-/// Findings about published files that new images are to share.
+/// Findings about published files that new images may share.
 private struct Sharing {
-    /// Files that the present transaction took from the index because they are gone.
+    /// Files that the current transaction took from the index because they are missing.
     var purged: [PendingFile] = []
-    /// Files to be read before the next transaction, with their digests.
+    /// Files whose bytes have to be compared before the next transaction, with their digests.
     var unread: [Int64: (FileRecord, sha256: [UInt8])] = [:]
-    /// Whether the file with this id holds the bytes of its digest.
+    /// Whether the file with this row id has the bytes of its digest.
     var isSound: [Int64: Bool] = [:]
 }
 
-/// Bytes in a class: at most one file holds them.
+/// Bytes in a storage class: at most one file holds them.
 private struct Content: Hashable {
     let sha256: [UInt8]
     let storageClass: StorageClass
 }
 
-/// Where one staged image goes.
+/// The place for one staged image.
 struct Placement {
     let image: StagedImage
-    /// The file that the entry has now.
+    /// The row id of the file that the entry has now.
     let replaced: Int64?
-    /// Whether a power loss must not take it: a document, or the successor of the last good copy.
+    /// Whether the file must survive a power loss: a document, or the successor of the last good copy.
     var isDurable: Bool
-    /// The name it gets; `nil`: a file with the same bytes is there, or comes with the same batch.
+    /// The name of the new file; `nil` if a file with the same bytes exists or comes with the same batch.
     var path: String?
-    /// The file with the same bytes.
+    /// The existing file with the same bytes.
     var shared: FileRecord?
-    /// A published file that should hold the same bytes and does not: the new file takes its place for all entries.
+    /// The row id of a published file that should have these bytes and does not: the new file replaces it for all
+    /// entries.
     var damaged: Int64?
-    /// What a document says of itself.
+    /// The keys and URL written into a document, by which it can be listed again without the index.
     var label: FileLabel?
 
     init(image: StagedImage, replaced: Int64?) {
@@ -329,16 +333,17 @@ struct Placement {
 
     fileprivate var content: Content { Content(sha256: image.sha256, storageClass: image.storageClass) }
 
-    /// Equal bytes under the same row replace nothing.
+    /// Whether the commit must survive a power loss. Equal bytes in the same file replace nothing.
     var needsDurableCommit: Bool {
         isDurable && !(shared != nil && shared?.id == replaced && image.storageClass == .caches)
     }
 
-    /// What it adds to what counts against the budget.
+    /// The bytes that the new file adds to the budget's total.
     var budgetBytes: Int {
         path != nil && image.storageClass == .caches ? image.sizeBytes : 0
     }
 
+    /// The pending row of the new file; `nil` without one.
     func pending(holder: String) -> PendingFile? {
         path.map {
             PendingFile(storageClass: image.storageClass, path: $0, sizeBytes: image.sizeBytes, holder: holder)

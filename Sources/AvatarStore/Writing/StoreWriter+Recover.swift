@@ -4,16 +4,17 @@ import AvatarIndex
 import Dispatch
 import Logging
 
+/// Finishes the work of dead processes.
 extension StoreWriter {
-    /// Finishes what dead processes left pending, and removes what they left in staging.
+    /// Unlinks the files that dead processes left pending, and removes their staging folders.
     ///
-    /// - Returns: how many pending rows no process of a store can have left; their files are not touched.
+    /// - Returns: the number of pending rows that no process of a store can have written. Their files are not touched.
     @discardableResult
     func finishDeadHolders() throws -> Int {
         let pending = Set(try index.write { try $0.pendingHolders() })
         var foreign = 0
         for name in pending.union(try places.holderNames()) where name != places.holder.name {
-            // A name that no holder has came from elsewhere with the index: nothing in staging belongs to it.
+            // A name that no holder can have came with an index from elsewhere. No staging folder belongs to it.
             guard Holder.isName(name) else {
                 foreign += try finishPending(of: name)
                 continue
@@ -28,8 +29,8 @@ extension StoreWriter {
 
     /// Unlinks the pending files of the dead holder `name`.
     ///
-    /// No process has a file pending that is published, or under a name that `FilePath` does not give. An index that
-    /// says so was made or changed by others, and must not make the store delete what they like.
+    /// No process has a pending file that is published, or one with a name that `FilePath` does not make. An index with
+    /// such rows was written by others, and must not make the store delete arbitrary files.
     /// - Returns: the number of such rows; they are dropped.
     private func finishPending(of name: String) throws -> Int {
         let (files, foreign) = try index.write { transaction in
@@ -47,44 +48,45 @@ extension StoreWriter {
         return foreign
     }
 
-    /// Finishes what dead processes left, at opening. What cannot be finished now stays pending, counts against the
-    /// budget, and is tried again by whoever needs room.
+    /// Finishes the work of dead processes when the store is opened. Work that fails now stays pending, counts against
+    /// the budget, and is tried again by the next process that needs room.
     func recover(reportingTo logger: Logger) {
         do {
             let foreign = try finishDeadHolders()
             guard foreign > 0 else { return }
             logger.warning(
-                "the index named files as unfinished that are published or not the store's; they were left alone",
+                "ignored pending rows of files that are published or not the store's",
                 metadata: ["files": "\(foreign)"]
             )
         } catch {
-            logger.warning("work of a dead process could not be finished", metadata: ["error": "\(error)"])
+            logger.warning("cannot finish the work of a dead process", metadata: ["error": "\(error)"])
         }
     }
 }
 
 /// Records how far the files are on stable storage, for the first opening after a power loss.
 ///
-/// Plain stores into `caches` are not made durable one by one: that would cost a sync its speed. The index keeps
+/// New files in `caches` are not synchronized one by one: that would make a sync slow. Instead the index keeps
 ///
-/// - the boot id, from the first change on until the last process closes the store, which makes everything durable;
-/// - the row id of the last file that was on stable storage then, the durable point.
+/// - the boot id, from the first change until the last process closes the store, which makes everything durable;
+/// - the durable point: the row id of the last file that was on stable storage then.
 ///
 /// An opening that finds the id of another boot compares the lengths of all files, and the digests of the files in `caches`
-/// behind the durable point. An opening that finds the id of this boot compares nothing: a process that is killed takes
-/// nothing along that it had written. Documents and the successors of replaced images are durable before they are listed.
+/// beyond the durable point. An opening that finds the id of this boot compares nothing: a killed process loses nothing that
+/// it had written. Documents and the successors of replaced images are durable before the index lists them.
 extension StoreWriter {
-    /// An opening after a power loss compares about this many digests at most: 8 KiB each are read in a second or two.
+    /// The most files beyond the durable point, about. At 8 KiB each, an opening after a power loss reads them in a
+    /// second or two.
     private static let longestDistance = 16_384
 
-    /// Called before the first file is published or unlinked. Durable on return.
+    /// Records the boot id before the first file is published or unlinked. Durable on return.
     func markChanged() throws {
         guard bootMark == .none else { return }
         try index.write(.power) { try $0.beginBoot(BootID.current) }
         bootMark = .thisBoot
     }
 
-    /// Reads the mark before anything else is done: work that a dead process left is finished under it.
+    /// Reads the boot id before anything else happens, so that a dead process's work is finished with the right mark.
     func readBootMark() throws {
         guard let boot = try index.openBoot() else { return }
         guard !BootID.isCurrent(boot.id) else {
@@ -97,14 +99,15 @@ extension StoreWriter {
 
     /// Compares the files with the index if the power was lost since the store was last closed.
     ///
-    /// Should that fail, the mark stays, the next opening tries again, and each use compares a suspect file until then.
+    /// If that fails, the mark stays and the next opening tries again. Until then each use of a suspect file compares
+    /// its digest.
     func recoverFromPowerLoss(
         reportingTo logger: Logger,
         _ verifier: (_ lastDurableFile: Int64) -> StoreVerifier
     ) async {
         guard case .earlierBoot(let lastDurableFile) = bootMark else { return }
         do {
-            logger.notice("the store was not closed before the power was lost; its files are compared once")
+            logger.notice("the store was not closed before a power loss; comparing its files with the index")
             try dropPartials(index.partialDownloads())
             let lastFile = try index.lastFileID()
             let report = try await verifier(lastDurableFile).run()
@@ -112,17 +115,17 @@ extension StoreWriter {
                 "the files were compared",
                 metadata: ["checked": "\(report.checked)", "repaired": "\(report.repaired)"]
             )
-            // Another process that could not compare them may have published files since.
+            // Another process whose comparison failed may have published files since.
             try places.synchronizeFileSystems()
             try index.write(.power) { try $0.replaceBoot(by: BootID.current, lastDurableFile: lastFile) }
             bootMark = .thisBoot
             places.suspects?.end()
         } catch {
-            logger.warning("the files could not be compared after a power loss", metadata: ["error": "\(error)"])
+            logger.warning("cannot compare the files after a power loss", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Moves the durable point up, in the background, once many files were published behind it.
+    /// Moves the durable point up, in the background, once enough files were published beyond it.
     func notePublished(_ count: Int) {
         publishedSinceDurable += count
         guard publishedSinceDurable >= Self.longestDistance, bootMark == .thisBoot else { return }
@@ -136,11 +139,11 @@ extension StoreWriter {
             try await synchronizeFileSystems()
             try write { try $0.setLastDurableFile(lastFile) }
         } catch {
-            // An opening after a power loss compares more files then; the next files to be published try again.
+            // An opening after a power loss then compares more files. The next published files try again.
         }
     }
 
-    /// On a thread of its own: images are published meanwhile.
+    /// Synchronizes on another thread, so that images can be published meanwhile.
     private func synchronizeFileSystems() async throws {
         try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
             DispatchQueue.global(qos: .utility).async { [places] in
@@ -149,12 +152,12 @@ extension StoreWriter {
         }
     }
 
-    /// The last process that leaves makes everything durable, and says so.
+    /// Makes everything durable and removes the boot id, if this is the last process that has the store open.
     func markClean() throws {
         guard bootMark == .thisBoot, try isAlone() else { return }
         try places.synchronizeFileSystems()
         try index.write(.power) { transaction in
-            // A process that came meanwhile holds a lock already, and relies on the mark if it read it before.
+            // A process that arrived meanwhile holds a lock already, and relies on the boot id if it read it before.
             if try isAlone() { try transaction.endBoot() }
         }
         bootMark = .none
@@ -168,10 +171,10 @@ extension StoreWriter {
 
 /// How far the files are on stable storage, as this process knows.
 enum BootMark: Equatable {
-    /// They are as the index says, on stable storage.
+    /// All files are on stable storage, as the index lists them.
     case none
-    /// They have changed since the system was started.
+    /// Files have changed since the system started.
     case thisBoot
-    /// They had changed when the system stopped, and have to be compared.
+    /// Files had changed when the system stopped; they have to be compared.
     case earlierBoot(lastDurableFile: Int64)
 }

@@ -3,7 +3,7 @@ import AvatarFiles
 import AvatarIndex
 
 extension StoreWriter {
-    /// Removes the entries for `keys` and the files that nothing else uses.
+    /// Removes the entries for `keys`, and the files that no other entry uses, 512 keys in a transaction.
     func remove(_ keys: [AvatarKey], erasing: Bool) throws -> RemovalReceipt {
         var removal = Removal()
         for start in stride(from: 0, to: keys.count, by: 512) {
@@ -22,7 +22,7 @@ extension StoreWriter {
         return try finish(&removal, contact: nil, keys: keys, erasing: erasing)
     }
 
-    /// Unlinks `contact` and removes the images that no other contact uses; erasing, also the images that the contact had before.
+    /// Unlinks `contact`, and removes the images that no other contact uses; for an erasure, also its former images.
     func remove(contact: String, erasing: Bool) throws -> RemovalReceipt {
         var removal = Removal()
         try remove(&removal) { transaction, removal in
@@ -42,14 +42,14 @@ extension StoreWriter {
         return try finish(&removal, contact: contact, keys: Array(removal.keys), erasing: erasing)
     }
 
-    /// One transaction of a removal, and then the files that it took from the index.
+    /// One transaction of a removal, then the unlinking of the files that it took from the index.
     private func remove(
         _ removal: inout Removal,
         _ body: (IndexTransaction, inout Removal) throws -> Void
     ) throws {
         var next = removal
         next.retired = []
-        // An error leaves the receipt as it is: the transaction did not happen.
+        // If this throws, the transaction did not happen, and the receipt stays as it is.
         try write(.power) { try body($0, &next) }
         try unlink(next.retired)
         next.receipt.files += next.retired.count
@@ -57,6 +57,7 @@ extension StoreWriter {
         removal = next
     }
 
+    /// Removes one entry, and its file if no other entry uses it.
     private func take(
         _ key: AvatarKey,
         state: EntryState,
@@ -73,6 +74,7 @@ extension StoreWriter {
         if let digest { removal.digests.append(digest) }
     }
 
+    /// Finishes a removal; for an erasure, removes what the feed, the set-aside files and the write-ahead log still tell.
     private func finish(
         _ removal: inout Removal,
         contact: String?,
@@ -81,7 +83,7 @@ extension StoreWriter {
     ) throws -> RemovalReceipt {
         try settle()
         guard erasing else { return removal.receipt }
-        // What dead processes left in staging may be these very images.
+        // Files that dead processes left in staging may be these very images.
         try finishDeadHolders()
         let isNamed = try write(.power) { transaction in
             let isNamed = try transaction.eraseChanges(of: contact, keys: keys)
@@ -96,9 +98,9 @@ extension StoreWriter {
         return removal.receipt
     }
 
-    /// Retires the file if no entry uses it any more; to be unlinked after the commit.
+    /// Retires the file if no entry uses it any more. It has to be unlinked after the commit.
     ///
-    /// A document that others still use learns who they are: its label must not name an image that was removed.
+    /// If other entries still use a document, its label is rewritten: it must not name a removed image.
     func release(_ file: Int64, in transaction: IndexTransaction) throws -> PendingFile? {
         if let unused = try transaction.retireFileIfUnused(id: file, holder: places.holder.name) { return unused }
         if let path = try transaction.documentPath(ofFile: file) {
@@ -112,9 +114,9 @@ extension StoreWriter {
 /// What a removal has taken so far.
 private struct Removal {
     var receipt = RemovalReceipt()
-    /// Of the last transaction.
+    /// Files taken by the last transaction.
     var retired: [PendingFile] = []
-    /// Of the whole removal: what an erasure looks for.
+    /// The keys and digests of the whole removal, which an erasure looks for in other places.
     var keys: Set<AvatarKey> = []
     var digests: [[UInt8]] = []
 }

@@ -1,23 +1,23 @@
 import AvatarCore
 import AvatarFiles
 
-/// An image of the caller's own, to be saved together with others.
+/// An image of your own, to be saved together with others.
 public struct OwnImage: Hashable, Sendable {
-    /// Under which it is stored, as `name:NAME`: 1 to 1,024 bytes without NUL.
+    /// The name that it is stored under, as `name:NAME`: 1 to 1,024 bytes without NUL.
     public var name: String
-    /// The image's, as a file has them.
+    /// The bytes of the image file.
     public var bytes: [UInt8]
 
-    /// An image to be stored under `name`.
+    /// An image to store under `name`.
     public init(named name: String, bytes: [UInt8]) {
         self.name = name
         self.bytes = bytes
     }
 }
 
-/// Saves many images: while one batch is committed, the next is staged.
+/// Saves many images: it stages one batch while the one before is committed.
 actor ImageSaving {
-    /// Images that are committed together.
+    /// The number of images committed together.
     static let batchSize = 256
 
     private let store: AvatarStore
@@ -26,7 +26,7 @@ actor ImageSaving {
     private let limits: Limits
     private var results: [Result<AvatarKey, AvatarStoreError>] = []
 
-    /// Writing and hashing block for long.
+    /// Its own thread, because writing and hashing block for long.
     private let thread = StoreThread(label: "avatar-store.saving")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -41,6 +41,8 @@ actor ImageSaving {
     }
 
     /// Saves `images`; the results are in their order.
+    ///
+    /// - Throws: an error of the index or the disk; `CancellationError`. Committed batches stay.
     func run(_ images: [OwnImage]) async throws -> [Result<AvatarKey, AvatarStoreError>] {
         try await withThrowingTaskGroup(of: [Result<AvatarKey, AvatarStoreError>].self) { group in
             var rest = images[...]
@@ -64,7 +66,7 @@ actor ImageSaving {
         return results
     }
 
-    /// One image on its way: staged, or refused.
+    /// One image: staged, or refused.
     private typealias Staged = Result<Change, AvatarStoreError>
 
     private func stage(_ images: ArraySlice<OwnImage>) throws -> [Staged] {

@@ -3,17 +3,20 @@ import AvatarFiles
 import AvatarIndex
 
 extension AvatarStore {
-    /// Compares index and files: every file that the index lists, every file that is there, the totals, the database.
+    /// Compares index and files: every file that the index lists, every file on disk, the totals, and the database
+    /// itself.
     ///
-    /// Others may use the store meanwhile. Repairing is idempotent, takes the write lock for short moments only, and
-    /// removes the last good copy of nothing: damaged and unknown documents are kept in the folder `set-aside` beside
-    /// the documents; what is unknown in `caches` goes.
+    /// Other processes may use the store meanwhile. A repair is idempotent, holds the write lock only for short
+    /// moments, and never removes the last good copy of an image: damaged and unknown documents are moved to the folder
+    /// `set-aside` beside the documents, unknown files in `caches` are deleted.
     ///
-    /// - Parameter repair: repairs what is found, in a store that is open for writing.
-    /// - Parameter quick: compares lengths only, and leaves the bytes and part of the database unread.
-    /// - Parameter progress: is told how far it has come.
-    /// - Throws: `damagedIndex`, which `verify(_:repair:quick:)` can repair while the store is closed; `readOnly`;
-    ///   another error of the index or the disk; `CancellationError`.
+    /// - Parameter repair: whether faults are repaired. Default: no.
+    /// - Parameter quick: whether only lengths are compared, and part of the database checked. Default: no, all bytes
+    ///   are read.
+    /// - Parameter progress: called as the verification advances.
+    /// - Throws: `damagedIndex`, which `verify(_:repair:quick:progress:)` can repair while the store is closed;
+    ///   `readOnly` for a repair in a store that is open for reading only; another error of the index or the disk;
+    ///   `CancellationError` if the task is cancelled.
     public func verify(
         repair: Bool = false,
         quick: Bool = false,
@@ -24,15 +27,22 @@ extension AvatarStore {
     }
 
     /// Compares index and files of a store that this process does not have open. Without `repair` nothing is changed,
-    /// and a damaged index is a fault of the report.
+    /// and a damaged index is a fault in the report.
     ///
-    /// With `repair`, an index that is damaged or lost is made anew from the files while no other process has the store
-    /// open: the damaged one is kept as `index.sqlite.damaged-TIME`, documents are listed again under the keys that they
-    /// carry, and `caches` is emptied, to be fetched again. Contacts and settings are not in the files; the report says
-    /// what is lost (`VerificationReport.lost`).
+    /// With `repair`, a damaged or lost index is rebuilt from the files, if no other process has the store open. The
+    /// damaged index is kept as `index.sqlite.damaged-TIME`. Documents are listed again under the keys that they carry.
+    /// `caches` is emptied, to be fetched again. Contacts and settings are not in the files; `VerificationReport.lost`
+    /// tells what was lost.
     ///
-    /// - Throws: `noStore`; `busy` if another process has the store open and the index has to be made anew;
-    ///   `foreignIndex` and `newerIndex`, with nothing changed; an error of the index or the disk.
+    /// - Parameter configuration: the paths of the store.
+    /// - Parameter repair: whether faults are repaired. Default: no.
+    /// - Parameter quick: whether only lengths are compared, and part of the database checked. Default: no, all bytes
+    ///   are read.
+    /// - Parameter progress: called as the verification advances.
+    /// - Throws: `noStore` if there is no store; `busy` if the index has to be rebuilt while another process has the
+    ///   store open, or a store is being restored there; `foreignIndex` or `newerIndex` if the database is not this
+    ///   program's, with nothing changed; `unusableRoot` if a root holds foreign files; another error of the index or
+    ///   the disk; `CancellationError` if the task is cancelled.
     public static func verify(
         _ configuration: Configuration,
         repair: Bool = false,
@@ -47,7 +57,7 @@ extension AvatarStore {
             if repair { try layout.requireNoRestore() }
             let isLost = layout.isIndexLost && (repair || Directory.exists(layout.indexPath))
             if isLost || repair && layout.hasUnlistedFiles {
-                throw AvatarStoreError(.damagedIndex, "The index \(configuration.layout.indexPath) is lost.")
+                throw AvatarStoreError(.damagedIndex, "The index \"\(configuration.layout.indexPath)\" is lost.")
             }
             return try await verifyOpened(configuration, repair: repair, quick: quick, progress)
         } catch let error as AvatarStoreError where error.code == .damagedIndex {
@@ -84,12 +94,15 @@ extension AvatarStore {
         do {
             try await store.close()
         } catch {
-            // What was found says more than what closing a damaged store meets.
+            // The result of the verification matters more than an error at closing a damaged store.
             if case .success = result { throw error }
         }
         return try result.get()
     }
 
+    /// A verifier of this store.
+    ///
+    /// - Parameter writer: repairs the faults; `nil`: they are only reported.
     func verifier(
         repairingWith writer: StoreWriter?,
         depth: StoreVerifier.Depth,

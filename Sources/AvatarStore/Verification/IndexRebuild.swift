@@ -2,7 +2,7 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// Makes an index anew where it is damaged or lost, so that the files can be listed again.
+/// Rebuilds an index that is damaged or lost, so that the files can be listed again.
 struct IndexRebuild {
     private let layout: StoreLayout
     private let fileMode: UInt32
@@ -12,19 +12,20 @@ struct IndexRebuild {
         self.fileMode = fileMode
     }
 
-    /// Sets the index aside, empties `caches`, and puts an empty index of the same store in place.
+    /// Sets the index aside, empties `caches`, and creates an empty index of the same store.
     ///
-    /// `caches` comes before the new index: what that does not count must not be there.
+    /// `caches` is emptied before the new index is in place, because that index does not count its files.
     ///
-    /// - Returns: what is lost, apart from documents.
-    /// - Throws: `busy` if another process has the store open; `unusableRoot` if there are files of others.
+    /// - Returns: the content that is lost, apart from documents.
+    /// - Throws: `busy` if another process has the store open; `unusableRoot` if a root holds foreign files; an error
+    ///   of the disk.
     func run() throws -> LostContent {
         try StorePlaces.refuseForeignFiles(layout)
         let mode = FileStore.directoryMode(for: fileMode)
         let caches = try Directory.makeRoot(layout.cachesRoot, mode: mode)
         let documents = try Directory.makeRoot(layout.documentsRoot, mode: mode)
         let staging = try Directory.makeRoot(layout.staging(of: .documents), mode: mode)
-        try requireNobody()
+        try requireNoOtherProcess()
         let id = try RootMark(of: documents, in: staging).owner() ?? Hexadecimal.random64() + Hexadecimal.random64()
         var lost = LostContent()
         (lost.contacts, lost.settings) = AvatarIndex.countUnrecoverable(at: layout.indexPath)
@@ -34,7 +35,8 @@ struct IndexRebuild {
         return lost
     }
 
-    private func requireNobody() throws {
+    /// - Throws: `busy` if another process has the store open.
+    private func requireNoOtherProcess() throws {
         let staging = try Directory.openRoot(layout.staging(of: .documents))
         let names: [String]
         do throws(SystemCallError) {
@@ -45,8 +47,8 @@ struct IndexRebuild {
         guard try names.allSatisfy({ try !Holder.isAlive($0, in: staging) }) else {
             throw AvatarStoreError(
                 .busy,
-                "Another process has the store open, whose index \(layout.indexPath) has to be made anew. End it and "
-                    + "try again; nothing was changed."
+                "The index \"\(layout.indexPath)\" cannot be rebuilt while another process has the store open. Nothing was "
+                    + "changed. Stop that process and try again."
             )
         }
     }

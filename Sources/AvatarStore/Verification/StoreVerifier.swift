@@ -5,18 +5,18 @@ import AvatarIndex
 /// Compares index and files, one of the 256 folders at a time: first each row with its file, then each file with the
 /// rows.
 ///
-/// Others may be at work meanwhile. A published name is never used again and a file is unlinked only after its row is
-/// gone, so what looks wrong is looked at once more: a fault is a row that is still there after its file was not, and a
-/// file that is still there after no row named it.
+/// Other processes may be at work meanwhile. A published name is never used again, and a file is unlinked only after
+/// its row is gone. So each finding is checked once more: a fault is a row that still exists after its file was
+/// missing, or a file that still exists after no row named it.
 actor StoreVerifier {
-    /// How closely it looks.
+    /// How closely a verification looks.
     enum Depth: Equatable {
-        /// All that a power loss may have changed: names, lengths, and the bytes of files in `caches` with a row id above
-        /// that of the last one that was on stable storage.
+        /// What a power loss may have changed: names, lengths, and the bytes of files in `caches` with a row id above
+        /// the durable point.
         case afterPowerLoss(lastDurableFile: Int64)
-        /// The database and the totals too.
+        /// Names and lengths, the database and the totals.
         case quick
-        /// The bytes too.
+        /// All that `quick` does, and the bytes of all files.
         case full
 
         /// Whether the database and the totals are checked.
@@ -40,16 +40,17 @@ actor StoreVerifier {
     private let index: AvatarIndex
     private let roots: StoredRoots
     private let staging: StagingLeftovers
-    /// Repairs what is found; `nil`: nothing is repaired.
+    /// Repairs the faults; `nil`: they are only reported.
     private let writer: StoreWriter?
     private let depth: Depth
     private let progress: ProgressHandler
     private var report = VerificationReport()
-    /// Files when it began: for the progress.
+    /// The number of files at the start, for the progress.
     private var fileCount = 0
     private var foldersSearched = 0
+    /// Findings that are not repaired and reported yet.
     private var found: [Finding] = []
-    /// Published paths that do not lie in the folder of their digest.
+    /// Published paths outside the folder of their digest.
     private var strayPaths: [StorageClass: Set<String>] = [:]
 
     private let thread = StoreThread(label: "avatar-store.verifier")
@@ -58,7 +59,7 @@ actor StoreVerifier {
         thread.asUnownedSerialExecutor()
     }
 
-    /// How many findings are repaired in one transaction.
+    /// The number of findings repaired in one transaction.
     private static let batchSize = 128
 
     init(
@@ -77,7 +78,8 @@ actor StoreVerifier {
         self.progress = progress
     }
 
-    /// - Throws: `damagedIndex`, without having looked at a file; another error of the index or the disk.
+    /// - Throws: `damagedIndex` before any file is looked at; another error of the index or the disk;
+    ///   `CancellationError`.
     func run() async throws -> VerificationReport {
         if depth.includesIndex { try checkIndex() }
         try await lookAtUnfinishedWork()
@@ -109,7 +111,7 @@ actor StoreVerifier {
         report.pending = pending.count
         for folder in try staging.abandonedFolders() { found.append(.abandonedFolder(folder)) }
         for path in try staging.partialFiles(knownTo: index) { found.append(.partialFile(path)) }
-        // Whoever repairs has just finished what could be finished.
+        // A repair has just finished all that it could, so the rest are faults. Otherwise the next writer finishes them.
         guard writer != nil else { return }
         for file in pending where try !staging.isAlive(file.holder) {
             found.append(.unfinished(file))
@@ -138,7 +140,7 @@ actor StoreVerifier {
 
     private func showProgress() {
         let failed = report.faultCount + found.count
-        // Files that came meanwhile are looked at too.
+        // Files that are added meanwhile are looked at too.
         let total = max(fileCount, report.checked)
         progress(WorkProgress(.comparingFiles, .files, done: report.checked, of: total, failed: failed))
     }
@@ -185,7 +187,7 @@ actor StoreVerifier {
             progress(WorkProgress(.seekingOrphans, .folders, done: foldersSearched, of: 512, failed: report.faultCount))
             let folder = FilePath.folder(forDigestByte: byte)
             guard let names = try files.names(inFolder: folder) else {
-                // A symbolic link or a file, which keeps the folder from being made.
+                // A symbolic link or a file in the place of a folder.
                 try lookForRow(of: folder, in: storageClass, digestByte: byte)
                 continue
             }
@@ -209,7 +211,7 @@ actor StoreVerifier {
 
     // MARK: Findings
 
-    /// Repairs what was found, if that was asked for, and reports it.
+    /// Repairs the findings if asked to, and reports them.
     private func settle() async throws {
         let findings = found
         found = []
@@ -242,17 +244,18 @@ actor StoreVerifier {
     }
 }
 
-/// Something wrong, with what a repair needs to know.
+/// A fault, with the details that its repair needs.
 enum Finding: Sendable {
-    /// A row whose file is not what it says.
+    /// A row that its file contradicts.
     case file(IndexedFile, VerificationFault.Kind)
     /// A file without a row; `digestByte` belongs to its folder.
     case orphan(String, StorageClass, digestByte: UInt8)
+    /// A storage class whose totals are not the sums of its files.
     case total(StorageClass)
     /// A pending file of a dead process.
     case unfinished(PendingFile)
     /// A staging folder whose holder has no lock file.
     case abandonedFolder(StagingLeftovers.Folder)
-    /// The file of a download that broke off, of which the index knows nothing.
+    /// The file of an interrupted download without a row.
     case partialFile(String)
 }

@@ -3,25 +3,27 @@ import AvatarFiles
 import AvatarImages
 import AvatarIndex
 
-/// Brings index and files back into agreement, in small transactions beside other writers.
+/// Makes index and files agree again, in small transactions beside other writers.
 ///
-/// Nothing that could be the last good copy is unlinked: a damaged document keeps a name in the folder `set-aside`, and
-/// so does one that says of itself nothing that would allow to list it again. What lies in `caches` can be fetched again.
+/// A file that may be the last good copy is never unlinked. A damaged document is moved to the folder `set-aside`, and
+/// so is a document that does not carry what is needed to list it again. Files in `caches` can be fetched again.
 extension StoreWriter {
-    /// - Returns: which of the findings were repaired.
+    /// Repairs the findings.
+    ///
+    /// - Returns: whether each was repaired, in their order.
     func repair(_ findings: [Finding]) throws -> [Bool] {
         try repairRows(findings)
         return try findings.map { finding in
             do {
                 return try repairAlone(finding)
             } catch let error as AvatarStoreError where error.underlying is SystemCallError {
-                // What the system refuses for one file says nothing of the next.
+                // A system call refused for one file may succeed for the next.
                 return false
             }
         }
     }
 
-    /// Rows whose file is not what they say lose it, all in one transaction. Entries stay, and are fetched again.
+    /// Takes the files from rows that they contradict, in one transaction. Entries stay, and are fetched again.
     private func repairRows(_ findings: [Finding]) throws {
         for case .file(let file, let kind) in findings where file.file.storageClass == .documents {
             if [.wrongSize, .wrongDigest, .orphan].contains(kind) {
@@ -71,7 +73,7 @@ extension StoreWriter {
         }
     }
 
-    /// Unlinks a file that no row names.
+    /// Unlinks a file, unless a row names it by now.
     private func unlinkOrphan(_ path: String, in storageClass: StorageClass, digestByte: UInt8) throws {
         guard try write(.process, { try !$0.isNamed(path, in: storageClass, digestByte: digestByte) }) else { return }
         try markChanged()
@@ -81,8 +83,8 @@ extension StoreWriter {
 
     // MARK: Documents without a row
 
-    /// Lists a document again for the images that it says it is stored for, as far as those have no file; one that is
-    /// not needed for any of them is an older copy and goes.
+    /// Lists a document again for the keys in its label that have no file. A document that none of them needs is an
+    /// older copy, and is deleted.
     private func adoptOrSetAside(_ path: String, digestByte: UInt8) throws -> Bool {
         guard let document = try describe(path) else {
             guard try places.files(of: .documents).setAside(path) != nil else { return true }
@@ -101,14 +103,14 @@ extension StoreWriter {
         return true
     }
 
-    /// What a document is and says of itself; `nil` for what is none of ours, or damaged.
+    /// The content and label of a document; `nil` for a file that is damaged or not the store's.
     private func describe(_ path: String) throws -> UnlistedDocument? {
         let files = places.stored.documents
         guard FilePath.isPublishedName(path), try files.look(at: path) != .somethingElse,
             let label = try files.label(of: path), let digest = try files.digest(of: path),
             FilePath.matches(path, sha256: digest)
         else { return nil }
-        // It was inspected when it was stored, under the limits of that time.
+        // It was within the limits when it was stored.
         let inspector = ImageInspector(maximumPixels: .max, allowsSVG: true)
         return try files.withSource(at: path) { source in
             do {
@@ -126,7 +128,9 @@ extension StoreWriter {
         } ?? nil
     }
 
-    /// - Parameter replaced: damaged files whose place the document takes, to be unlinked after the commit.
+    /// Lists the document for the entries that it can serve.
+    ///
+    /// - Parameter replaced: receives damaged files that the document replaces, to be unlinked after the commit.
     /// - Returns: whether a row names the document's path now.
     private func adopt(
         _ document: UnlistedDocument,
@@ -166,7 +170,7 @@ extension StoreWriter {
         return file != published?.id
     }
 
-    /// An entry for a document that the index did not know. What was known of its freshness is lost, so it is due.
+    /// Creates an entry for a document that the index did not know. Its freshness is lost, so it is due at once.
     private func insertEntry(
         _ key: AvatarKey,
         from originURL: String?,
@@ -189,7 +193,7 @@ extension StoreWriter {
     }
 }
 
-/// A sound document of ours that no row names.
+/// A sound document of the store that no row names.
 private struct UnlistedDocument {
     let path: String
     let sizeBytes: Int

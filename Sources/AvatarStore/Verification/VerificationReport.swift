@@ -1,8 +1,8 @@
 public import AvatarCore
 
-/// A place where index and files do not agree.
+/// A contradiction between index and files.
 public struct VerificationFault: Hashable, Sendable {
-    /// What is wrong. More kinds may be added.
+    /// The kind of a fault. More kinds may be added.
     public struct Kind: RawRepresentable, Hashable, Sendable {
         /// The stable spelling.
         public let rawValue: String
@@ -12,31 +12,31 @@ public struct VerificationFault: Hashable, Sendable {
             self.rawValue = rawValue
         }
 
-        /// A file that the index lists is not there.
+        /// A file that the index lists does not exist.
         public static let missing = Kind(rawValue: "missing")
-        /// A file that nothing refers to.
+        /// A file that no row names, or whose row no entry uses.
         public static let orphan = Kind(rawValue: "orphan")
-        /// A file has another length than the index says.
+        /// The length of a file differs from the index.
         public static let wrongSize = Kind(rawValue: "wrongSize")
-        /// A file has another SHA-256 than the index says.
+        /// The SHA-256 of a file differs from the index.
         public static let wrongDigest = Kind(rawValue: "wrongDigest")
-        /// The sums of a class are not those of its files.
+        /// The totals of a storage class are not the sums of its files.
         public static let wrongTotal = Kind(rawValue: "wrongTotal")
-        /// Two rows name the same path; this one's bytes are not there.
+        /// Two rows name the same path, and its bytes are not this row's.
         public static let duplicatePath = Kind(rawValue: "duplicatePath")
-        /// The index names a path that leads out of its root, by its text or through a symbolic link.
+        /// The index names a path outside its root, by its text or through a symbolic link.
         public static let outsideRoot = Kind(rawValue: "outsideRoot")
-        /// What a dead process left, and nobody could finish.
+        /// Work of a dead process that could not be finished.
         public static let unfinished = Kind(rawValue: "unfinished")
-        /// The index is not a sound database.
+        /// The index is damaged or lost.
         public static let damagedIndex = Kind(rawValue: "damagedIndex")
     }
 
-    /// What is wrong.
+    /// The kind of the fault.
     public var kind: Kind
-    /// The file or folder concerned, absolute.
+    /// The absolute path of the file or folder concerned.
     public var path: String?
-    /// An entry that is concerned.
+    /// The key of one entry concerned; `nil` if there is none.
     public var key: AvatarKey?
 
     init(_ kind: Kind, path: String? = nil, key: AvatarKey? = nil) {
@@ -46,47 +46,46 @@ public struct VerificationFault: Hashable, Sendable {
     }
 }
 
-/// The content that a store lost with its index, as the files do not hold it.
+/// Content that was lost with the index, because the files do not hold it.
 public struct LostContent: Hashable, Sendable {
-    /// Contacts with their links to images; `nil` if the old index cannot be read, so their number is not known.
+    /// The number of contacts with links to images; `nil` if it is not known, as the old index cannot be read.
     public var contacts: Int?
-    /// Settings that were not at their defaults; `nil` if their number is not known.
+    /// The number of settings that were not at their defaults; `nil` if it is not known.
     public var settings: Int?
-    /// Files that were removed from `caches`.
+    /// The number of files that were deleted from `caches`.
     public var cachedImages = 0
-    /// Documents that say too little of themselves to be listed again: the paths under which they are kept in the folder
-    /// `set-aside`, the first 10,000 of them.
+    /// Paths of documents that could not be listed again, in the folder `set-aside`; the first 10,000 of them.
     public var documents: [String] = []
-    /// How many such documents there are.
+    /// The number of such documents.
     public var documentCount = 0
 
-    /// Whether it is known that nothing was lost.
+    /// Whether it is certain that nothing was lost.
     public var isNothing: Bool { contacts == 0 && settings == 0 && cachedImages == 0 && documentCount == 0 }
 
     init() {}
 }
 
-/// What a verification found.
+/// The result of a verification.
 public struct VerificationReport: Hashable, Sendable {
-    /// How many faults are listed at most.
+    /// The most faults that `faults` lists.
     public static let maximumListedFaults = 10_000
 
-    /// The files of the index that were looked at.
+    /// The number of listed files that were compared.
     public var checked = 0
-    /// Files that processes are publishing or removing, or were when they were killed. No fault: whoever writes next
-    /// finishes what a dead process left.
+    /// The number of files that processes are publishing or removing, or were when they were killed. They are no
+    /// faults: the next writer finishes the work of a dead process.
     public var pending = 0
-    /// The faults, the first 10,000 of them.
+    /// The first 10,000 faults.
     public private(set) var faults: [VerificationFault] = []
-    /// How many faults there are.
+    /// The number of faults.
     public private(set) var faultCount = 0
-    /// How many of them were repaired.
+    /// The number of faults that were repaired.
     public private(set) var repaired = 0
 
-    /// The content that could not be recovered when the index was made again from the files; `nil` if it was not.
+    /// The content that could not be recovered when the index was rebuilt from the files; `nil` if it was not rebuilt.
     public internal(set) var lost: LostContent?
 
-    /// Whether nothing is wrong, or nothing any more. What a repair could not recover says `lost`.
+    /// Whether there are no faults, or all were repaired. Content lost in the repair is in `lost`.
     public var isSound: Bool { faultCount == repaired }
 
     mutating func add(_ fault: VerificationFault, isRepaired: Bool) {

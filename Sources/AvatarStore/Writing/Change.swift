@@ -22,7 +22,7 @@ struct Change: Sendable {
     var keepsGone = false
     /// The times that tell whether another response was stored meanwhile; `nil` without a request.
     var order: AnswerOrder?
-    /// What the response tells about its host's health; `nil` if that is recorded already.
+    /// The response as a sign of its host's health; `nil` if that is recorded already.
     var hostNote: HostNote?
     /// The name and port of the host that was asked: for a smaller image it may differ from `host`.
     var askedHost: String?

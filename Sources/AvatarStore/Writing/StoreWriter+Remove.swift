@@ -111,7 +111,7 @@ extension StoreWriter {
     }
 }
 
-/// What a removal has taken so far.
+/// The state of a removal: entries and files taken so far.
 private struct Removal {
     var receipt = RemovalReceipt()
     /// Files taken by the last transaction.

@@ -3,17 +3,13 @@ import AvatarIndex
 public import Foundation
 
 extension AvatarStore {
-    /// The image of `key`: the stored one or, if there is none, the one that the origin sends.
+    /// The image at `url`: the stored one or, if it is missing, the one that the origin sends.
     ///
-    /// - Parameter key: the image to read.
-    /// - Parameter source: the URL to fetch it from, for a key of your own; the latest one is kept. Default: the URL in
-    ///   the key, or the one kept.
+    /// On return a new image is in the index and on disk; with `FetchOptions.Storage.documents` it is on stable
+    /// storage.
+    /// - Parameter url: an absolute http or https URL without user info.
     /// - Parameter options: how the image is read. Default: the stored image, else fetched into `caches`.
-    /// - Throws: `fetchFailed` if nothing is stored and the origin fails, its host is paused, or the policy is
-    ///   `offline` (`failure` tells which); `unsupportedURL` for a `source` or `lowDataURL` that is not an http or
-    ///   https URL; `overBudget` if the image needs more room than `caches` can make; `readOnly` in a store that is
-    ///   open for reading only, if a request is needed; another error of the index or the disk; `CancellationError` if
-    ///   the task is cancelled.
+    /// - Throws: `unsupportedURL` for a URL that cannot be a key; else as `avatar(for:from:options:)`.
     public func avatar(for url: String, options: FetchOptions = FetchOptions()) async throws -> AvatarImage {
         try await avatar(for: AvatarKey(url: url), options: options)
     }
@@ -25,11 +21,19 @@ extension AvatarStore {
         try await avatar(for: AvatarKey(url: url.absoluteString), options: options)
     }
 
-    /// The image of `key`.
+    /// The image of `key`: the stored one or, if it is missing, the one that the origin sends.
     ///
-    /// - Parameter key: which image.
-    /// - Parameter source: the URL to fetch it from, for a key of the caller's own; the latest one is kept.
-    /// - Parameter options: how it is got. Default: what is stored, else fetched into `caches`.
+    /// On return a new image is in the index and on disk; with `FetchOptions.Storage.documents` it is on stable
+    /// storage.
+    /// - Parameter key: the image to read.
+    /// - Parameter source: the URL to fetch it from, for a key of your own; the latest one is kept. Default: the URL in
+    ///   the key, or the one kept.
+    /// - Parameter options: how the image is read. Default: the stored image, else fetched into `caches`.
+    /// - Throws: `fetchFailed` if nothing is stored and the origin fails, its host is paused, or the policy is
+    ///   `offline` (`failure` tells which); `unsupportedURL` for a `source` or `lowDataURL` that is not an http or
+    ///   https URL; `overBudget` if the image needs more room than `caches` can make; `readOnly` in a store that is
+    ///   open for reading only, if a request is needed; another error of the index or the disk; `CancellationError` if
+    ///   the task is cancelled.
     public func avatar(
         for key: AvatarKey,
         from source: String? = nil,
@@ -59,7 +63,7 @@ extension AvatarStore {
         }
     }
 
-    /// The image stored for `url`; `nil` if there is none. Sends no request and does not wait for writers.
+    /// The image stored for `url`, else `nil`. Sends no request and does not wait for writers.
     ///
     /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index or the disk.
     public func storedAvatar(for url: String) throws -> AvatarImage? {
@@ -70,7 +74,7 @@ extension AvatarStore {
         return try storedAvatar(for: AvatarKey(url: url))
     }
 
-    /// The image stored for `key`; `nil` if there is none. Sends no request and does not wait for writers.
+    /// The image stored for `key`, else `nil`. Sends no request and does not wait for writers.
     ///
     /// - Throws: an error of the index or the disk.
     public func storedAvatar(for key: AvatarKey) throws -> AvatarImage? {
@@ -96,7 +100,7 @@ extension AvatarStore {
         try lookTwice(key) { file(of: $0, key) }
     }
 
-    /// The absolute path of the file stored for `key`; `nil` if there is none.
+    /// The absolute path of the file stored for `key`, else `nil`.
     ///
     /// The file existed with its indexed length when the call returned. Its content never changes, but it may be
     /// unlinked later; `withFile(for:_:)` lends a descriptor that stays valid.

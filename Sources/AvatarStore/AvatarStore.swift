@@ -63,7 +63,7 @@ public final class AvatarStore: Sendable {
     ///   database belongs to another program; `newerIndex` if a newer program wrote it; `damagedIndex` if it is damaged
     ///   or lost; `readOnly` if a directory cannot be written; `diskFull`; `busy` while a store is being restored there
     ///   or another process keeps the index locked; `noStore` if there is no store and the access is not `readWrite`;
-    ///   `olderIndex` if the index needs a migration and the access is `readOnly`. What is stored stays as it is.
+    ///   `olderIndex` if the index needs a migration and the access is `readOnly`. Stored images stay as they are.
     public static func open(_ configuration: Configuration) async throws -> AvatarStore {
         try await open(configuration, fileSystem: LocalFileSystem())
     }

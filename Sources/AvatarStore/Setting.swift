@@ -90,7 +90,7 @@ public struct Setting: Hashable, Sendable {
         defaultFreshness, maximumAgeWithoutFetch, keepUnowned, goneConfirmations,
     ]
 
-    /// The setting with the given name; `nil` if there is none.
+    /// The setting with the given name; `nil` for an unknown one.
     public init?(named name: String) {
         guard let setting = Self.all.first(where: { $0.name == name }) else { return nil }
         self = setting

@@ -12,7 +12,7 @@ import Synchronization
 final class SuspectFiles: Sendable {
     private let index: AvatarIndex
     private let logger: Logger
-    /// Files with a higher row id are suspect. `Int64.max`: none is.
+    /// Files with a higher row id are suspect. `Int64.max`: no file is.
     private let lastDurableFile = Atomic<Int64>(.max)
 
     init(_ index: AvatarIndex, logger: Logger) {

@@ -11,8 +11,8 @@ import AvatarIndex
 actor StoreVerifier {
     /// How closely a verification looks.
     enum Depth: Equatable {
-        /// What a power loss may have changed: names, lengths, and the bytes of files in `caches` with a row id above
-        /// the durable point.
+        /// All that a power loss may have changed: names, lengths, and the bytes of files in `caches` with a row id
+        /// above the durable point.
         case afterPowerLoss(lastDurableFile: Int64)
         /// Names and lengths, the database and the totals.
         case quick

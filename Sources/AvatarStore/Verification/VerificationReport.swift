@@ -36,7 +36,7 @@ public struct VerificationFault: Hashable, Sendable {
     public var kind: Kind
     /// The absolute path of the file or folder concerned.
     public var path: String?
-    /// The key of one entry concerned; `nil` if there is none.
+    /// The key of one entry concerned, if any.
     public var key: AvatarKey?
 
     init(_ kind: Kind, path: String? = nil, key: AvatarKey? = nil) {

@@ -123,7 +123,7 @@ struct StorePlaces: Sendable {
             throw AvatarStoreError(
                 .unusableRoot,
                 "\"\(path)\" cannot be used: it holds \"\(foreign)\", which is not a store's file. A store needs a "
-                    + "directory of its own; choose another or move the file."
+                    + "directory of its own."
             )
         }
     }

@@ -160,7 +160,7 @@ extension StoreWriter {
                 throw AvatarStoreError(
                     .diskFull,
                     "The disk of \"\(root.path)\" has \(free) bytes free; the setting `min-free` requires "
-                        + "\(limits.minimumFree). Free some space or lower the setting.",
+                        + "\(limits.minimumFree). Free some space, or lower the setting with `avatars config min-free`.",
                     failure: .storage
                 )
             }
@@ -173,8 +173,8 @@ extension AvatarStoreError {
     static func largerThanBudget(_ bytes: Int, _ budget: Int) -> AvatarStoreError {
         AvatarStoreError(
             .overBudget,
-            "\(bytes) bytes exceed the whole budget of \(budget) bytes. Nothing was evicted. Raise the budget "
-                + "(`avatars config budget`) or store the image in `documents`.",
+            "\(bytes) bytes exceed the whole budget of \(budget) bytes. Nothing was evicted. Raise the budget or "
+                + "store the image in `documents`.",
             failure: .tooLarge
         )
     }

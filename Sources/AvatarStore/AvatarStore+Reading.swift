@@ -30,10 +30,10 @@ extension AvatarStore {
     ///   the key, or the one kept.
     /// - Parameter options: how the image is read. Default: the stored image, else fetched into `caches`.
     /// - Throws: `fetchFailed` if nothing is stored and the origin fails, its host is paused, or the policy is
-    ///   `offline` (`failure` tells which); `unsupportedURL` for a `source` or `lowDataURL` that is not an http or
-    ///   https URL; `overBudget` if the image needs more room than `caches` can make; `readOnly` in a store that is
-    ///   open for reading only, if a request is needed; another error of the index or the disk; `CancellationError` if
-    ///   the task is cancelled.
+    ///   `offline` (`failure` tells which); `noSuchEntry` for a key of your own without a URL; `unsupportedURL` for a
+    ///   `source` or `lowDataURL` that is not an http or https URL; `overBudget` if the image needs more room than
+    ///   `caches` can make; `readOnly` in a store that is open for reading only, if a request is needed; another error
+    ///   of the index or the disk; `CancellationError` if the task is cancelled.
     public func avatar(
         for key: AvatarKey,
         from source: String? = nil,

@@ -1,60 +1,63 @@
 public import AvatarCore
 
-/// One entry in full, for a person who wants to know why it is as it is.
+/// All that the store knows about one entry, with sentences that explain its state.
 public struct AvatarDetails: Sendable {
-    /// The columns of `avatar_overview`, and the contacts that use the image.
+    /// The entry as `AvatarStore.list(_:)` returns it, with the contacts that use the image.
     public var overview: AvatarListItem
-    /// The absolute path of the file.
+    /// The absolute path of the file; `nil` without a file.
     public var localFile: String?
-    /// Whether the file is there with its indexed length.
+    /// Whether the file exists with its indexed length.
     public var isFilePresent: Bool
-    /// The digest of the file's bytes, in hexadecimal digits.
+    /// The SHA-256 of the file's bytes, in hexadecimal digits.
     public var sha256: String?
-    /// The media type that the bytes prove.
+    /// The media type found in the bytes, such as `image/png`.
     public var mediaType: String?
-    /// In pixels.
+    /// The width in pixels; 0 for an SVG that states none.
     public var width: Int?
-    /// In pixels.
+    /// The height in pixels; 0 for an SVG that states none.
     public var height: Int?
-    /// The Last-Modified field, verbatim.
+    /// The Last-Modified field as the origin sent it.
     public var lastModified: String?
-    /// The stored header fields that freshness depends on, one "name: value" a line.
+    /// The stored response fields that freshness depends on, one "name: value" per line.
     public var responseFields: String?
-    /// When the bytes last came from the origin.
+    /// The time at which the bytes last came from the origin.
     public var fetched: Timestamp?
-    /// When the entry is due; `nil`: never.
+    /// The time at which the entry is due for a check; `nil`: never.
     public var nextCheck: Timestamp?
-    /// The kind of the last failure; `nil` after a success.
+    /// The kind of the last failed check; `nil` after a success.
     public var failure: FailureKind?
-    /// Failures in a row.
+    /// The number of failures in a row.
     public var failureCount: Int
     /// Other keys whose image is the same file.
     public var sharedWith: [AvatarKey]
-    /// How many files are evicted before this one when room is needed; `nil` for a document, and without a file.
+    /// The number of files that are evicted before this one; `nil` for a document, and without a file.
     public var evictedAfterFiles: Int?
-    /// Sentences that say why it is fresh, stale or failing, and how soon it would be evicted.
+    /// Sentences that explain why it is fresh, stale or failing, and how soon it would be evicted.
     public var reasons: [String]
 }
 
-/// Says in sentences why an entry is in its state.
+/// Explains in sentences why an entry is in its state.
 struct EntryExplanation {
     let entry: AvatarEntry
     let now: Timestamp
-    /// Whether the file was seen with its indexed length.
+    /// Whether the file exists with its indexed length.
     let isThere: Bool
 
+    /// Sentences about the entry's freshness, its file and its last failure.
     func freshness(_ policy: FreshnessPolicy) -> [String] {
         if entry.sourceURL == nil {
             guard entry.absence == nil, entry.file == nil || isThere else {
                 let loss = entry.absence == .evicted ? "was evicted to keep the budget" : "is lost"
-                return ["It is an own image without an origin, and its file \(loss): save it again."]
+                return ["It is your own image, without an origin, and its file \(loss): save it again."]
             }
-            return ["It is an own image: it has no origin and is always fresh."]
+            return ["It is your own image: it has no origin and is always fresh."]
         }
         var sentences: [String] = []
         if let absence = absence { sentences.append(absence) }
         if entry.isLowData {
-            sentences.append("Its file is the smaller image for constrained networks; the image itself is to follow.")
+            sentences.append(
+                "Its file is the smaller image for metered networks; a sync on an unmetered one fetches the image itself."
+            )
         }
         if let failure = entry.validation.failure { sentences.append(failing(failure)) }
         guard entry.file != nil, let until = entry.validation.freshUntil else { return sentences }
@@ -67,7 +70,10 @@ struct EntryExplanation {
         return sentences
     }
 
-    /// How soon it goes, after `files` others; `used` of the `budget` bytes are in use.
+    /// A sentence about how soon it is evicted.
+    ///
+    /// - Parameter files: the number of files evicted before it.
+    /// - Parameter used: the bytes in use, of the `budget` bytes.
     func eviction(after files: Int, used: Int, budget: Int) -> String {
         let order =
             switch files {
@@ -78,21 +84,21 @@ struct EntryExplanation {
         let room = ByteSize.text(max(0, budget - used))
         return
             "\(order). Room is needed once \(room) more are stored: \(ByteSize.text(used)) of \(ByteSize.text(budget)) are "
-            + "in use."
+            + "used."
     }
 
     private var absence: String? {
         switch entry.absence {
         case .evicted: "Its file was evicted to keep the budget; a read or a list that names it fetches it again."
-        case .missing: "Its file was not where it belongs; it is fetched again when it is due or asked for."
-        case nil: entry.file != nil && !isThere ? "Its file is gone; the next read or sync fetches it again." : nil
+        case .missing: "Its file was missing; it is fetched again when it is due or read."
+        case nil: entry.file != nil && !isThere ? "Its file is missing; the next read or sync fetches it again." : nil
         }
     }
 
     private func failing(_ failure: FailureKind) -> String {
         let count = entry.validation.failureCount
         if entry.isKnownNone {
-            return "Its source has no picture for the address; a list that has the address asks again."
+            return "Its source has no picture for the address; a sync of a list with the address asks again."
         }
         let times = count == 1 ? "once" : "\(count) times in a row"
         guard let next = entry.validation.nextCheck, next > now else {

@@ -3,41 +3,42 @@ package import AvatarFiles
 import AvatarIndex
 import Foundation
 
-/// What a backup or a restore copied.
+/// The result of a backup or a restore.
 public struct BackupReport: Hashable, Sendable {
-    /// Entries, with and without a file.
+    /// The number of entries, with and without a file.
     public var entries = 0
-    /// Files.
+    /// The number of files.
     public var files = 0
     /// The bytes of those files.
     public var bytes = 0
-    /// Entries whose file was not where the index says: purged, or lost. A restore counts entries whose file is damaged
-    /// too. The copy has them without a file, as it has those that were evicted.
+    /// The number of entries whose file was missing: purged, or lost. A restore also counts entries whose file is
+    /// damaged. The copy has these entries without a file, like entries that were evicted.
     public var missing = 0
-    /// The documents among the missing entries of a restore: what the backup has lost for good, unless their URL still
+    /// The documents among the missing entries of a restore. The backup has lost them for good, unless their URL still
     /// serves the image. Empty for a backup.
     public var lostDocuments: [AvatarKey] = []
 }
 
 extension AvatarStore {
-    /// Copies the index and all files to `directory`, an absolute path, while others use the store.
+    /// Copies the index and all files to `directory` while other processes use the store.
     ///
-    /// The copy is a store itself: `directory` can be opened, listed and verified. On the same file system its files are
-    /// hard links, which cost no space; elsewhere they are copied. It is on stable storage when this returns.
+    /// The copy is a store itself: it can be opened, listed and verified. On the same file system its files are hard
+    /// links and take no space; elsewhere they are copied. It is on stable storage when this returns.
     ///
-    /// What the copy has of each entry is what the store had at one moment of the backup. An image that was there all
-    /// the time, replaced or moved meanwhile or not, is there in the copy.
+    /// Each entry of the copy is as the store had it at one moment of the backup. An image that existed all the time is
+    /// in the copy, even if it was replaced or moved meanwhile.
     ///
-    /// The lengths of the files are compared with the index, and their bytes are not read: a damaged file is linked as it
-    /// is, and `restore(from:to:)` leaves it out. `verify(repair:quick:)` finds it.
+    /// The lengths of the files are compared with the index, but their bytes are not read. A damaged file is linked as
+    /// it is, and `restore(from:to:progress:)` leaves it out; `verify(repair:quick:progress:)` finds it.
     ///
-    /// Changes nothing in the store, and is possible in one that is open for reading only.
-    /// - Parameter directory: is made if it is not there, and must be empty. What a backup to it left that was killed is
-    ///   cleared.
-    /// - Parameter progress: is told how far it has come.
-    /// - Throws: `notEmpty`; `invalidConfiguration` for a path that is not absolute, or inside the store; `busy` if
-    ///   another backup to it is running; `diskFull` and other errors of the index and the disk; `CancellationError`.
-    ///   Nothing is left behind.
+    /// Changes nothing in the store; possible in a store that is open for reading only.
+    /// - Parameter directory: an absolute path. It is created if it is missing, and must be empty. The remains of a
+    ///   killed backup are removed first.
+    /// - Parameter progress: called as the backup advances.
+    /// - Throws: `notEmpty` if `directory` holds files; `invalidConfiguration` for a path that is not absolute or lies
+    ///   inside the store; `unusableRoot` if it is a symbolic link or a file; `busy` if another backup to it is
+    ///   running, or if an image is replaced faster than it can be copied; `diskFull`; another error of the index or
+    ///   the disk; `CancellationError` if the task is cancelled. Nothing is left behind then.
     public func backup(
         to directory: String,
         progress: @escaping ProgressHandler = { _ in }
@@ -61,20 +62,22 @@ extension AvatarStore {
         return try await StoreCopier(progress).backup(index, roots, to: target)
     }
 
-    /// Makes a store of the backup in `directory`, an absolute path, at a place where there is none yet.
+    /// Creates a store from the backup in `directory`, where no store exists yet.
     ///
-    /// Each file is compared with the length and the SHA-256 that the index has of it. A file that is missing or damaged is
-    /// left out: its entry stays without a file and is fetched again; the report counts it. On the same file system the
-    /// store's files are hard links to those of the backup, which stays as it is. All of it is on stable storage when
-    /// this returns.
+    /// The length and the SHA-256 of each file are compared with the index. A missing or damaged file is left out: its
+    /// entry stays without a file and is fetched again, and the report counts it. On the same file system the store's
+    /// files are hard links to those of the backup, which is not changed. All of it is on stable storage when this
+    /// returns.
     ///
-    /// - Parameter directory: where the backup is.
-    /// - Parameter configuration: where the store is to be; its roots may lie apart. They must be empty or not be there,
-    ///   and there must be no index. What a restore to it left that was killed is cleared.
-    /// - Parameter progress: is told how far it has come.
-    /// - Throws: `noStore` if there is no backup, or one that was not finished; `foreignIndex`, `newerIndex`,
-    ///   `damagedIndex`; `notEmpty`; `unusableRoot`, also for a directory with files that are no part of a store; `busy`;
-    ///   errors of the disk; `CancellationError`. Nothing is left behind.
+    /// - Parameter directory: the backup, an absolute path.
+    /// - Parameter configuration: the paths of the new store; its roots may lie apart. They must be empty or missing,
+    ///   and there must be no index. The remains of a killed restore are removed first.
+    /// - Parameter progress: called as the restore advances.
+    /// - Throws: `noStore` if there is no backup, or an unfinished one; `foreignIndex`, `newerIndex` or `damagedIndex`
+    ///   for the backup's index; `notEmpty` if there is a store or a file in the way; `unusableRoot` for a symbolic
+    ///   link, a file, or a directory with foreign files; `invalidConfiguration` for a path that is not absolute or
+    ///   lies inside the backup; `busy` if another restore to it is running; `diskFull`; another error of the disk;
+    ///   `CancellationError` if the task is cancelled. Nothing is left behind then.
     public static func restore(
         from directory: String,
         to configuration: Configuration,
@@ -94,7 +97,7 @@ extension AvatarStore {
         guard FileManager.default.fileExists(atPath: source.indexPath) else {
             throw AvatarStoreError(
                 .noStore,
-                "There is no backup in \(directory), or one that was not finished: it has no index.sqlite."
+                "There is no backup in \"\(directory)\", or an unfinished one: index.sqlite is missing."
             )
         }
         for path in [configuration.layout.indexPath] + StorageClass.allCases.map(configuration.layout.root) {

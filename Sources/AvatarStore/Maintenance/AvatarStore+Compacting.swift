@@ -2,25 +2,28 @@ public import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// What compacting made of the index.
+/// The result of a compaction, or of its preview.
 public struct CompactionReport: Hashable, Sendable {
-    /// The bytes of the index before.
+    /// The size of the index before, in bytes.
     public var bytesBefore: Int
-    /// The bytes of the index now.
+    /// The size of the index after it, in bytes.
     public var bytes: Int
-    /// Bytes that are given back to the disk, or with a preview would be.
+    /// The bytes given back to the disk.
     public var bytesFreed: Int
 }
 
 extension AvatarStore {
-    /// Gives the disk what deleted rows have left unused in the index. Image files leave nothing unused.
+    /// Shrinks the index file after many removals. Image files leave nothing to reclaim.
     ///
-    /// Others may use the store meanwhile: the write lock is taken for short moments. It takes no copy of the index; only
-    /// one that was put together from a dump is rewritten, which takes twice its size of free disk.
+    /// Other processes may use the store meanwhile: the write lock is taken for short moments. No copy of the index is
+    /// made, except for an index that was made from an SQL dump: that one is rewritten, which needs twice its size of free
+    /// disk.
     ///
-    /// - Parameter progress: is told how far it has come.
-    /// - Returns: what was done, also if the task was cancelled meanwhile; another call goes on from there.
-    /// - Throws: `diskFull` with nothing changed; `busy`; another error of the index.
+    /// - Parameter progress: called as the compaction advances.
+    /// - Returns: the bytes reclaimed, also if the task was cancelled; another call goes on from there.
+    /// - Throws: `readOnly` in a store that is open for reading only; `diskFull` if there is no room to rewrite the index,
+    ///   with nothing changed; `busy` if another process kept the index locked for longer than the wait limit; another
+    ///   error of the index.
     @discardableResult
     public func compact(progress: @escaping ProgressHandler = { _ in }) async throws -> CompactionReport {
         let directory = configuration.layout.indexDirectory
@@ -29,7 +32,10 @@ extension AvatarStore {
         }
     }
 
-    /// What `compact` would do. Possible in a store that is open for reading only.
+    /// The report that `compact(progress:)` would return. Changes nothing; possible in a store that is open for reading
+    /// only.
+    ///
+    /// - Throws: an error of the index.
     public func compactionPreview() throws -> CompactionReport {
         let space = try index.space()
         return CompactionReport(
@@ -47,7 +53,7 @@ extension StoreWriter {
     ) throws -> CompactionReport {
         let before = try index.space().bytes
         try index.compact(freeBytes: freeBytes, progress)
-        // What is given back leaves the file with the log.
+        // The file shrinks once the write-ahead log is emptied.
         try index.truncateWAL()
         let now = try index.space().bytes
         return CompactionReport(bytesBefore: before, bytes: now, bytesFreed: max(0, before - now))

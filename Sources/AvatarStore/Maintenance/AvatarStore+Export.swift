@@ -3,32 +3,32 @@ import AvatarFiles
 import AvatarImages
 import AvatarIndex
 
-/// What an export wrote.
+/// The result of an export.
 public struct ExportReport: Hashable, Sendable {
-    /// Images, each a file.
+    /// The number of images, each a file.
     public var images = 0
     /// The bytes of those files.
     public var bytes = 0
-    /// Entries whose file was purged, lost or damaged; they are left out.
+    /// The number of entries left out because their file is missing or damaged.
     public var missing = 0
 }
 
 extension AvatarStore {
-    /// Writes each stored image that `query` asks for into `directory`, an absolute path, for people: as a copy under a
-    /// name after its key, with an ending that fits its type. `manifest.jsonl` says of each file what
-    /// `importPictures(from:)` needs to bring it back.
+    /// Copies each stored image that matches `query` into `directory`, under a readable name made from its key, with an
+    /// extension that fits its type. The file `manifest.jsonl` has what `importPictures(from:in:progress:)` needs to
+    /// bring the images back.
     ///
-    /// Whatever a key holds, no name leads out of the directory. The files are copies: changing them changes nothing in
-    /// the store. They are written when this returns, and on stable storage when the system sees fit. A file that several
-    /// keys share is written once for each. Changes nothing in the store, and is possible in one that is open for reading
-    /// only.
+    /// No key makes a name that leads out of the directory. The files are copies, so changing them does not change the
+    /// store. They are written when this returns, but not synchronized to stable storage. A file that several keys
+    /// share is written once for each. Changes nothing in the store; possible in a store that is open for reading only.
     ///
-    /// - Parameter query: which entries; its page size and place are not used. Default: all.
-    /// - Parameter directory: is made if it is not there, and must be empty. What an export to it left that was killed is
-    ///   cleared.
-    /// - Parameter progress: is told how far it has come.
-    /// - Throws: `notEmpty`; `invalidConfiguration` for a path that is not absolute, or inside the store; `diskFull` and
-    ///   other errors of the index and the disk; `CancellationError`. The files that were written are gone then.
+    /// - Parameter query: the entries to export; its limit and position are ignored. Default: all.
+    /// - Parameter directory: an absolute path. It is created if it is missing, and must be empty. The remains of a
+    ///   killed export are removed first.
+    /// - Parameter progress: called after each image.
+    /// - Throws: `notEmpty` if `directory` holds files; `invalidConfiguration` for a path that is not absolute or lies
+    ///   inside the store; `busy` if another export to it is running; `diskFull`; another error of the index or the
+    ///   disk; `CancellationError` if the task is cancelled. The files written so far are removed then.
     public func exportPictures(
         _ query: AvatarListQuery = AvatarListQuery(),
         to directory: String,
@@ -49,7 +49,7 @@ private actor PictureExport {
     private var report = ExportReport()
     private var manifestBytes = 0
 
-    /// Copying blocks for long.
+    /// Its own thread, because copying blocks for long.
     private let thread = StoreThread(label: "avatar-store.export")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -77,13 +77,13 @@ private actor PictureExport {
             try folder.rename(PictureManifest.unfinishedName, to: PictureManifest.name)
             return report
         } catch {
-            // What could not be read again is named by the next export to this place.
+            // If this fails, the next export to this place removes the files.
             try? clearLeftovers(in: folder)
             throw error
         }
     }
 
-    /// Removes what an export left that was killed: the unfinished manifest names each file before it is made.
+    /// Removes the remains of a killed export: the unfinished manifest names each file before it is created.
     private func clearLeftovers(in folder: PictureFolder) throws {
         for line in try PictureManifest.lines(of: folder, named: PictureManifest.unfinishedName) ?? [] {
             if let file = line.entry?.file { folder.remove(file) }
@@ -93,12 +93,13 @@ private actor PictureExport {
         guard let name = names.first else { return }
         throw AvatarStoreError(
             .notEmpty,
-            "\(folder.path) is not empty: it holds \(name)\(names.count > 1 ? " and more" : ""). Choose a place that is."
+            "\"\(folder.path)\" is not empty: it holds \"\(name)\"\(names.count > 1 ? " and more" : ""). Choose an empty "
+                + "directory."
         )
     }
 
     private func write(to folder: PictureFolder) throws {
-        // An empty manifest is one, too.
+        // An export without images writes an empty manifest.
         try folder.append([], to: PictureManifest.unfinishedName, at: 0, mode: store.configuration.fileMode)
         let total = try query.selectsAll ? store.index.imageCount() : nil
         var query = query
@@ -119,7 +120,7 @@ private actor PictureExport {
 
     private func write(_ item: AvatarListItem, to folder: PictureFolder) throws {
         let key = AvatarKey(stored: item.key)
-        // Somebody may replace or evict the image meanwhile.
+        // Another process may replace or evict the image meanwhile.
         for _ in 0..<3 {
             guard let entry = try store.index.entry(for: key), let file = entry.file else { break }
             guard let bytes = try store.roots.read(file), ContentDigest.sha256(bytes) == entry.sha256 else { continue }
@@ -139,6 +140,7 @@ private actor PictureExport {
             ? PictureName.makeDistinct(for: key, format: format) : name
     }
 
+    /// Appends the file's line to the manifest, before the file is written.
     private func note(
         _ entry: AvatarEntry,
         file: FileRecord,

@@ -4,34 +4,34 @@ import AvatarImages
 import AvatarIndex
 import Foundation
 
-/// What an import did, or would do.
+/// The result of an import, or of its preview.
 public struct ImportReport: Hashable, Sendable {
-    /// One file that was not taken, or one line of the manifest that says nothing.
+    /// A file that was not imported, or a line of the manifest that cannot be read.
     public struct Failure: Hashable, Sendable {
         /// The name in the folder; `nil` for a line of the manifest.
         public var file: String?
-        /// Why.
+        /// The reason.
         public var kind: FailureKind
-        /// A sentence for a person.
+        /// The reason as a sentence.
         public var message: String
     }
 
-    /// The most failures that are kept in full; all are counted.
+    /// The most failures that `failures` lists.
     public static let largestFailureCount = 1000
 
-    /// Files and lines that were looked at: `found = stored + replaced + unchanged + failed`.
+    /// The files and lines looked at: `found = stored + replaced + unchanged + failed`.
     public var found = 0
-    /// Images that are new.
+    /// The images that are new.
     public var stored = 0
-    /// Images that took the place of others under the same key.
+    /// The images that replaced another under the same key.
     public var replaced = 0
-    /// Images that were there already.
+    /// The images that the store had already.
     public var unchanged = 0
-    /// Files that were not taken.
+    /// The files that were not imported.
     public var failed = 0
-    /// The bytes of the images that are new or replaced others.
+    /// The bytes of the new and replacing images.
     public var bytes = 0
-    /// Why files were not taken, the first 1,000 of them.
+    /// The first 1,000 failures.
     public private(set) var failures: [Failure] = []
 
     mutating func add(_ failure: Failure) {
@@ -41,23 +41,24 @@ public struct ImportReport: Hashable, Sendable {
 }
 
 extension AvatarStore {
-    /// Takes the pictures of a folder into the store.
+    /// Imports the images of a folder into the store.
     ///
-    /// A file is stored as an own image under its name without the ending: `Ada.png` becomes `name:Ada`. Where
-    /// `manifest.jsonl` names a file, the image gets the key, the class and the contacts that it had when
-    /// `exportPictures` wrote it. An image that has a URL is due at once, as the folder does not prove what its origin
-    /// has now; one that the store has already stays as it is.
+    /// A file is stored as your own image under its name without the extension: `Ada.png` becomes `name:Ada`. A file
+    /// named in `manifest.jsonl` gets the key, the storage class and the contacts that it had when
+    /// `exportPictures(_:to:progress:)` wrote it. An image with a URL is due for a check at once, because its origin
+    /// may have changed it since; if the store has an image for that URL, that one stays.
     ///
-    /// Each image is judged by its bytes; what is none is reported and left out, as are folders, symbolic links and names
-    /// that lead out of the folder. Names that begin with a dot are passed over. Nothing in the folder is changed.
-    /// Images that are stored are on stable storage when this returns, documents one by one.
+    /// Each image is checked by its bytes. A file that is not an image is reported and left out, as are folders,
+    /// symbolic links and names that lead out of the folder. Names that begin with a dot are skipped. Nothing in the
+    /// folder is changed. On return the images are in the index and on disk; documents are on stable storage.
     ///
     /// - Parameter directory: an absolute path.
-    /// - Parameter storageClass: for all of them; default: what the manifest says, else documents.
-    /// - Parameter progress: is told how far it has come.
-    /// - Returns: what was done, also what could not be.
-    /// - Throws: `unreadableList` for a manifest that cannot be read; an error of the folder, the index or the disk;
-    ///   `CancellationError`: what was stored stays, and running it again goes on from there.
+    /// - Parameter storageClass: where to store all images. Default: as the manifest says, else `documents`.
+    /// - Parameter progress: called after each file.
+    /// - Returns: the images stored, and the files left out.
+    /// - Throws: `readOnly` in a store that is open for reading only; `unreadableList` for a manifest that is not a
+    ///   file or larger than 1 GiB; an error of the folder, the index or the disk; `CancellationError` if the task is
+    ///   cancelled. Images stored so far stay, and another import goes on from there.
     public func importPictures(
         from directory: String,
         in storageClass: StorageClass? = nil,
@@ -73,8 +74,11 @@ extension AvatarStore {
         ).run()
     }
 
-    /// What `importPictures` would do. Changes nothing, and is possible in a store that is open for reading only; whether
-    /// there is room is not looked at.
+    /// The report that `importPictures(from:in:progress:)` would return. Changes nothing, and does not check for room;
+    /// possible in a store that is open for reading only.
+    ///
+    /// - Throws: `unreadableList` for a manifest that is not a file or larger than 1 GiB; an error of the folder or the
+    ///   index; `CancellationError` if the task is cancelled.
     public func importPreview(
         from directory: String,
         in storageClass: StorageClass? = nil,
@@ -90,7 +94,7 @@ extension AvatarStore {
     }
 }
 
-/// One import: what the manifest names, then whatever else lies in the folder.
+/// One import: first the files that the manifest names, then all others in the folder.
 private actor PictureImport {
     private let store: AvatarStore
     private let directory: String
@@ -99,10 +103,10 @@ private actor PictureImport {
     private let progress: ProgressHandler
     private let limits: Limits
     private var report = ImportReport()
-    /// The file that a key was taken from.
+    /// The file that each key was imported from.
     private var files: [AvatarKey: String] = [:]
 
-    /// Reading blocks for long.
+    /// Its own thread, because reading blocks for long.
     private let thread = StoreThread(label: "avatar-store.import")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -151,7 +155,7 @@ private actor PictureImport {
     private func take(_ line: PictureManifest.Line, from folder: PictureFolder) async throws {
         guard let entry = line.entry else {
             report.found += 1
-            let message = "Line \(line.number) of \(PictureManifest.name) is no object with the name of a file."
+            let message = "Line \(line.number) of \(PictureManifest.name) must be a JSON object with a \"file\"."
             return report.add(.init(file: nil, kind: .badRecord, message: message))
         }
         try await take(entry, from: folder)
@@ -181,7 +185,7 @@ private actor PictureImport {
         let present = try store.index.entry(for: picture.key)
         let image = try picture.inspect(limits, allowsSVG: store.configuration.allowsSVG)
         let isStored = present?.file.map(store.roots.contains) ?? false
-        // What the store has of a URL came from its origin, later than the export or not.
+        // A stored image of a URL came from its origin, which is worth more than the copy in the folder.
         let isDamaged = try isStored && present?.sha256 == picture.sha256 && present.map(isDamaged) == true
         if isStored, !isDamaged, present?.sha256 == picture.sha256 || picture.sourceURL != nil {
             report.unchanged += 1
@@ -192,7 +196,7 @@ private actor PictureImport {
         report.bytes += picture.bytes.count
     }
 
-    /// Whether the stored file has other bytes than it was stored with.
+    /// Whether the stored file's bytes differ from the index.
     private func isDamaged(_ entry: AvatarEntry) throws -> Bool {
         guard let file = entry.file else { return false }
         return try store.roots.files(of: file.storageClass).digest(of: file.path) != entry.sha256
@@ -215,7 +219,7 @@ private actor PictureImport {
     }
 }
 
-/// A file of the folder with what is to become of it.
+/// A file of the folder, with the key and place it is to get.
 private struct ImportedPicture {
     let file: String
     let key: AvatarKey
@@ -247,18 +251,22 @@ private struct ImportedPicture {
         }
         let url = try AvatarKey(url: entry.sourceURL ?? key.rawValue)
         (sourceURL, host) = (url.rawValue, url.host?.description)
-        // Nobody but its origin says what a URL's image is.
+        // Only the origin decides about the image of a URL, so a changed file is refused.
         guard entry.sha256 == Hexadecimal.text(sha256) else {
-            throw AvatarStoreError(.imageRefused, "it has other bytes than the manifest says.", failure: .badRecord)
+            throw AvatarStoreError(
+                .imageRefused,
+                "its SHA-256 must be the one in the manifest. To import it as your own image, remove its line there.",
+                failure: .badRecord
+            )
         }
     }
 
     private static func read(_ name: String, in folder: PictureFolder, limit: Int) throws -> [UInt8] {
-        guard PictureFolder.isPlain(name) else { throw refusal("it does not lie in the folder itself.") }
+        guard PictureFolder.isPlain(name) else { throw refusal("the name must not lead out of the folder.") }
         switch try folder.read(name, limit: limit) {
         case .file(let bytes): return bytes
-        case .nothing: throw refusal("there is no such file.")
-        case .somethingElse: throw refusal("it is a folder, a link or something else that is no file.", .notImage)
+        case .nothing: throw refusal("the file does not exist.")
+        case .somethingElse: throw refusal("it is a folder, a link or something else that is not a file.", .notImage)
         case .tooLarge(let bytes):
             throw refusal(
                 "it has \(bytes) bytes; the limit for one image is \(limit) (avatars config max-image-bytes).",
@@ -282,7 +290,7 @@ private struct ImportedPicture {
 }
 
 extension ValidationRecord {
-    /// Of bytes that are not known to be the origin's: due at once, and asked for without a validator.
+    /// The validation of bytes that may not be the origin's: due at once, without a validator.
     fileprivate static func dueAt(_ now: Timestamp) -> ValidationRecord {
         var record = ValidationRecord()
         record.fetched = now

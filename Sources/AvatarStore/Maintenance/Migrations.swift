@@ -3,27 +3,29 @@ import AvatarFiles
 import AvatarIndex
 
 extension AvatarStore {
-    /// How far the schema of an index has come.
+    /// The schema version of an index, and the migrations that lead to this program's.
     public struct MigrationStatus: Hashable, Sendable {
-        /// The number of the last migration.
+        /// The number of the last migration applied.
         public var schemaVersion: Int
-        /// The names of the migrations that the index has behind it.
+        /// The names of the migrations applied, in order.
         public var applied: [String]
-        /// The names of those that opening the store for writing applies.
+        /// The names of the migrations that opening the store for writing would apply, in order.
         public var pending: [String]
     }
 
-    /// Brings the index to this program's schema, as opening the store for writing does, and makes the store if it is not
-    /// there.
+    /// Migrates the index to this program's schema, as opening the store for writing does. Creates the store if it does
+    /// not exist.
     ///
-    /// Each migration happens as a whole or not at all, and is durable on return. Until the last one is in, a copy of
-    /// the index as it was lies beside it (`index.sqlite.version-N`); it takes as much room as the index at most. What a
-    /// killed process, a full disk or a cancelled task broke off goes on from the last whole migration. A process that
-    /// has the store open meanwhile stops writing with `indexWasUpgraded`.
+    /// Each migration is applied as a whole or not at all, and is durable on return. Until the last one is applied, a
+    /// copy of the old index lies beside it (`index.sqlite.version-N`) and takes at most as much room as the index.
+    /// After a kill, a full disk or a cancelled task, the next call goes on from the last whole migration. A process
+    /// that has the store open meanwhile stops writing with `indexWasUpgraded`.
     ///
-    /// - Parameter configuration: how the store is opened; for writing in any case.
-    /// - Parameter progress: is told how much is copied, and before each step.
-    /// - Throws: as `open(_:)`; `diskFull` with nothing changed if there is no room for the copy; `CancellationError`.
+    /// - Parameter configuration: how the store is opened; always for writing.
+    /// - Parameter progress: called while the index is copied, and before each migration.
+    /// - Returns: the status after the migration.
+    /// - Throws: as `open(_:)` with the access `readWrite`; `diskFull` with nothing changed if there is no room for the
+    ///   copy; `CancellationError` if the task is cancelled.
     public static func migrate(
         _ configuration: Configuration,
         progress: @escaping ProgressHandler = { _ in }
@@ -34,9 +36,11 @@ extension AvatarStore {
         return try migrationStatus(configuration.layout)
     }
 
-    /// How far the schema of the index at `layout` has come. Changes nothing; opening the store for writing migrates it.
+    /// The schema version of the index at `layout`. Changes nothing; opening the store for writing migrates it.
     ///
-    /// - Throws: `noStore`, `foreignIndex`, `newerIndex`, `damagedIndex`.
+    /// - Throws: `noStore` if there is no index; `foreignIndex` if the database belongs to another program;
+    ///   `newerIndex` if a newer program wrote it; `damagedIndex` if it is damaged; `readOnly` if it cannot be read
+    ///   without changing it; another error of the index or the disk.
     public static func migrationStatus(_ layout: StoreLayout) throws -> MigrationStatus {
         try layout.requireIndex()
         let status = try ReadOnlyIndex.read(layout) {

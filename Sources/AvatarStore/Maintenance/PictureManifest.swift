@@ -2,15 +2,16 @@ import AvatarCore
 import AvatarFiles
 import Foundation
 
-/// What a folder of exported pictures says of them: the file `manifest.jsonl`, an object a line.
+/// The file `manifest.jsonl` in a folder of exported images: one JSON object per line.
 enum PictureManifest {
+    /// The name of the finished manifest.
     static let name = "manifest.jsonl"
-    /// Its name until all is there.
+    /// The name while the export runs.
     static let unfinishedName = name + ".unfinished"
-    /// The most bytes it may have to be read, which is done at once: that of a few million pictures.
+    /// The largest manifest that is read, in bytes: 1 GiB, enough for a few million images. It is read at once.
     static let maximumBytes = 1 << 30
 
-    /// One picture. Of what an import reads, only `file` has to be there.
+    /// One image. An import requires only `file`.
     struct Entry: Codable, Hashable, Sendable {
         var file: String
         var key: String?
@@ -21,7 +22,7 @@ enum PictureManifest {
         var sizeBytes: Int?
         var sha256: String?
 
-        /// As a line.
+        /// The entry as a line, with its line feed.
         var line: [UInt8] {
             get throws {
                 let encoder = JSONEncoder()
@@ -31,7 +32,7 @@ enum PictureManifest {
         }
     }
 
-    /// A line with its number, from 1 on; `entry` is `nil` for one that says nothing.
+    /// A line and its number, from 1 on; `entry` is `nil` for a line that cannot be decoded.
     struct Line {
         var number: Int
         var entry: Entry?
@@ -39,7 +40,7 @@ enum PictureManifest {
 
     /// The lines of the manifest `name`; `nil` if the folder has none.
     ///
-    /// - Throws: `unreadableList` if it is no file, or too large.
+    /// - Throws: `unreadableList` if it is not a file, or too large.
     static func lines(of folder: PictureFolder, named name: String = name) throws -> [Line]? {
         switch try folder.read(name, limit: maximumBytes) {
         case .nothing:
@@ -48,12 +49,15 @@ enum PictureManifest {
             let parts = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             return parts.enumerated().compactMap { number, part in
                 let isBlank = part.allSatisfy { $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }
-                // What cannot be decoded is reported by its number.
+                // A line that cannot be decoded is reported by its number.
                 return isBlank
                     ? nil : Line(number: number + 1, entry: try? decoder.decode(Entry.self, from: Data(part)))
             }
         case .tooLarge, .somethingElse:
-            throw AvatarStoreError(.unreadableList, "\(folder.path)/\(name) is no file, or too large for a manifest.")
+            throw AvatarStoreError(
+                .unreadableList,
+                "The manifest \"\(folder.path)/\(name)\" cannot be read: it must be a file of at most \(maximumBytes) bytes."
+            )
         }
     }
 

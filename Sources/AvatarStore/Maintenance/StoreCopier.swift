@@ -2,21 +2,21 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// Where a copy of a store goes, and how.
+/// The place and the file mode of a copy.
 struct CopyTarget: Sendable {
     var layout: StoreLayout
-    /// A directory that may hold nothing else.
+    /// A directory that must hold nothing else; `nil` for a restore.
     var directory: String?
     var fileMode: UInt32
     var fileSystem: any FileSystem
 }
 
-/// Makes one store out of another: a backup, or the store that is restored from it.
+/// Copies a store: into a backup, or from a backup into a new store.
 ///
-/// The index comes first, as it is at one moment, under a name that nobody opens; then its files, one after the other;
-/// and when all of it is durable, the index gets its name.
+/// The index comes first, as it is at one moment, under a temporary name. Its files follow one by one. Once all of it
+/// is durable, the index gets its name.
 actor StoreCopier {
-    /// Copying blocks for long.
+    /// Its own thread, because copying blocks for long.
     private let thread = StoreThread(label: "avatar-store.copier")
     private let progress: ProgressHandler
 
@@ -28,7 +28,7 @@ actor StoreCopier {
         thread.asUnownedSerialExecutor()
     }
 
-    /// Copies a store that others go on changing.
+    /// Copies a store that other processes go on changing.
     func backup(_ index: AvatarIndex, _ roots: StoredRoots, to target: CopyTarget) throws -> BackupReport {
         try build(target, from: roots) { path in
             try index.copy(to: path, fileMode: target.fileMode)
@@ -39,8 +39,8 @@ actor StoreCopier {
         }
     }
 
-    /// Copies a backup, which no process changes. Files that it lacks, or has with other bytes, are left out: their
-    /// entries stay, without a file.
+    /// Copies a backup, which no process changes. Missing and damaged files are left out; their entries stay without a
+    /// file.
     func restore(_ source: StoreLayout, to target: CopyTarget) throws -> BackupReport {
         try build(target, from: try StoredRoots(source, allowsNetwork: true)) { path in
             try ReadOnlyIndex.read(source) { isImmutable in
@@ -69,13 +69,14 @@ actor StoreCopier {
         }
     }
 
-    /// Entries and documents that the copy has without their files.
+    /// Entries that the copy has without their files.
     private struct LeftOut {
         var entries = 0
         /// The entries among them that are documents.
         var documents: [AvatarKey] = []
     }
 
+    /// The steps that a backup and a restore share.
     private func build(
         _ target: CopyTarget,
         from source: StoredRoots,
@@ -111,15 +112,15 @@ actor StoreCopier {
     }
 }
 
-/// Takes over the files of a store that goes on changing after its index was copied.
+/// Copies the files of a store that changes after its index was copied.
 ///
-/// A file that is gone by the time its turn comes was evicted, replaced, moved, removed or purged since. Its row and its
-/// file are then taken from the index as it is now, and if that file is gone too, from the index as it is after that. A
-/// row is gone before its file is, so an entry that had a file at every moment has one in the copy.
+/// A file that is missing when its turn comes was evicted, replaced, moved, removed or purged meanwhile. The entry and
+/// its file are then taken from the index as it is now, again and again until the file is found. A row is removed
+/// before its file is, so an entry that had a file at every moment has one in the copy.
 private final class BackupRun {
-    /// Entries whose file is not where the index says.
+    /// The number of entries whose file is missing.
     private(set) var missing = 0
-    /// The index that goes on changing.
+    /// The index of the store that goes on changing.
     private let index: AvatarIndex
     private let copy: IndexCopy
     private let files: FileCopiers
@@ -130,7 +131,7 @@ private final class BackupRun {
         self.files = files
     }
 
-    /// On return each file row of the copy has its file.
+    /// Copies the files. On return each file row of the copy has its file.
     func takeFiles() throws {
         try copy.forEachFile { file, _ in
             guard try files.take(file) == .missing else { return }
@@ -142,11 +143,11 @@ private final class BackupRun {
         try keepBudget()
     }
 
-    /// Brings the entry for `key` to what the index has of it now.
+    /// Updates the entry for `key` in the copy to its present state.
     private func settle(_ key: AvatarKey) throws {
         let found = try find(key)
         let former = try copy.write { try $0.owners(of: key) }
-        // A contact that lost this image has another one since, which the copy may not know.
+        // A contact that lost this image may have another one since, which the copy does not know.
         let images = try former.filter { found.entry?.isUsed(by: $0) != true }.flatMap(index.keys(of:))
         try copy.write { transaction in
             try transaction.settle(key, as: found)
@@ -157,7 +158,7 @@ private final class BackupRun {
 
     private func find(_ key: AvatarKey) throws -> IndexTransaction.Found {
         var entry = try index.wholeEntry(for: key)
-        // Each time round somebody replaced the image, which takes longer than looking.
+        // Each round, another process replaced the image, which takes longer than looking.
         for _ in 0..<1000 {
             guard let current = entry else { return .nothing }
             guard let file = current.file else { return .entry(current) }
@@ -165,16 +166,20 @@ private final class BackupRun {
             if let known { return .file(current, known: known.id) }
             if try files.take(file) != .missing { return .file(current, known: nil) }
             entry = try index.wholeEntry(for: key)
-            // Its row is there after its file was not: nobody of us unlinked it.
+            // The row still exists after its file was missing, so no process of the store unlinked the file.
             if entry?.file?.id == file.id { return .missing(current) }
         }
-        throw AvatarStoreError(.busy, "\(key) changes faster than it can be copied; try again.", failure: .storage)
+        throw AvatarStoreError(
+            .busy,
+            "\(key) was not copied: it was replaced 1,000 times meanwhile. Try again when the store is quieter.",
+            failure: .storage
+        )
     }
 
-    /// Entries of different moments may add up to more than the budget.
+    /// Entries of different moments may exceed the budget together.
     ///
-    /// Those that the index has now do not exceed the budget that it has now, so the others go, the least recently used
-    /// first, as far as they have to.
+    /// The files that the index has now fit into its present budget. So other files are removed from the copy, the
+    /// least recently used first, until it fits.
     private func keepBudget() throws {
         guard try copy.write({ try $0.total(of: .caches).bytes > $0.budget() }) else { return }
         var candidates: [EvictionCandidate] = []
@@ -198,7 +203,7 @@ private final class BackupRun {
     }
 }
 
-/// Takes over the files of both classes.
+/// Copies the files of both storage classes.
 private struct FileCopiers {
     private let source: StoredRoots
     private let caches: FileCopier
@@ -220,6 +225,7 @@ private struct FileCopiers {
         self.count = count
     }
 
+    /// Links or copies one file.
     func take(_ file: FileRecord) throws -> FileCopier.Outcome {
         try Task.checkCancellation()
         guard source.allows(file) else { return .missing }
@@ -228,12 +234,12 @@ private struct FileCopiers {
         return outcome
     }
 
-    /// The SHA-256 of a file that was taken.
+    /// The SHA-256 of a file that was copied.
     func digest(of file: FileRecord) throws -> [UInt8]? {
         try copier(of: file.storageClass).digest(of: file.path)
     }
 
-    /// Gives a file up that was taken.
+    /// Removes a copied file from the copy.
     func drop(_ path: String, of storageClass: StorageClass) throws {
         try copier(of: storageClass).drop(path)
     }
@@ -246,7 +252,7 @@ private struct FileCopiers {
     }
 }
 
-/// Counts the files that were taken, for the progress.
+/// Counts copied files for the progress.
 private final class FileCount {
     private var done = 0
     private var bytes = 0
@@ -261,13 +267,13 @@ private final class FileCount {
     func add(_ size: Int) {
         done += 1
         bytes += size
-        // Files that came meanwhile may be taken for others that went.
+        // Files added meanwhile may replace others, so the count may exceed the total.
         progress(WorkProgress(.copyingFiles, .files, done: done, of: max(done, total), bytes: bytes))
     }
 }
 
 extension IndexCopy {
-    /// Hands over each file with its digest, in pages by row id. A file that gets a row meanwhile is not among them.
+    /// Passes each file and its digest to `body`, in pages by row id. A file added meanwhile is not among them.
     fileprivate func forEachFile(_ body: (FileRecord, [UInt8]) throws -> Void) throws {
         let last = try write { try $0.lastFileID() }
         var id: Int64 = 0

@@ -2,65 +2,68 @@ import AvatarCore
 import AvatarFiles
 import Foundation
 
-/// What is asked of places beside a store's own: where a backup or an export goes, where a restored store is to be.
+/// Checks of places: for a backup, an export, or a new store.
 extension StoreLayout {
-    /// `path` without slashes at its end.
+    /// `path` without trailing slashes.
     ///
-    /// - Throws: `invalidConfiguration` for one that is not absolute, and for the root of all.
+    /// - Throws: `invalidConfiguration` for a path that is not absolute, and for `/`.
     static func absoluteDirectory(_ path: String) throws(AvatarStoreError) -> String {
         guard path.hasPrefix("/") else {
-            throw AvatarStoreError(.invalidConfiguration, "The path \(path) is not absolute; give it from / on.")
+            throw AvatarStoreError(.invalidConfiguration, "The path \"\(path)\" must be absolute.")
         }
         var directory = path[...]
         while directory.hasSuffix("/") { directory.removeLast() }
         guard !directory.isEmpty else {
-            throw AvatarStoreError(.invalidConfiguration, "A directory of its own is needed, not \(path).")
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "The path \"\(path)\" cannot be used: it must name a directory below /."
+            )
         }
         return String(directory)
     }
 
-    /// - Throws: `invalidConfiguration` if `path` lies in one of the directories that the store is in.
+    /// - Throws: `invalidConfiguration` if `path` lies in one of the store's directories.
     func requireOutside(_ path: String) throws(AvatarStoreError) {
         let inner = RealPath(path)
         let directories = [indexDirectory] + StorageClass.allCases.flatMap { [root(of: $0), staging(of: $0)] }
         for directory in directories where inner.isInside(RealPath(directory)) {
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "\(path) lies in \(directory), which is a store's; choose a place outside."
+                "\"\(path)\" must not lie in \"\(directory)\", a directory of the store. Choose a place outside."
             )
         }
     }
 
-    /// Whether there are files of a store, and no index or an empty file in its place.
+    /// Whether the roots are a store's, but the index is missing or empty.
     var isIndexLost: Bool {
         DiskUsage(file: indexPath).bytes == 0
             && StorageClass.allCases.contains { RootMark.exists(ofRoot: root(of: $0), in: staging(of: $0)) }
     }
 
-    /// Whether there are files in a root, and no index that could list them.
+    /// Whether a root holds files, but the index is missing or empty.
     var hasUnlistedFiles: Bool {
         DiskUsage(file: indexPath).bytes == 0
             && StorageClass.allCases.contains { DiskUsage(folder: root(of: $0)).bytes > 0 }
     }
 
-    /// Before a store is made: it is never mixed into other people's files.
+    /// Checks, before a store is created, that it will not mix with foreign files.
     ///
-    /// A place for caches alone may be shared with others; the directory of the index is the store's own.
-    /// - Throws: `unusableRoot` if there is no index, and its directory holds what is no part of a store.
+    /// A root for `caches` alone may be shared with others; the directory of the index is the store's own.
+    /// - Throws: `unusableRoot` if there is no index, and its directory holds files that are not a store's.
     func requireOwnDirectory() throws(AvatarStoreError) {
         guard DiskUsage(file: indexPath).bytes == 0, Directory.exists(indexDirectory) else { return }
         let names: [String]
         do throws(SystemCallError) {
             names = try Directory(opening: indexDirectory).names()
         } catch {
-            // A file in the place of a directory is reported by what makes the directory.
+            // The code that creates the directory reports a file in its place.
             if error.number == ENOTDIR { return }
             throw error.storeError
         }
         guard let foreign = names.sorted().first(where: { !isPart(indexDirectory + "/" + $0) }) else { return }
         throw AvatarStoreError(
             .unusableRoot,
-            "\"\(indexDirectory)\" is neither empty nor a store: it holds \"\(foreign)\"."
+            "\"\(indexDirectory)\" cannot be used for a store: it must be empty, but holds \"\(foreign)\"."
         )
     }
 
@@ -69,23 +72,24 @@ extension StoreLayout {
         if path == indexPath || path.hasPrefix(indexPath + "-") || path.hasPrefix(indexPath + ".") { return true }
         for storageClass in StorageClass.allCases {
             let parent = Self.parent(of: root(of: storageClass))
-            // `lost+found` is what a new file system holds, `.DS_Store` is Finder's.
+            // A new file system has `lost+found`; Finder creates `.DS_Store`.
             let others = ["set-aside", "lost+found", ".DS_Store"].map { parent + "/" + $0 }
             if ([root(of: storageClass), staging(of: storageClass)] + others).contains(path) { return true }
         }
         return false
     }
 
-    /// Before an index is made: an empty one in the place of one that got lost would know none of the files, and nobody
-    /// could list them again.
+    /// Checks, before an index is created, that none was lost: an empty index in its place would list none of the
+    /// files.
     ///
-    /// - Throws: `damagedIndex` if there are files of a store and no index; `busy` if a store is being restored there.
+    /// - Throws: `damagedIndex` if the files of a store exist without an index; `busy` if a store is being restored
+    ///   there.
     func requireNoLostIndex() throws(AvatarStoreError) {
         try requireNoRestore()
         guard !isIndexLost else {
             throw AvatarStoreError(
                 .damagedIndex,
-                "The index \(indexPath) is lost, and files of its store are there; nothing was changed."
+                "The index \"\(indexPath)\" is lost, but its files exist. Nothing was changed."
             )
         }
     }
@@ -95,13 +99,13 @@ extension StoreLayout {
         guard !UnfinishedStore.isBegun(at: self) else {
             throw AvatarStoreError(
                 .busy,
-                "A store is being restored at \(indexDirectory), or was when that was killed: wait for it, or try again to "
+                "A restore into \"\(indexDirectory)\" is running or was interrupted. Wait for it to finish, or try again to "
                     + "restore it."
             )
         }
     }
 
-    /// - Throws: `noStore` if there is no index; an error of the disk if that cannot be seen.
+    /// - Throws: `noStore` if there is no index; an error of the disk if that cannot be determined.
     func requireIndex() throws(AvatarStoreError) {
         var information = stat()
         guard stat(indexPath, &information) != 0 else { return }
@@ -110,8 +114,8 @@ extension StoreLayout {
         throw noStore
     }
 
-    /// - Throws: as `requireIndex`; `noStore` also for an empty file in the index's place, which a killed process may have
-    ///   left before it made the store.
+    /// - Throws: as `requireIndex()`; `noStore` also for an empty file in the index's place, which a process killed
+    ///   while creating the store may leave.
     func requireStore() throws(AvatarStoreError) {
         try requireIndex()
         guard DiskUsage(file: indexPath).bytes > 0 else { throw noStore }

@@ -2,43 +2,44 @@ public import AvatarCore
 
 /// Counts and bytes of a store.
 public struct StoreStatistics: Sendable {
-    /// Entries, with and without a file.
+    /// The number of entries, with and without a file.
     public var entries: Int
-    /// Published files.
+    /// The number of published files, in both storage classes.
     public var files: Int
-    /// Bytes of the files in `caches`.
+    /// The bytes of the files in `caches`.
     public var cachesBytes: Int
-    /// Bytes of the files in `documents`.
+    /// The bytes of the files in `documents`.
     public var documentsBytes: Int
-    /// Bytes in the staging folders, of all processes.
+    /// The bytes in the staging folders of all processes.
     public var stagingBytes: Int
-    /// Bytes of files that may exist without being published; they count against the budget.
+    /// The bytes of files that may exist without being published. Those in `caches` count against the budget.
     public var pendingBytes: Int
-    /// The budget in force.
+    /// The budget of `caches` in force, in bytes.
     public var budgetBytes: Int
-    /// Where an eviction stops.
+    /// Where an eviction stops, in bytes.
     public var lowWatermarkBytes: Int
-    /// The size of the index's write-ahead log.
+    /// The size of the index's write-ahead log, in bytes.
     public var walBytes: Int
-    /// What the store takes on disk, in whole blocks: files, staging and index.
+    /// The bytes that the store takes on disk, in whole blocks: files, staging and index.
     public var allocatedBytes: Int
-    /// Entries by state, as in `avatar_overview`.
+    /// The number of entries by state, as in the view `avatar_overview`.
     public var states: [String: Int]
-    /// Hosts that images were fetched from.
+    /// The number of hosts that images were fetched from.
     public var hosts: Int
     /// The least recent use of a file.
     public var oldestAccess: Timestamp?
-    /// The most recent use of a file, as far as it is written.
+    /// The most recent use of a file that is written to the index. Uses of the last 30 seconds may be missing.
     public var newestAccess: Timestamp?
-    /// The number of the last migration.
+    /// The number of the last migration applied.
     public var schemaVersion: Int
-    /// Who answers for the addresses that are contacted: `on`, `privateNetworks`, `external` or `none`.
+    /// Which guard checks the addresses that are contacted: `on`, `privateNetworks`, `external` or `none`.
     public var guardDescription: String
     /// The last sync; `nil` before the first one.
     public var lastSync: LastSync?
-    /// Entries whose last check failed, by the kind of the failure. A source that has no picture for an e-mail address is
-    /// no failure.
+    /// The number of entries whose last check failed, by the kind of the failure. A source without an image for an
+    /// e-mail address is not counted.
     public var failures: [String: Int]
-    /// Entries that a contact uses and of which no image ever came. An image that no sync has asked for yet has no entry.
+    /// The number of entries that a contact uses and that never had an image. An image that no sync has requested yet
+    /// has no entry.
     public var neverHad: Int
 }

@@ -84,7 +84,7 @@ import Testing
             let file = try await workplace.run("export", "me.png")
 
             #expect(full.status == 2 && full.messages.contains("is not empty"))
-            #expect(inside.status == 2 && inside.messages.contains("choose a place outside"))
+            #expect(inside.status == 2 && inside.messages.contains("Choose a place outside"))
             #expect(file.status == 2)
             #expect(try workplace.names == ["me.png", "people.ndjson", "store"])
         }

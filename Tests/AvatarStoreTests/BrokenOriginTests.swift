@@ -2,7 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// What an origin may do to a stored image by answering badly: nothing.
+/// No response of a broken origin harms a stored image.
 struct BrokenOriginTests {
     private static let face = SampleImage.identicon(for: "ada")
 
@@ -10,7 +10,7 @@ struct BrokenOriginTests {
         .raw(Array((head.replacing("\n", with: "\r\n") + "\r\n" + body).utf8))
     }
 
-    /// A coded body of a gigabyte, which its length gives away.
+    /// A coded body of a gigabyte, announced by its length.
     private static var bomb: LoopbackOrigin.Response {
         var response = LoopbackOrigin.Response(body: .generated(byteCount: 1_000_000_000, beginning: [0x1F, 0x8B, 8]))
         response.headers["Content-Encoding"] = "gzip"
@@ -55,7 +55,7 @@ struct BrokenOriginTests {
         expected: FailureKind
     ) async throws {
         try await StoreFixture.withStore({
-            // Only who never ends is to meet the limit, also on a machine that is busy.
+            // Only a body that never ends should meet the limit, even on a busy machine.
             $0.timeout = expected == .timeout ? .seconds(1) : .seconds(20)
             $0.clock = ManualClock()
         }) { fixture in
@@ -77,7 +77,7 @@ struct BrokenOriginTests {
         }
     }
 
-    /// The status and its fields have said everything by the time the body breaks off or stays away.
+    /// The status and the fields already decide when the body breaks off or never comes.
     @Test(arguments: [
         ("404 Not Found", FailureKind.gone, "Content-Length: 50\n"),
         ("429 Too Many Requests", .rateLimited, "Retry-After: 3600\nContent-Length: 50\n"),
@@ -92,7 +92,7 @@ struct BrokenOriginTests {
             await #expect { try await fixture.store.avatar(for: fixture.origin.url("/a.png")) } throws: {
                 ($0 as? AvatarStoreError)?.failure == expected
             }
-            // Whether the host is left alone.
+            // Whether the host is paused.
             let count = fixture.origin.requestCount
             await #expect(throws: AvatarStoreError.self) {
                 try await fixture.store.avatar(for: fixture.origin.url("/b.png"))
@@ -103,7 +103,7 @@ struct BrokenOriginTests {
 }
 
 extension LoopbackOrigin.Response {
-    /// The same beginning, and a gigabyte after it.
+    /// The same beginning, followed by a gigabyte.
     fileprivate var endless: Self {
         var copy = self
         copy.body = .generated(byteCount: 1_000_000_000, beginning: SampleImage.identicon(for: "ada"))

@@ -135,7 +135,7 @@ struct ChangingTests {
             try await other.close()
         }
     }
-    /// `withStore` sees that nothing of it is left in the staging folders.
+    /// `withStore` checks that nothing of it is left in the staging folders.
     @Test(arguments: StorageClass.allCases)
     func closedStoreSavesNothing(_ storageClass: StorageClass) async throws {
         try await StoreFixture.withStore { fixture in

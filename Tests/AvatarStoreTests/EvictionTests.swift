@@ -27,7 +27,7 @@ struct EvictionTests {
             let url = fixture.serve(SampleImage.png(seed: 99, byteCount: 1000), at: "/new.png")
             _ = try await fixture.store.avatar(for: url)
 
-            // 10,000 in use, 9,000 is both the low watermark and what the new image leaves of the budget.
+            // 10,000 bytes are in use; 9,000 is the low watermark and what the new image leaves of the budget.
             #expect(try stored(keys, fixture) == [0, 2, 3, 4, 5, 6, 7, 8, 9])
             #expect(try fixture.store.details(for: keys[1])?.overview.state == "evicted")
             try fixture.expectConsistent()

@@ -12,7 +12,7 @@ import Darwin
 /// Each file call of each change fails once: the error names it, the old image is served, index and disk agree, and the
 /// next attempt succeeds.
 struct FailingCallTests {
-    /// A change of a store whose `caches` hold two older images, and one that is to stay or to be replaced.
+    /// A change of a store that has two older images in `caches`, and one that stays or is replaced.
     enum Change: String, CaseIterable, Sendable {
         case saveDocument, saveCache, replaceDocument, replaceCache, moveToDocuments, moveToCaches
         case remove, evict, trim, lowerBudget, fetch, refetch, sync
@@ -23,8 +23,8 @@ struct FailingCallTests {
         let call: FaultyFileSystem.Call
         let number: Int32
 
-        /// Whether the change may have been done all the same. The old file goes after the commit: it is unlinked, and a
-        /// document's folder is opened and made durable. And of two images that are fetched at once only one fails.
+        /// Whether the change may succeed all the same. The old file is unlinked after the commit, and a document's
+        /// folder is then opened and synchronized. Of two images fetched together only one fails.
         var mayBeDone: Bool {
             call == .unlink || change == .sync
                 || [.open, .synchronize].contains(call) && [.replaceDocument, .moveToCaches].contains(change)
@@ -41,7 +41,7 @@ struct FailingCallTests {
 
     @Test("a file call that fails once changes nothing for the worse", arguments: faults)
     func failingOnce(_ fault: Fault) async throws {
-        // Every call of the kind in turn, until the change is done without it.
+        // Each call of the kind in turn, until the change makes no more of them.
         var calls = 0
         while try await fails(fault, after: calls, reopens: false) {
             _ = try await fails(fault, after: calls, reopens: true)
@@ -49,7 +49,7 @@ struct FailingCallTests {
         }
     }
 
-    /// Lets the call fail after `calls` of its kind; false if the change makes no more of them.
+    /// Makes the call fail after `calls` of its kind; `false` if the change makes no more of them.
     private func fails(_ fault: Fault, after calls: Int, reopens: Bool) async throws -> Bool {
         try await StoreFixture.withStore { fixture in
             let fileSystem = FaultyFileSystem()
@@ -97,7 +97,7 @@ struct FailingCallTests {
     }
 }
 
-/// One change, and the image that it is about or that must outlast it.
+/// One change, and the image that it changes or that must survive it.
 private struct Subject {
     private static let old = SampleImage.png(seed: 1, byteCount: 4000)
     private static let new = SampleImage.png(seed: 2, byteCount: 4500)
@@ -126,7 +126,7 @@ private struct Subject {
         }
     }
 
-    /// Makes the change; gives the error, also that of a read that had a stored image to give instead.
+    /// Makes the change; returns the error, also that of a read that fell back to the stored image.
     func failure(in store: AvatarStore) async -> AvatarStoreError? {
         do {
             return try await make(store)
@@ -152,7 +152,7 @@ private struct Subject {
         case .fetch: _ = try await store.avatar(for: fixture.origin.url("/you.png"))
         case .refetch:
             let image = try await store.avatar(for: key, options: FetchOptions(policy: .reload))
-            // A read gives what is stored, and says why it is not new.
+            // A read returns the stored image, with the reason why it is not new.
             return image.failureMessage.map(error)
         case .sync:
             let contacts = ["me", "you"].map { Contact(id: $0, avatarURL: fixture.origin.url("/\($0).png")) }
@@ -169,7 +169,7 @@ private struct Subject {
         return AvatarStoreError(code, message)
     }
 
-    /// - Parameter mayBeDone: whether the change may have been done, as it is when unlinking fails after the commit.
+    /// - Parameter mayBeDone: whether the change may have succeeded, as when unlinking fails after the commit.
     func expectServed(by store: AvatarStore, mayBeDone: Bool, isDone: Bool = false) throws {
         let bytes = try store.storedAvatar(for: key)?.bytes
         let after: [UInt8]? =

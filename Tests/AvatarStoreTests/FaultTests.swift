@@ -9,8 +9,8 @@ import Glibc
 import Darwin
 #endif
 
-/// Each file call of publishing and evicting fails once: a clear error, the old image stays, and the store agrees with
-/// itself once it is opened again.
+/// Each file call of publishing and evicting fails once. The error is clear, the old image stays, and the store is
+/// consistent after the next opening.
 struct FaultTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let otherFace = SampleImage.png(seed: 2, byteCount: 5000)
@@ -31,7 +31,7 @@ struct FaultTests {
             }
 
             fileSystem.heal()
-            // Only unlinking the old file comes after the commit.
+            // Only the unlinking of the old file comes after the commit.
             let expected = fault.call == .unlink ? otherFace : face
             #expect(try fixture.store.storedAvatar(for: key)?.bytes == expected)
             try await fixture.store.trim(to: .max)

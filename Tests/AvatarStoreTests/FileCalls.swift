@@ -1,6 +1,6 @@
 import Foundation
 
-/// Unlinks `path`, as a person or the system would.
+/// Unlinks `path`, like a user or the system.
 func removeFile(_ path: String) throws {
     try FileManager.default.removeItem(atPath: path)
 }

@@ -2,7 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Whatever the origin answers, the last good image stays.
+/// The last good image stays, whatever the origin responds.
 struct LastGoodImageTests {
     private static let face = SampleImage.png(seed: 1, byteCount: 4000)
 

@@ -4,7 +4,7 @@ import Metrics
 import MetricsTestKit
 import Testing
 
-/// What a metrics backend is told. There is one backend a process, so only what one store did is asked for as a minimum.
+/// The metrics that a backend receives. A process has one backend for all tests, so the counts are checked as minimums.
 @Suite(.serialized)
 struct MetricsTests {
     private static let backend: TestMetrics = {

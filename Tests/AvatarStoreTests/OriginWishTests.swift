@@ -2,7 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// What an origin may say about itself, and what a confirmed removal does.
+/// Requests that an origin makes about itself, and confirmed removals.
 struct OriginWishTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 
@@ -34,7 +34,7 @@ struct OriginWishTests {
             let reload = FetchOptions(policy: .reload)
             try await fixture.store.set(.goneConfirmations, to: 2)
 
-            // However often it is asked within half a day, that is one word of the origin.
+            // All requests within half a day count as one confirmation.
             for _ in 0..<5 { #expect(try await fixture.store.avatar(for: url, options: reload).bytes == face) }
             fixture.clock.advance(by: .seconds(50_000))
             await #expect(throws: AvatarStoreError.self) { try await fixture.store.avatar(for: url, options: reload) }

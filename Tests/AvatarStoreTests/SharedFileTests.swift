@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Dispatch
 import Testing
 
-/// Equal bytes have one file, which somebody else may take away just when it is about to be shared.
+/// Equal bytes share one file, which may be deleted from outside just before it is shared.
 struct SharedFileTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 
@@ -15,7 +15,7 @@ struct SharedFileTests {
             let theirs = try await other.save(face, named: "theirs")
             let found = AsyncStream<Void>.makeStream()
             let isRemoved = DispatchSemaphore(value: 0)
-            // Their file was found by then, and is made durable for the second name.
+            // The file was found by then, and is synchronized for the second entry.
             fileSystem.interrupt(.synchronize) {
                 found.continuation.finish()
                 isRemoved.wait()

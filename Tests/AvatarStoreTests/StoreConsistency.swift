@@ -3,8 +3,8 @@ import AvatarStoreTesting
 import Testing
 
 extension StoreFixture {
-    /// Fails unless index and disk agree: each listed file is there with its length, no other file is, the totals are
-    /// the sums, and nothing is pending or left in staging.
+    /// Fails unless index and disk agree: each listed file exists with its length, there is no other file, the totals
+    /// are the sums, and nothing is pending or left in staging.
     func expectConsistent(sourceLocation: SourceLocation = #_sourceLocation) throws {
         let items = try store.list(AvatarListQuery()).items
         let statistics = try store.statistics()

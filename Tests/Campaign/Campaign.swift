@@ -4,10 +4,10 @@ import Foundation
 import Testing
 import Workload
 
-/// Rounds in which a process works on a store and is killed, and this one opens the store again and looks.
+/// Rounds in which a process works on a store and is killed, and this process opens the store again and inspects it.
 ///
-/// Each store goes through a series of rounds, so that what one kill left is there for the next. A series is decided by
-/// its seed, but for the very moment of a kill that comes from outside.
+/// Each store goes through a series of rounds, so that the next round meets what a kill left behind. The seed
+/// determines a series, except for the exact moment of a kill from outside.
 actor Campaign {
     struct Tally {
         var kills = 0
@@ -27,7 +27,7 @@ actor Campaign {
         self.origin = origin
     }
 
-    /// Runs one series on a new store, and stops it at the first round with a finding.
+    /// Runs one series on a new store, and stops at the first round with a finding.
     func runSeries(seed: UInt64, rounds: Int) async throws {
         let directory = NSTemporaryDirectory() + "avatar-campaign-" + UUID().uuidString
         defer { removeFolder(directory) }
@@ -62,7 +62,7 @@ actor Campaign {
         if number > 0 || round.isOpen {
             findings += try StoreInspection(series.directory, book, isSettled: false).findings
         }
-        // Who is still there finishes what the dead left, as whoever opens the store does.
+        // A live process finishes the work of the dead, as an opening does.
         let store: AvatarStore
         if let bystander {
             store = bystander
@@ -82,7 +82,7 @@ actor Campaign {
         try await AvatarStore.open(directory: directory)
     }
 
-    /// Compares with what must be there and what may be there, and goes on from what is.
+    /// Compares with what must exist and what may exist, and goes on from what does.
     private func judge(
         _ model: inout StoreModel,
         _ script: Series.Script,
@@ -123,15 +123,15 @@ actor Campaign {
     }
 }
 
-/// A store on its way through kills, and the random numbers that decide about it.
+/// A store on its way through a series, and the random numbers that decide it.
 struct Series {
-    /// What happens in one round.
+    /// The plan of one round.
     struct Script {
         var commands: [Command]
         var kill: Kill
         /// Whether the worker is told to close the store at the end.
         var closes: Bool
-        /// Whether this process has the store open all the while, and finishes the worker's work in its place.
+        /// Whether this process has the store open all the time, and finishes the worker's work.
         var hasBystander: Bool
     }
 

@@ -30,11 +30,11 @@ actor Watching {
         self.directory = directory
     }
 
-    /// - Returns: how often it was read.
+    /// - Returns: the number of reads.
     func run(rounds: Int, kills: Bool) async throws -> Int {
         let store = try await AvatarStore.open(directory: directory)
         let key = try ImageKey.own(0).key(at: "")
-        // Of an image that nobody changes, whose uses are written by this process in between.
+        // An image that does not change, whose uses this process writes in between.
         let still = Picture(of: .own(1), version: 1)
         try await store.save(still.bytes, named: ImageKey.own(1).description, in: .caches)
         var worker = try Worker(directory: directory, origin: "http://127.0.0.1:1")
@@ -49,7 +49,8 @@ actor Watching {
             var hasChanged = false
             let dies = kills && number % 7 == 0
             let lookUntil = dies ? Int.random(in: 0..<40) : .max
-            // It says that it is done only after its call has returned: from then on nothing but the new state is right.
+            // The worker reports an operation only after its call has returned: from then on only the new state is
+            // right.
             var looks = 0
             while !isDone(number, worker), looks < lookUntil {
                 let found = try store.storedAvatar(for: key).map { Picture.digest(of: $0.bytes) }
@@ -62,7 +63,7 @@ actor Watching {
             }
             reads += looks
             if looks >= lookUntil {
-                // In the middle of it, or before, or after: what there is then is what it stays.
+                // The kill came before, in or after the call: the state found now is the one that stays.
                 worker.kill()
                 worker.waitForEnd()
                 stored = try await freshlyRead(key)
@@ -91,7 +92,7 @@ actor Watching {
         return isDone || worker.isSilent
     }
 
-    /// As an opening sees it that has nothing in memory.
+    /// Reads like an opening that has nothing in memory.
     private func freshlyRead(_ key: AvatarKey) async throws -> String? {
         var configuration = AvatarStore.Configuration(directory: directory)
         configuration.access = .readOnly

@@ -4,8 +4,8 @@ import GRDB
 import Testing
 import Workload
 
-/// Two processes on one store take turns to link, unlink, change, prune and remove. After each turn the index says of
-/// each image whose it is as the model does, and the changes since the turn before say how that came about.
+/// Two processes on one store take turns to link, unlink, change, prune and remove. After each turn the links in the
+/// index agree with the model, and the changes since the last turn explain them.
 actor ContactTurns {
     private let directory: String
     private let origin: String
@@ -52,7 +52,7 @@ actor ContactTurns {
         try await reader.close()
     }
 
-    /// What makes room is not what this is about.
+    /// Evictions are not part of this test.
     private static func withoutEviction(_ operation: StoreOperation) -> StoreOperation {
         switch operation {
         case .trim, .setBudget: .unlink(0, .own(0))

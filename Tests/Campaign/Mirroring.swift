@@ -4,8 +4,8 @@ import GRDB
 import Testing
 import Workload
 
-/// Two processes change a store, and are killed; a third mirrors it by its changes, and is killed between reading and
-/// acknowledging. In the end the mirror shows what the store holds.
+/// Two processes change a store and are killed. A third mirrors it by its changes, and is killed between reading and
+/// acknowledging. In the end the mirror shows the content of the store.
 actor Mirroring {
     private let directory: String
     private let origin: String
@@ -27,7 +27,7 @@ actor Mirroring {
         try await AvatarStore.open(directory: directory).close()
         defer { removeFolder(file) }
         for round in 0..<rounds { try work(round) }
-        // Whoever opens the store finishes what a killed process left.
+        // An opening finishes the work of a killed process.
         try await AvatarStore.open(directory: directory).close()
         let mirror = try readToTheEnd()
         #expect(mirror.faults == [])
@@ -36,7 +36,7 @@ actor Mirroring {
         #expect(mirror.pictures == pictures)
     }
 
-    /// Lets two workers run a script each, and kills one of them, while the reader is killed again and again.
+    /// Runs a script in each of two workers, and kills one of them, while the reader is killed again and again.
     private func work(_ round: Int) throws {
         let workers = try (0..<2).map { number in
             let worker = try Worker(directory: directory, origin: origin)
@@ -77,7 +77,7 @@ actor Mirroring {
         return try ChangeMirror(file: file)
     }
 
-    /// What the index says, past the code under test; an evicted picture is one all the same.
+    /// The content of the index, read without the code under test. An evicted image counts too.
     private func storedPictures() throws -> [String: [String: String]] {
         let rows = try index { database in
             try Row.fetchAll(

@@ -5,7 +5,7 @@ import ProgramRunning
 import Testing
 import Workload
 
-/// Long random sequences of all operations, against a model that knows after each which files are there.
+/// Long random sequences of all operations, against a model that knows the files after each.
 @Suite(.serialized)
 struct ModelTests {
     private static let operationCount = TestMode.isThorough ? 6000 : 400
@@ -60,7 +60,7 @@ struct ModelTests {
     }
 }
 
-/// Ends a test that found something: what follows would only repeat it.
+/// Ends a test with a finding, because later steps would only repeat it.
 func require(_ findings: [Finding], _ seed: UInt64, sourceLocation: SourceLocation = #_sourceLocation) throws {
     let text = findings.map(\.description).joined(separator: "\n  ")
     try #require(findings.isEmpty, "AVATARS_SEED=\(seed):\n  \(text)", sourceLocation: sourceLocation)

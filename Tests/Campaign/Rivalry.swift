@@ -19,7 +19,7 @@ actor Rivalry {
         self.seed = seed
     }
 
-    /// Refusals that a process may meet because of what the other does. Everything else is a fault.
+    /// Errors that a process may meet because of the other. Any other error is a fault.
     private static let refusals: Set<AvatarStoreError.Code> = [.overBudget, .noSuchEntry, .syncIsRunning, .fetchFailed]
 
     func run(operations: Int, kills: Bool) async throws {
@@ -90,7 +90,7 @@ actor Rivalry {
                 findings.append(Finding(.wrong, "\(call.command) was refused: \(refusal)"))
             }
         }
-        // Whoever opens the store finishes what a killed process left.
+        // An opening finishes the work of a killed process.
         let store = try await AvatarStore.open(directory: directory)
         let inspection = try StoreInspection(directory, book, isSettled: true)
         try await store.close()

@@ -2,7 +2,7 @@ import AvatarStore
 import Testing
 import Workload
 
-/// Two processes on one store that are told in turn what to do, and a model that knows what is there after each turn.
+/// Two processes on one store that work in turns, and a model of the content after each turn.
 actor TurnTaking {
     private let directory: String
     private let origin: String
@@ -22,8 +22,8 @@ actor TurnTaking {
         var comparison = Comparison(directory)
         var number = 0
         while number < operations {
-            // New processes now and then: uses that are gathered in memory are written after half a minute, and which
-            // process knows what is part of the model.
+            // New processes now and then: uses buffered in memory are written after 30 seconds, and the model has to
+            // know which process buffers which.
             let workers = try (0..<2).map { _ in try Worker(directory: directory, origin: origin) }
             for worker in workers { _ = worker.next { if case .open = $0 { true } else { false } } }
             for _ in 0..<min(200, operations - number) {
@@ -50,7 +50,7 @@ actor TurnTaking {
     }
 }
 
-/// A worker went away in the middle.
+/// A worker ended in the middle.
 struct WorkerEnded: Error {
     let command: Command
 }

@@ -1,7 +1,7 @@
 import AvatarStoreTesting
 
 extension CacheCase {
-    /// What may be stored.
+    /// Responses that may be stored.
     static let storing = [
         CacheCase(
             .optional,

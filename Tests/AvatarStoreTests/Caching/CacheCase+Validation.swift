@@ -3,7 +3,7 @@ import AvatarStoreTesting
 extension CacheCase {
     private static let yesterday = date(-86_400)
 
-    /// Conditional requests, and what a 200 does to what is stored (sections 4.3.1 and 4.3.3).
+    /// Conditional requests, and what a 200 does to the stored response (sections 4.3.1 and 4.3.3).
     static let validation =
         ["\"a\"", "W/\"a\"", "\"\"", "\"a, b\"", "\"a\\b'\"", "unquoted", "W/\"a\", \"b\""].map {
             CacheCase(
@@ -63,7 +63,7 @@ extension CacheCase {
             ),
         ]
 
-    /// What a 304 says (sections 3.2, 4.3.3 and 4.3.4).
+    /// The fields of a 304 (sections 3.2, 4.3.3 and 4.3.4).
     static let confirmations =
         [
             CacheCase(
@@ -233,7 +233,7 @@ extension CacheCase {
             ),
         ] + bareConfirmations
 
-    /// The condition named our validators, so that the 304 is about the stored response although it names none.
+    /// The request named our validators, so the 304 is about the stored response even without a validator.
     private static let bareConfirmations = [
         CacheCase(
             .required,

@@ -3,17 +3,17 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// One rule for a private cache: the responses of an origin, and what each read of the image must lead to.
+/// One rule for a private cache: the responses of an origin, and the result that each read of the image must have.
 struct CacheCase: Sendable, CustomTestStringConvertible {
     enum Demand: String, Sendable {
-        /// A cache that does otherwise breaks the RFC.
+        /// A cache that deviates breaks the RFC.
         case required
         /// The RFC permits it, and this store does it.
         case optional
     }
 
     let demand: Demand
-    /// Of RFC 9111, unless another RFC is named.
+    /// The section of RFC 9111, unless another RFC is named.
     let section: String
     let rule: String
     /// In the order of the requests.
@@ -37,7 +37,7 @@ struct CacheCase: Sendable, CustomTestStringConvertible {
     var testDescription: String { "\(section) \(demand.rawValue): \(rule)" }
 }
 
-/// One read, and what must come of it.
+/// One read, and its required result.
 struct CacheRead: Sendable {
     /// Seconds since the read before.
     var wait: Int64 = 0
@@ -46,9 +46,9 @@ struct CacheRead: Sendable {
     var isAway = false
     /// Fields that the host program adds to requests from now on.
     var adds: [(name: String, value: String)] = []
-    /// The number of the image that the read gives; `nil`: it throws.
+    /// The number of the image that the read returns; `nil`: it throws.
     let gives: Int?
-    /// The conditions of each request that the origin sees, of a range only that there is one; empty text: none.
+    /// The conditions of each request that the origin receives; for a range only that there is one; empty text: none.
     let requests: [String]
 
     /// The stored image, without a request.

@@ -6,7 +6,7 @@ import Testing
 
 /// RFC 9111 as a private cache in `strict`, over real connections: each case is a script of responses and reads.
 ///
-/// How single fields are read is in the tables of `AvatarCoreTests`; here the whole store has to act on them.
+/// The tables of `AvatarCoreTests` cover single fields; here the whole store has to act on them.
 struct CacheConformanceTests {
     static let cases =
         CacheCase.storing + CacheCase.freshness + CacheCase.age + CacheCase.restrictions + CacheCase.vary
@@ -46,7 +46,7 @@ struct CacheConformanceTests {
         #expect(Self.cases.filter { $0.demand == .required }.count >= 30)
     }
 
-    /// The number of the picture that a read gives; `nil` if its fetch fails and the stored one must not be served.
+    /// The number of the picture that a read returns; `nil` if its fetch fails and the stored one must not be served.
     private func picture(_ fixture: StoreFixture, _ policy: FetchOptions.Policy) async throws -> Int? {
         do {
             let url = fixture.origin.url("/face.png")

@@ -2,7 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// What a host learns of pictures that change.
+/// The change events that a host program sees.
 struct StoreChangesTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let other = SampleImage.png(seed: 2, byteCount: 4000)

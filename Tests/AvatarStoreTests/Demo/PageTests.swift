@@ -67,7 +67,7 @@ struct PageTests {
     }
 }
 
-/// What a page wrote.
+/// Collects the output of a page.
 private final class Written: Sendable {
     private let pieces = Mutex("")
 

@@ -3,7 +3,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// Responses that bring an image in other ways than by a plain 200, as browsers accept them.
+/// Responses other than a plain 200 that bring an image, as browsers accept them.
 struct AcceptedResponseTests {
     private let face = SampleImage.png(seed: 1, byteCount: 5000)
 
@@ -38,7 +38,7 @@ struct AcceptedResponseTests {
         }
     }
 
-    /// A server that answers any `Range` with all of the image, as 206.
+    /// A server that answers any `Range` with the whole image, as 206.
     @Test func wholeImageInAnswerToARangeReplacesTheBeginning() async throws {
         let face = SampleImage.png(seed: 1, byteCount: 600_000)
         try await StoreFixture.withStore { fixture in

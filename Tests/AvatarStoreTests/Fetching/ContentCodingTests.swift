@@ -4,11 +4,12 @@ import Testing
 
 @testable import AvatarStore
 
-/// Bodies that name a content coding, although identity was asked for.
+/// Bodies with a content coding, although the request asked for identity.
 struct ContentCodingTests {
     private static let face = SampleImage.png(seed: 1, byteCount: 300_000)
 
-    /// What zlib makes of `bytes` and as many zeros after them: 31 as window is gzip, 15 zlib, -15 neither header nor sum.
+    /// `bytes` and then `zeros` zeros, compressed by zlib. The window is 31 for gzip, 15 for zlib, -15 for neither
+    /// header nor checksum.
     private static func coded(_ bytes: [UInt8], zeros: Int = 0, window: CInt) -> [UInt8] {
         var stream = z_stream()
         let size = CInt(MemoryLayout<z_stream>.size)
@@ -46,7 +47,7 @@ struct ContentCodingTests {
         return response
     }
 
-    /// The image that comes of `response`, and the failure if none does.
+    /// The image that `response` leads to, or its failure.
     private func outcome(
         of response: LoopbackOrigin.Response,
         _ check: (StoreFixture, AvatarImage) async throws -> Void = { _, _ in }
@@ -149,7 +150,7 @@ struct ContentCodingTests {
         #expect(failure?.message.contains(word) == true, "\(failure?.message ?? "")")
     }
 
-    /// 400 MB of zeros behind the beginning of an image, in 400 KB, and those coded once more.
+    /// 400 MB of zeros after the beginning of an image, in 400 KB, and those compressed once more.
     @Test func bombIsRefusedAtTheLimit() async throws {
         let bomb = Self.coded(Array(Self.face.prefix(1_000)), zeros: 400_000_000, window: 31)
         #expect(bomb.count < 1_000_000)
@@ -161,7 +162,7 @@ struct ContentCodingTests {
         #expect(deep?.failure == .tooLarge)
     }
 
-    /// No piece that is decoded depends on the length of the body.
+    /// No decoded piece depends on the length of the body.
     @Test func bombIsDecodedInSmallPieces() throws {
         let bomb = Self.coded([], zeros: 50_000_000, window: 31)
         let inflater = try #require(Inflater("gzip"))
@@ -176,7 +177,7 @@ struct ContentCodingTests {
         #expect(inflater.isAtEnd)
     }
 
-    /// Empty deflate blocks give no byte of an image, however many come.
+    /// Empty deflate blocks produce no byte of an image, however many there are.
     @Test func bodyThatDecodesToNothingIsRefusedAtTheLimit() async throws {
         let empty = Array(repeating: [0, 0, 0, 0xFF, 0xFF] as [UInt8], count: 300_000).flatMap { $0 }
         let failure = try await outcome(of: Self.response([0x78, 0x9C] + empty, "deflate").behaving(.chunked))

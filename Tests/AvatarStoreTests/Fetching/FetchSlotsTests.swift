@@ -4,7 +4,7 @@ import Testing
 
 @testable import AvatarStore
 
-/// Who gets a connection, and in which order.
+/// Which request gets a connection slot, and in which order.
 struct FetchSlotsTests {
     private final class Diary: Sendable {
         private let lines = Mutex<[String]>([])
@@ -14,7 +14,7 @@ struct FetchSlotsTests {
 
     private func key(_ name: String) throws -> AvatarKey { try AvatarKey(url: "https://example.com/\(name).png") }
 
-    /// Waits until `slots` has so many waiters.
+    /// Waits until `slots` has this many waiters.
     private func waits(_ slots: FetchSlots, for count: Int) async throws {
         for _ in 0..<1000 where slots.waitingCount != count { try await Task.sleep(for: .milliseconds(1)) }
         try #require(slots.waitingCount == count)

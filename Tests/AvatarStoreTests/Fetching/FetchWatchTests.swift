@@ -4,7 +4,7 @@ import Testing
 
 @testable import AvatarStore
 
-/// What a reader learns of a fetch that is under way, whoever began it, and what it changes.
+/// A reader watches a fetch in progress, even one that another reader began, and can change its priority.
 @Suite(.timeLimit(.minutes(2)))
 struct FetchWatchTests {
     private let face = SampleImage.png(seed: 1, byteCount: 20_000)
@@ -71,7 +71,7 @@ struct FetchWatchTests {
         }
     }
 
-    /// A store with one connection, which is taken by an answer that does not come.
+    /// A store with one connection, which is taken by a response that never comes.
     private func withBusyStore(_ body: (StoreFixture, _ letGo: () async throws -> Void) async throws -> Void)
         async throws
     {
@@ -187,7 +187,7 @@ struct FetchWatchTests {
 
     @Test func aFetchGoesOnWhereTheOneThatWasCancelledAMomentAgoStopped() async throws {
         try await StoreFixture.withStore { fixture in
-            // Twice only the beginning comes.
+            // Two responses break off after their first part.
             let image = LoopbackOrigin.Response.image(face, etag: "\"1\"")
             let stalling = image.behaving(.drip(byteCount: 6000, interval: .seconds(60)))
             fixture.origin.setResponse(for: "/a.png") { _ in fixture.origin.requestCount <= 2 ? stalling : image }
@@ -198,7 +198,7 @@ struct FetchWatchTests {
                 let task = Task { try await fixture.store.avatar(for: url, options: options(watch)).bytes }
                 for await _ in begun {}
                 task.cancel()
-                // Nobody waits for the end of the cancelled one.
+                // No reader waits for the end of the cancelled fetch.
             }
 
             let whole = try await fixture.store.avatar(for: url)

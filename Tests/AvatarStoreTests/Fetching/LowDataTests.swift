@@ -3,7 +3,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// A smaller image stands in while the network is constrained, and the image itself takes its place afterwards.
+/// A smaller image stands in on a metered network, and is replaced by the image itself afterwards.
 struct LowDataTests {
     private let large = SampleImage.png(seed: 1, byteCount: 6000)
     private let small = SampleImage.png(seed: 2, byteCount: 600)
@@ -45,14 +45,14 @@ struct LowDataTests {
             }
             #expect(fixture.origin.requestCount(for: "/ada.png") == 1)
             #expect(fixture.files(in: .caches).values.map(\.self) == [6000])
-            // What is there is better than what the constraint would ask for.
+            // A stored image is better than the smaller one.
             #expect(try await fixture.store.avatar(for: url, options: constrained).bytes == large)
             #expect(fixture.origin.requestCount == 2)
             try fixture.expectConsistent()
         }
     }
 
-    /// The small image's validators are not the image's own, though they may look alike.
+    /// The small image's validators are not the image's own, even if they look alike.
     @Test func imageIsAskedForInFull_theSmallOneConditionally() async throws {
         try await StoreFixture.withStore { fixture in
             let url = serve(fixture)
@@ -79,7 +79,7 @@ struct LowDataTests {
             let first = try await fixture.store.avatar(for: url, options: free)
             #expect(first.bytes == small)
             #expect(first.failure == .serverError)
-            // The host is not asked again at each read.
+            // Not every read sends a request to the host.
             let second = try await fixture.store.avatar(for: url, options: free)
             #expect(second.bytes == small)
             #expect(fixture.origin.requestCount(for: "/ada.png") == 1)

@@ -2,12 +2,13 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Images behind a redirect that leads elsewhere another time, as from a person to the latest of their pictures.
+/// Images behind a redirect whose target changes, such as from a contact to the latest of their pictures.
 struct RedirectedImageTests {
     private let first = SampleImage.png(seed: 1, byteCount: 5000)
     private let second = SampleImage.png(seed: 2, byteCount: 5000)
 
-    /// Two pictures with the same tag, which says nothing of the two (RFC 9110 section 8.8.3), and a redirect to the first.
+    /// Two pictures with the same tag, which says nothing about the other (RFC 9110 section 8.8.3), and a redirect to
+    /// the first.
     private func serve(_ fixture: StoreFixture) -> String {
         fixture.serve(first, at: "/1.png", etag: "\"v\"", cacheControl: "max-age=31536000, immutable")
         fixture.serve(second, at: "/2.png", etag: "\"v\"", cacheControl: "max-age=31536000, immutable")

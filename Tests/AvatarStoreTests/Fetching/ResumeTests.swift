@@ -4,7 +4,7 @@ import Testing
 
 @testable import AvatarStore
 
-/// Downloads that break off go on where they stopped (RFC 9110 sections 13.1.5 and 14).
+/// An interrupted download continues where it stopped (RFC 9110 sections 13.1.5 and 14).
 struct ResumeTests {
     private let face = SampleImage.png(seed: 1, byteCount: 600_000)
     private let tag = "\"one\""
@@ -13,7 +13,7 @@ struct ResumeTests {
         .image(bytes, etag: etag, cacheControl: "max-age=60")
     }
 
-    /// Breaks a download off after `count` bytes; gives the URL.
+    /// Interrupts a download after `count` bytes; returns the URL.
     private func breakOff(after count: Int, _ fixture: StoreFixture, etag: String? = "\"one\"") async throws -> String {
         fixture.origin.setResponse(image(face, etag: etag).behaving(.cutShort(after: count)), for: "/face.png")
         let url = fixture.origin.url("/face.png")
@@ -33,7 +33,7 @@ struct ResumeTests {
     func goesOnWhereItStopped_alsoAfterARestart(count: Int) async throws {
         try await StoreFixture.withStore { fixture in
             let url = try await breakOff(after: count, fixture)
-            // What the kernel had not handed over when the connection broke is not there.
+            // Bytes that the kernel had not delivered when the connection broke are missing.
             let kept = try fixture.store.statistics().stagingBytes
             #expect((PartialDownloads.fewestBytes...count).contains(kept))
             fixture.origin.setResponse(image(face, etag: tag), for: "/face.png")
@@ -57,7 +57,7 @@ struct ResumeTests {
         try await StoreFixture.withStore { fixture in
             let url = try await breakOff(after: 100_000, fixture)
             for count in [50_000, 200_000] {
-                // Of the part that was asked for, so many bytes come.
+                // The origin sends this many bytes of the requested part.
                 fixture.origin.setResponse(image(face, etag: tag).behaving(.cutShort(after: count)), for: "/face.png")
                 await #expect(throws: AvatarStoreError.self) {
                     try await fixture.store.avatar(for: url, options: FetchOptions(policy: .reload))
@@ -84,7 +84,7 @@ struct ResumeTests {
         }
     }
 
-    /// An answer to a range request that is no continuation.
+    /// Responses to a range request that do not continue the download.
     struct Refused: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let status: Int
@@ -97,7 +97,7 @@ struct ResumeTests {
         }
     }
 
-    /// The image is then asked for in full, and is never a mix.
+    /// The image is then fetched in full, and never a mix of both.
     @Test(arguments: [
         Refused("another tag", 206, ["ETag": "\"two\"", "Content-Range": "bytes 100000-599999/600000"]),
         Refused("no tag", 206, ["Content-Range": "bytes 100000-599999/600000"]),

@@ -3,11 +3,12 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// What an origin chose by one of our own fields answers only requests that say the same there (RFC 9111 section 4.1).
+/// A response chosen by one of our request fields is reused only for requests with the same field (RFC 9111 section
+/// 4.1).
 struct VaryTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 
-    /// - Parameter userAgents: of the store that fetches, and of the one that reads.
+    /// - Parameter userAgents: the fields of the store that fetches, and of the one that reads.
     @Test(arguments: [
         (["one", "one"], CachingMode.strict, 1, false),
         (["one", "two"], .strict, 2, false),
@@ -46,7 +47,7 @@ struct VaryTests {
         }
     }
 
-    /// - Parameter said: the mode that the options of the sync name.
+    /// - Parameter said: the mode in the options of the sync.
     @Test(
         arguments: [(.strict, nil, 2), (.offlineFirst, nil, 1), (.strict, .offlineFirst, 1)]
             as [(CachingMode, CachingMode?, Int)]

@@ -2,7 +2,7 @@ import AvatarStore
 import Foundation
 import Testing
 
-/// Where a test puts its backups: a directory that is gone in the end.
+/// A temporary directory for a test's backups.
 struct BackupPlace {
     let path: String
 
@@ -19,12 +19,12 @@ struct BackupPlace {
         try await body(place)
     }
 
-    /// Where a backup may go; nothing is there yet.
+    /// A path for a backup; nothing exists there yet.
     var backup: String { path + "/backup" }
 
     func path(_ name: String) -> String { path + "/" + name }
 
-    /// Everything below `directory`, and the bytes of the files.
+    /// All items below `directory`, and the bytes of the files.
     static func contents(of directory: String) throws -> [String: Data] {
         var contents: [String: Data] = [:]
         for name in try everything(in: directory) {
@@ -35,7 +35,7 @@ struct BackupPlace {
         return contents
     }
 
-    /// Everything below `directory`, and when it was last written; without what SQLite shares with readers.
+    /// All items below `directory` with their modification times, without the files that SQLite shares with readers.
     ///
     /// The files are not opened: closing the index would drop the locks that this process has on it.
     static func states(in directory: String) throws -> [String: [Int]] {
@@ -65,8 +65,8 @@ struct BackupPlace {
     }
 }
 
-/// Fails unless there is a whole store at `layout`, closed, whose entries have these bytes and no others, and which
-/// can be opened and written.
+/// Fails unless `layout` holds a complete, closed store whose entries have these bytes and no others, and which can be
+/// opened and written.
 ///
 /// - Parameter images: the bytes of each entry that has a file.
 func expectCopy(
@@ -79,7 +79,7 @@ func expectCopy(
     configuration.access = .readOnly
     let report = try await AvatarStore.verify(configuration)
     #expect(report.faults == [] && report.pending == 0, sourceLocation: sourceLocation)
-    // By its bytes on disk, not by what the store reads.
+    // Compares the bytes on disk, not those that the store reads.
     let store = try await AvatarStore.open(configuration)
     var query = AvatarListQuery()
     query.limit = 100_000

@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// A backup of a store that nobody changes meanwhile.
+/// A backup of a store that does not change meanwhile.
 struct BackupTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let logo = SampleImage.png(seed: 2, byteCount: 9000)
@@ -71,7 +71,7 @@ struct BackupTests {
 
                 _ = try await fixture.store.backup(to: place.backup, fileSystem: fileSystem)
 
-                // It is tried once, not for every file.
+                // Linking is tried once, not for every file.
                 #expect(fileSystem.count(of: .link) <= 2)
                 #expect(try BackupPlace.information(path).st_nlink == 1)
                 let relative = String(path.dropFirst(fixture.store.configuration.layout.documentsRoot.count + 1))

@@ -3,13 +3,13 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// A backup of a store that somebody else changes after its index is copied and before its files are.
+/// A backup of a store that another process changes after its index was copied and before its files are.
 struct ChangingStoreBackupTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let other = SampleImage.png(seed: 2, byteCount: 5000)
     private let third = SampleImage.png(seed: 3, byteCount: 6000)
 
-    /// Backs the fixture's store up; once its index is copied, `change` happens.
+    /// Backs the fixture's store up; `change` runs once the index is copied.
     private func backup(
         _ fixture: StoreFixture,
         to place: BackupPlace,
@@ -223,7 +223,7 @@ struct ChangingStoreBackupTests {
                 let report = try await store.backup(
                     to: place.backup,
                     fileSystem: MeddlingFileSystem { link in
-                        // `first` is in the backup by now; it is evicted, and `second` becomes large.
+                        // `first` is in the backup by now. It is evicted, and `second` becomes large.
                         if link == 2 { try await store.save(large, named: "second", in: .caches) }
                     }
                 )

@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Long work says how far it has come, and can be cancelled at any of those moments.
+/// Long work reports its progress, and can be cancelled at each report.
 @Suite struct InterruptedWorkTests {
     /// A store with 12 images in `caches`.
     private func withStore(_ body: (StoreFixture) async throws -> Void) async throws {
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// Cancels the task that tells of `phase` once `count` are done.
+    /// Cancels the task that reports `phase` once `count` items are done.
     private static func cancelling(_ phase: WorkProgress.Phase, at count: Int) -> ProgressHandler {
         { progress in
             guard progress.phase == phase, progress.done >= count else { return }
@@ -47,7 +47,7 @@ import Testing
     func trim() async throws {
         try await withStore { fixture in
             let store = fixture.store
-            // The first batch takes all; a task that is cancelled before evicts nothing.
+            // The first batch would take all; a task cancelled before it evicts nothing.
             let none = try await Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 return try await store.trim(to: 0)
@@ -99,7 +99,7 @@ import Testing
                     let progress = Self.cancelling(.exporting, at: count)
                     let out = place.path("out")
                     _ = try await Task { try await fixture.store.exportPictures(to: out, progress: progress) }.value
-                    // The last image is written by then; nothing is left to be cancelled.
+                    // The last image is written by then, so nothing is left to cancel.
                     if count == 12 { throw CancellationError() }
                 }
                 let left = try BackupPlace.names(in: place.path).filter { $0 != "out" }

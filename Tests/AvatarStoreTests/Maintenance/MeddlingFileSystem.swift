@@ -9,18 +9,18 @@ import Glibc
 import Darwin
 #endif
 
-/// The operating system's file calls; before each file is linked somebody else does something, and is done.
+/// The operating system's file calls, with a closure that runs before each link.
 final class MeddlingFileSystem: FileSystem {
     private let real = LocalFileSystem()
     private let links = Atomic<Int>(0)
     private let meddle: @Sendable (_ link: Int) async throws -> Void
 
-    /// - Parameter meddle: is given the number of links so far.
+    /// - Parameter meddle: gets the number of links so far.
     init(_ meddle: @escaping @Sendable (_ link: Int) async throws -> Void) {
         self.meddle = meddle
     }
 
-    /// Meddles before the first link only.
+    /// Runs `meddle` before the first link only.
     static func once(_ meddle: @escaping @Sendable () async throws -> Void) -> MeddlingFileSystem {
         MeddlingFileSystem { if $0 == 0 { try await meddle() } }
     }
@@ -41,7 +41,7 @@ final class MeddlingFileSystem: FileSystem {
             }
             isDone.signal()
         }
-        // On the thread of the copier, which is nobody else's.
+        // This runs on the copier's own thread, so blocking it is fine.
         isDone.wait()
         try real.link(source, in: sourceDirectory, to: target, in: targetDirectory)
     }

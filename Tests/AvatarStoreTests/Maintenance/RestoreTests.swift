@@ -4,12 +4,12 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// Stores that are made from backups.
+/// Stores restored from backups.
 struct RestoreTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let logo = SampleImage.png(seed: 2, byteCount: 9000)
 
-    /// Runs `body` with a backup of a store that has a document and an image in `caches`, and says what it holds.
+    /// Runs `body` with a backup of a store that has a document and an image in `caches`, and with its images.
     private func withBackup(
         _ body: (BackupPlace, _ images: [AvatarKey: [UInt8]]) async throws -> Void
     ) async throws {
@@ -74,7 +74,7 @@ struct RestoreTests {
             let store = try await AvatarStore.open(directory: place.backup)
             let third = SampleImage.png(seed: 5, byteCount: 2000)
             let key = try await store.save(third, named: "late")
-            // Not closed: what was saved is in the write-ahead log.
+            // Not closed: the saved image is in the write-ahead log.
             let layout = StoreLayout(directory: place.path("store"))
 
             _ = try await AvatarStore.restore(from: place.backup, to: .init(layout: layout))
@@ -84,7 +84,7 @@ struct RestoreTests {
         }
     }
 
-    /// The roots are marked only once the index is copied, which may take a while.
+    /// The roots are marked only after the index is copied, which may take a while.
     @Test func whatIsNotItsOwnOutlivesARestoreThatIsGivenUp() async throws {
         try await withBackup { place, images in
             let layout = StoreLayout(directory: place.path("store"))
@@ -142,7 +142,7 @@ struct RestoreTests {
             let files = try BackupPlace.contents(of: place.backup + "/" + root).filter { !$0.value.isEmpty }
             let name = try #require(files.keys.first)
             let path = place.backup + "/\(root)/\(name)"
-            // The file is the store's too, so a damaged one takes its place.
+            // The store links the same file, so a damaged copy takes its place.
             try removeFile(path)
             try damage.leave(files[name] ?? Data(), at: path)
             let before = try BackupPlace.contents(of: place.backup)
@@ -199,7 +199,7 @@ struct RestoreTests {
         }
     }
 
-    /// Dropping the row whose bytes are wrong must not take the file of the other.
+    /// Dropping the row with the wrong bytes must not remove the other row's file.
     @Test func ofTwoRowsWithOnePathTheRightOneKeepsTheFile() async throws {
         try await withBackup { place, images in
             let database = place.backup + "/index.sqlite"

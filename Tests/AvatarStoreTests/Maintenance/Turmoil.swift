@@ -3,8 +3,8 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// Everything that may happen to a store, all at once: a sync whose images change, evictions, documents that are
-/// replaced, moved and removed.
+/// All changes of a store at once: a sync whose images change, evictions, and documents that are replaced, moved and
+/// removed.
 struct Turmoil: Sendable {
     private let seed: UInt64
     private static let people = 40
@@ -14,7 +14,7 @@ struct Turmoil: Sendable {
         self.seed = seed
     }
 
-    /// The `version`th picture of `name`. The key is in the noise, so that no two keys have equal bytes.
+    /// Picture number `version` of `name`. The key is in the noise, so no two keys have equal bytes.
     private func picture(_ name: String, _ version: Int) -> [UInt8] {
         SampleImage.identicon(for: "\(seed) \(name) \(version)")
     }
@@ -69,7 +69,7 @@ struct Turmoil: Sendable {
                 _ = try await store.move(travelling, to: .caches)
                 _ = try await store.move(travelling, to: .documents)
             } catch let error as AvatarStoreError where [.noSuchEntry, .overBudget].contains(error.code) {
-                // Evicted in between, or the other store is still unlinking what it evicted.
+                // The image was evicted in between, or the other store is still unlinking what it evicted.
             }
         }
     }
@@ -84,7 +84,7 @@ struct Turmoil: Sendable {
         }
     }
 
-    /// Each document was there all the time, and so it is in the backup; each image has bytes of its own.
+    /// Each document existed all the time, so it is in the backup. Each image has bytes of its own.
     func expectWhatIsAlwaysThere(in directory: String) async throws {
         var configuration = AvatarStore.Configuration(directory: directory)
         configuration.access = .readOnly
@@ -100,7 +100,7 @@ struct Turmoil: Sendable {
         try await copy.close()
     }
 
-    /// The ETag that came with an image says which it has to be.
+    /// The ETag that came with an image tells which bytes it must have.
     private func expectRightFaces(_ copy: AvatarStore) throws {
         for item in try copy.list().items {
             guard item.localFile != nil, let etag = item.etag, let url = item.sourceURL else { continue }

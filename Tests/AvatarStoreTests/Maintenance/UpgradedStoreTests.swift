@@ -8,7 +8,7 @@ struct UpgradedStoreTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4_000)
     private let other = SampleImage.png(seed: 2, byteCount: 3_000)
 
-    /// What the fixture's store is asked to change, once it has an image at `/a.png` and an own one.
+    /// Changes tried on the fixture's store, which has an image at `/a.png` and an own image.
     private static let changes: [(String, @Sendable (StoreFixture) async throws -> Void)] = [
         ("save", { _ = try await $0.store.save(SampleImage.png(seed: 3, byteCount: 900), named: "new") }),
         ("fetch", { _ = try await $0.store.avatar(for: $0.origin.url("/b.png")) }),
@@ -38,13 +38,13 @@ struct UpgradedStoreTests {
 
             #expect(error?.code == .indexWasUpgraded)
             #expect(try await State(fixture, index) == before)
-            // What is stored can be read, and whoever opens the store now learns why it cannot be.
+            // Stored images can still be read, and a new opening reports the newer index.
             #expect(try fixture.store.storedAvatar(for: url)?.bytes == face)
             #expect(try fixture.store.storedAvatar(for: me)?.bytes == other)
             let opening = await #expect(throws: AvatarStoreError.self) { try await fixture.openAgain() }
             #expect(opening?.code == .newerIndex)
 
-            // So that the fixture can close and verify it.
+            // Lets the fixture close and verify the store.
             try await setVersion(version, of: index)
             try index.close()
         }
@@ -54,7 +54,7 @@ struct UpgradedStoreTests {
         try await index.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = \(version)") }
     }
 
-    /// All that the store keeps: its files, and the rows of its tables.
+    /// All content of the store: its files, and the rows of its tables.
     private struct State: Equatable {
         let caches: [String: Int]
         let documents: [String: Int]

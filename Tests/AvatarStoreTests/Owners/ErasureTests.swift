@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Testing
 
-/// After an erasure nothing of a person is found anywhere in the store's directory.
+/// An erasure leaves nothing of a contact anywhere in the store's directory.
 struct ErasureTests {
     @Test func neitherBytesNorURLNorContactAreLeft() async throws {
         try await StoreFixture.withStore { fixture in
@@ -29,7 +29,7 @@ struct ErasureTests {
                 #expect(try fixture.find(text) == [], "\(text)")
             }
             #expect(try fixture.find(face.suffix(64)) == [])
-            // What others use stays, with what is told of it.
+            // An image that others use stays, with its changes in the feed.
             #expect(try store.storedAvatar(for: AvatarKey(url: shared))?.bytes == logo)
             let told = try store.changes().filter { $0.key.rawValue == shared }
             #expect(told.map(\.owners) == [["a friend"]])
@@ -50,7 +50,7 @@ struct ErasureTests {
                 _ = try await store.sync(contacts: [Contact(id: "secret-person", avatarURL: url)])
             }
             _ = try await store.sync(contacts: [Contact(id: "a friend", avatarURL: shared)])
-            // Left the list, so that no image is linked to them any more.
+            // The contact left the list, so no image is linked to it any more.
             var options = SyncOptions()
             options.prunes = true
             _ = try await store.sync(contacts: [Contact(id: "a friend", avatarURL: shared)], options: options)
@@ -221,7 +221,7 @@ struct ErasureTests {
 }
 
 extension StoreFixture {
-    /// The files anywhere under the store's directory whose bytes or names hold `text`.
+    /// The files in the store's directory whose bytes or names contain `text`.
     func find(_ text: String) throws -> [String] {
         try find(Array(text.utf8)[...])
     }
@@ -235,7 +235,7 @@ extension StoreFixture {
             guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder), !isFolder.boolValue else {
                 continue
             }
-            // Not with the C library's open and close: closing a database's file drops the locks that SQLite has on it.
+            // Not with the C library's open and close: closing a database file drops SQLite's locks on it.
             let content =
                 file.contains("index.sqlite") ? try Self.copied(file) : try Data(contentsOf: URL(filePath: file))
             if content.range(of: sought) != nil || Data(path.utf8).range(of: sought) != nil { found.append(path) }
@@ -243,7 +243,7 @@ extension StoreFixture {
         return found
     }
 
-    /// What another process reads of a file.
+    /// The content of a file as another process reads it.
     private static func copied(_ file: String) throws -> Data {
         let process = Process()
         let pipe = Pipe()
@@ -256,7 +256,7 @@ extension StoreFixture {
         return content
     }
 
-    /// Runs SQL on the index, past the store.
+    /// Runs SQL on the index, without the store.
     fileprivate func run(_ sql: String, _ text: String) throws {
         let queue = try DatabaseQueue(path: directory + "/index.sqlite")
         try queue.writeWithoutTransaction { try $0.execute(sql: sql, arguments: [text]) }

@@ -2,7 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Whose picture is it.
+/// The links between contacts and images.
 struct StoreOwnerTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 

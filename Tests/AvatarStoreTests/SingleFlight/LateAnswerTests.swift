@@ -2,13 +2,14 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// A process may be held up for longer than others wait for it. What it then brings is older than what they stored.
+/// A process may be paused for longer than others wait for it. Its response is then older than what they stored.
 struct LateAnswerTests {
     private let old = SampleImage.png(seed: 1, byteCount: 1000)
     private let new = SampleImage.png(seed: 2, byteCount: 1000)
     private let key = "/a.png"
 
-    /// One store asks and gets `late`; the other asks later, does not wait so long, gets `prompt` and stores it first.
+    /// One store requests and gets `late`. The other requests later, does not wait as long, gets `prompt` and stores it
+    /// first.
     private func overtake(
         _ fixture: StoreFixture,
         _ second: AvatarStore,
@@ -27,7 +28,7 @@ struct LateAnswerTests {
         do {
             _ = try await second.avatar(for: url, options: .impatient(policy))
         } catch let error as AvatarStoreError where error.code == .fetchFailed {
-            // A prompt failure is one of the answers to try.
+            // `prompt` may be a failure.
         }
         fixture.clock.advance(by: .seconds(60))
         gate.open()
@@ -113,7 +114,7 @@ struct LateAnswerTests {
         }
     }
 
-    /// Two images of a batch have the same bytes, and the first of them comes too late.
+    /// Two images of a batch have the same bytes, and the first of them arrives too late.
     @Test func lateImageLeavesItsBytesToAnother() async throws {
         try await withTwoStores { fixture, second in
             let gate = LoopbackOrigin.Gate()

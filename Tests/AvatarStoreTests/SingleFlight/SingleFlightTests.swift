@@ -2,7 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Two processes asked for the same URL fetch it once.
+/// Two processes that need the same URL send one request.
 struct SingleFlightTests {
     private let face = SampleImage.png(seed: 1, byteCount: 1000)
     private let other = SampleImage.png(seed: 2, byteCount: 1000)

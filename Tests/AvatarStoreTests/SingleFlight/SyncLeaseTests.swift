@@ -12,7 +12,7 @@ struct SyncLeaseTests {
 
     private let paths = (0..<5).map { "/\($0).png" }
 
-    /// Serves an image of its own at each path.
+    /// Serves a different image at each path.
     private func serveAll(_ fixture: StoreFixture) {
         for (number, path) in paths.enumerated() {
             fixture.serve(SampleImage.png(seed: UInt64(number), byteCount: 800), at: path)
@@ -52,7 +52,7 @@ struct SyncLeaseTests {
         }
     }
 
-    /// What one process keeps to itself holds up nothing else.
+    /// A lease that another process holds does not delay other images.
     @Test func othersAreStoredWhileOneIsWaitedFor() async throws {
         try await withTwoStores { fixture, second in
             serveAll(fixture)
@@ -74,7 +74,7 @@ struct SyncLeaseTests {
         }
     }
 
-    /// An answer that waits for its batch is not in the index yet, and still nobody asks again.
+    /// A response that waits for its batch is not in the index yet; still no second request is sent.
     @Test func imageThatWaitsForItsBatchIsNotFetchedAgain() async throws {
         try await withTwoStores { fixture, second in
             serveAll(fixture)

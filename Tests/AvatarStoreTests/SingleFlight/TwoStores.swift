@@ -2,8 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Runs `body` with a store, and with the same store opened once more. A lease belongs to an opening, so the two are to
-/// each other as two processes are.
+/// Runs `body` with a store that is opened twice. A lease belongs to an opening, so the two behave like two processes.
 func withTwoStores(
     _ configure: (inout AvatarStore.Configuration) -> Void = { _ in },
     _ body: (StoreFixture, AvatarStore) async throws -> Void
@@ -17,7 +16,7 @@ func withTwoStores(
 }
 
 extension StoreFixture {
-    /// Waits until the origin was asked `count` times.
+    /// Waits until the origin has received `count` requests.
     func requestArrives(_ count: Int = 1) async throws {
         while origin.requestCount < count {
             try Task.checkCancellation()
@@ -27,7 +26,7 @@ extension StoreFixture {
 }
 
 extension FetchOptions {
-    /// Options of a caller who waits at most a moment for another process.
+    /// Options of a caller that waits only a moment for another process.
     static func impatient(_ policy: Policy = .cacheFirst) -> FetchOptions {
         var options = FetchOptions(policy: policy)
         options.timeout = .seconds(1)

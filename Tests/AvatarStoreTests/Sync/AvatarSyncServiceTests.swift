@@ -33,7 +33,7 @@ struct AvatarSyncServiceTests {
 
             #expect(reports.count >= 3)
             #expect(reports.first?.fetched == 1)
-            // The store is the host's, and still open.
+            // The store is the host program's, and still open.
             #expect(try fixture.store.storedAvatar(for: url) != nil)
         }
     }

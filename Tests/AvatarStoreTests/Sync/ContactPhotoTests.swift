@@ -2,7 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Photos that came inside contacts.
+/// Photos embedded in contacts.
 struct ContactPhotoTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let other = SampleImage.gif(seed: 2)

@@ -2,14 +2,14 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// A dry run and the sync after it, of the same list in the same store: all counts agree.
+/// A dry run and the sync after it, with the same list and store: all counts agree.
 struct DryRunAgreementTests {
     struct NastyList: CustomTestStringConvertible, Sendable {
         let testDescription: String
         var isConstrained = false
         var prunes = false
         var usesEmail = false
-        /// Whether an earlier sync without pruning asked for everything.
+        /// Whether an earlier sync without pruning fetched everything.
         var isKnown = false
         var limit: Int?
         let records: @Sendable (StoreFixture) -> [ContactRecord]
@@ -35,7 +35,7 @@ struct DryRunAgreementTests {
                 options.prunes = list.prunes
             }
 
-            // The second time some of it is stored, and some is backing off.
+            // The second time some images are stored, and some failed and wait.
             for round in 1...2 {
                 let preview = try await fixture.store.syncPreview(records, options: options)
                 let report = try await fixture.store.sync(records, options: options)
@@ -49,7 +49,7 @@ struct DryRunAgreementTests {
                 #expect(preview.skipped == report.skipped, "skipped, round \(round)")
                 #expect(preview.unlinked == report.unlinked, "unlinked, round \(round)")
                 #expect(preview.hasKeptLeavers == report.hasKeptLeavers, "kept leavers, round \(round)")
-                // Sources that turn out to have none make a contact one without an image.
+                // Sources without an image leave a contact without one.
                 let asked = preview.toFetch + preview.toRevalidate
                 let failedAfterAsking = report.failed - preview.failed
                 #expect(failedAfterAsking >= 0, "failed, round \(round)")

@@ -104,7 +104,7 @@ struct DuplicateContactTests {
     }
 }
 
-/// Records that can be read again and again.
+/// Records that can be read several times.
 struct RecordList: AsyncSequence, Sendable {
     typealias Element = ContactRecord
     var records: [ContactRecord]

@@ -3,13 +3,13 @@ import AvatarStoreTesting
 import Synchronization
 import Testing
 
-/// Contacts without a picture of their own, and sources that may have one for their addresses.
+/// Contacts without an image of their own, and sources that may have one for their addresses.
 struct EmailChainTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let other = SampleImage.png(seed: 2, byteCount: 4000)
     private let ada = Contact(id: "ada", emails: ["ada@example.org", "ada@home.example"])
 
-    /// A store, and two sources on its origin which have nothing.
+    /// A store, and two empty sources on its origin.
     private func withSources(_ body: (Sources) async throws -> Void) async throws {
         try await StoreFixture.withStore { fixture in
             let first = try EmailSource(baseURL: fixture.origin.url("/first/"))
@@ -98,7 +98,7 @@ struct EmailChainTests {
             _ = try await sources.sync([ada])
 
             #expect(try sources.fixture.store.avatar(forContact: "ada")?.bytes == face)
-            // What the second source has is nobody's any more, and is gone.
+            // No contact uses the second source's image any more, so it is removed.
             let hosts = try sources.fixture.store.images(ofContact: "ada").map(\.rawValue)
             #expect(hosts.count == 2 && hosts.allSatisfy { $0.contains("/first/") })
             #expect(try sources.fixture.store.list(AvatarListQuery()).items.count == 2)
@@ -116,7 +116,7 @@ struct EmailChainTests {
             sources.serve(face, for: "ada@example.org", at: sources.first)
             sources.fixture.clock.advance(by: .seconds(86_400))
 
-            // Nobody says there whose picture it is.
+            // The index names no contact there.
             _ = try await sources.fixture.store.sync()
             _ = try await sources.sync([ada])
 
@@ -270,7 +270,7 @@ struct EmailChainTests {
             var options = sources.options
             options.prunes = true
 
-            // Ben has no picture in the list any more, and none is found; Carl left the list.
+            // Ben's record has no image any more, and none is found; Carl left the list.
             let list = [ada, Contact(id: "ben", emails: ["ben@example.org"])]
             let report = try await sources.fixture.store.sync(contacts: list, options: options)
 
@@ -341,7 +341,7 @@ private struct Sources {
         fixture.serve(bytes, at: path(email, at: source))
     }
 
-    /// Whom the origin was asked for, in order.
+    /// The hashes that the origin was asked for, in order.
     var asked: [String] {
         let known = ["ada@example.org", "ada@home.example", "ben@example.org"]
         var names: [String: String] = [:]

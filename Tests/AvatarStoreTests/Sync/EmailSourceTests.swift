@@ -2,11 +2,11 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// What a source is asked for.
+/// The URLs that a source is asked for.
 struct EmailSourceTests {
     @Test("the digest is that of the address in lower case, without blanks at its ends")
     func digest() throws {
-        // The example in Gravatar's documentation.
+        // The example from Gravatar's documentation.
         let digest = "84059b07d4be67b806386c0aad8070a23f18836bbaae342275dc0a83414c32ee"
         for text in ["MyEmailAddress@example.com ", "myemailaddress@example.com", "\tMYEMAILADDRESS@EXAMPLE.COM\n"] {
             #expect(EmailSource.gravatar.url(for: text) == "https://gravatar.com/avatar/\(digest)?s=256&d=404")

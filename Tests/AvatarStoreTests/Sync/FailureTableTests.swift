@@ -2,10 +2,10 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Every kind of failure meets an entry in every state, in a sync: what is stored stays, and what is kept says why and
-/// when it is tried again.
+/// Every kind of failure meets an entry in every state, in a sync. The stored image stays, and the entry keeps the
+/// reason and the time of the next attempt.
 struct FailureTableTests {
-    /// What there is before the sync.
+    /// The entry before the sync.
     enum Before: String, CaseIterable, Sendable {
         case fresh, stale, failing, absent
     }
@@ -54,7 +54,7 @@ struct FailureTableTests {
         if before == .fresh { return url }
         fixture.clock.advance(by: .seconds(8000))
         if before == .failing {
-            // One that broke off, as nothing of the host follows from that.
+            // An interrupted response, because it does not affect the health of the host.
             let cut = LoopbackOrigin.Response.image(Array(face.dropLast(20)), etag: nil)
             fixture.origin.setResponse(cut, for: "/ada.png")
             _ = try await fixture.store.sync(contacts: [Contact(id: "ada", avatarURL: url)])
@@ -63,7 +63,7 @@ struct FailureTableTests {
         return url
     }
 
-    /// The first wait of the kind, twice as long for the second failure in a row, between half and the whole of that.
+    /// The first wait of the kind, doubled for the second failure in a row; between half and all of that.
     private func wait(_ failing: Case) -> ClosedRange<Int64> {
         let first: Int64 =
             switch failing.failing.kind {

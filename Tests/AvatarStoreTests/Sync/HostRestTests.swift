@@ -2,7 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// A host that keeps failing is left alone for a while, then tried with one request; nobody else is concerned.
+/// A host that keeps failing is paused, then probed with one request; other hosts are not affected.
 struct HostRestTests {
     private func people(_ count: Int, _ fixture: StoreFixture) -> [Contact] {
         (0..<count).map { number in
@@ -29,7 +29,7 @@ struct HostRestTests {
             let resting = try await fixture.store.sync(contacts: contacts, options: options)
             #expect(resting.skipped == 60 && fixture.origin.requestCount == 0)
 
-            // The rest is over; the first request fails, so there is no second one.
+            // The pause is over; the first request fails, so there is no second one.
             fixture.clock.advance(by: .seconds(61))
             let probing = try await fixture.store.sync(contacts: contacts, options: options)
             #expect(probing.failed == 1 && fixture.origin.requestCount == 1)
@@ -73,7 +73,7 @@ struct HostRestTests {
             let image = try await fixture.store.avatar(for: fixture.origin.url("/3.png"))
 
             #expect(image.source == .origin)
-            // Its answer shows that the host is back.
+            // Its response shows that the host is back.
             let report = try await fixture.store.sync(contacts: contacts)
             #expect(report.skipped < 20 && report.failed == 0 && report.fetched > 0)
         }

@@ -2,7 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// `SyncOptions.prunes`: people who left the list.
+/// `SyncOptions.prunes`: contacts who left the list.
 struct PruningTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 
@@ -38,7 +38,7 @@ struct PruningTests {
             let told = try fixture.store.changes(since: last)
             #expect(told.map(\.kind) == [.removed, .removed, .removed])
             #expect(told.flatMap(\.owners).sorted() == ["ben", "carl", "dora"])
-            // A photo that came inside a contact is of no use to anybody else.
+            // An embedded photo is of no use to another contact.
             #expect(fixture.files(in: .documents).isEmpty)
         }
     }

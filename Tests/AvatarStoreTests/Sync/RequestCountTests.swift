@@ -2,7 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Every HTTP request is counted, also those that came to nothing.
+/// Every HTTP request is counted, even those that fail.
 struct RequestCountTests {
     @Test func redirectsAndFailuresCount() async throws {
         try await StoreFixture.withStore { fixture in

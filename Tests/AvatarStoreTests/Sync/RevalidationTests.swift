@@ -3,7 +3,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// Images that are stored are asked for by calls, not by tasks: whatever comes of it, it comes of it here too.
+/// Revalidations run as calls, not as tasks: they must end in all the same ways.
 struct RevalidationTests {
     @Test("a revalidation without an answer ends at its time limit, and the image stays")
     func unansweredRevalidationTimesOut() async throws {
@@ -41,7 +41,7 @@ struct RevalidationTests {
             #expect(report.failed == 0)
             #expect(report.skipped == 1)
             gate.open()
-            // Its place and its lease are free again.
+            // Its slot and its lease are free again.
             fixture.origin.setResponse(.status(304), for: "/a.png")
             #expect(try await fixture.store.sync(options: all).notModified == 1)
         }
@@ -105,7 +105,7 @@ struct RevalidationTests {
 
                 #expect(report.changed == (round == 1 ? 2 : 0))
                 #expect(Set(report.failures.map(\.kind)) == [.gone, .serverError, .notImage, .truncated, .unreachable])
-                // A host that fails so often is left alone.
+                // A host that fails this often is paused.
                 #expect(report.notModified + report.fetched + report.failed + report.skipped == contacts.count)
                 #expect(report.requests == fixture.origin.requestCount)
             }

@@ -2,7 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Contacts with several URLs: the next one is used while the one before is gone.
+/// Contacts with several URLs: the next one is used while an earlier one is gone.
 struct SeveralURLTests {
     private let face = SampleImage.png(seed: 1, byteCount: 2000)
     private let other = SampleImage.png(seed: 2, byteCount: 2000)
@@ -42,7 +42,7 @@ struct SeveralURLTests {
             let list = [contact("ada", fixture, "/1.png", "/2.png")]
             _ = try await fixture.store.sync(contacts: list)
             fixture.clock.advance(by: .seconds(2 * 86_400))
-            // Still gone when it is due.
+            // Still gone when its check is due.
             let still = try await fixture.store.sync(contacts: list)
             #expect(still.requests == 1 && still.fresh == 1 && still.failed == 0)
             #expect(try fixture.store.avatar(forContact: "ada")?.bytes == other)

@@ -49,7 +49,7 @@ struct SyncEventsTests {
                 if case .image = event { break }
             }
 
-            // The one that was left ends on its own; until then the store has a sync that runs.
+            // The abandoned sync ends by itself; until then the store has a running sync.
             var report: SyncReport?
             for _ in 0..<200 where report == nil {
                 do {

@@ -2,7 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Images that trade places, budgets and readers that change while a sync runs.
+/// Images that swap places, and budgets and readers that change during a sync.
 struct SyncInterplayTests {
     private let one = SampleImage.png(seed: 1, byteCount: 1000)
     private let two = SampleImage.png(seed: 2, byteCount: 1000)
@@ -27,7 +27,7 @@ struct SyncInterplayTests {
         }
     }
 
-    /// Whoever closes a store does not have to know who uses it.
+    /// A program may close a store without knowing who still uses it.
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
     func syncOfAStoreThatIsClosedComesToAnEnd(isStored: Bool) async throws {
         try await StoreFixture.withStore { fixture in
@@ -44,7 +44,7 @@ struct SyncInterplayTests {
 
             try await other.close()
 
-            // Too late to store anything: that is an error, or nothing was left to be stored.
+            // Too late to store anything: an error, or nothing was left to store.
             let report = try? await sync.value
             #expect(report?.fetched ?? 0 == 0)
             let kept = try contacts.filter { try fixture.store.storedAvatar(for: $0.avatarURL ?? "") != nil }

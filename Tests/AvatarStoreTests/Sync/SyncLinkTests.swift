@@ -2,7 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Which contacts a sync links to which images.
+/// The links between contacts and images that a sync makes.
 struct SyncLinkTests {
     @Test("a contact gets the stored image of its URL, also if there is no room for the new one")
     func linkedToWhatIsStored_whenTheNewImageDoesNotFit() async throws {
@@ -16,7 +16,7 @@ struct SyncLinkTests {
             fixture.serve(SampleImage.png(seed: 3, byteCount: 3500), at: "/b.png")
             fixture.clock.advance(by: .seconds(10))
 
-            // Both images are wanted, so neither makes room for the new version of the second.
+            // Both images are wanted, so neither is evicted for the new version of the second.
             let contacts = [Contact(id: "a", avatarURL: a), Contact(id: "b", avatarURL: b)]
             let report = try await fixture.store.sync(contacts: contacts)
 

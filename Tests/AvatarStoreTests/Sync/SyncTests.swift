@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 struct SyncTests {
-    /// `count` people, each with an image of 1,000 bytes of their own.
+    /// `count` contacts, each with a different image of 1,000 bytes.
     private func people(_ count: Int, _ fixture: StoreFixture) -> [Contact] {
         (0..<count).map { number in
             let bytes = SampleImage.png(seed: UInt64(number), byteCount: 1000)
@@ -89,7 +89,7 @@ struct SyncTests {
             let shared = try fixture.store.details(for: AvatarKey(url: contacts[3].avatarURL ?? ""))
             #expect(shared?.overview.owners == ["again", "p3"])
 
-            // Neither the failures nor anything else is asked for again now.
+            // Neither the failures nor the rest is requested again now.
             let second = try await fixture.store.sync(contacts: contacts)
             #expect(second.requests == 0)
             #expect(second.skipped == 2)

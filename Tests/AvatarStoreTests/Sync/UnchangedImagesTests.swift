@@ -2,7 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// What a sync writes where nearly nothing changed.
+/// The writes of a sync in which hardly anything changed.
 struct UnchangedImagesTests {
     private static let hosts = 20
     private static let perHost = 25
@@ -14,7 +14,7 @@ struct UnchangedImagesTests {
             for number in 0..<Self.hosts * Self.perHost { serve(number, version: 1, origins) }
             _ = try await fixture.store.sync(contacts: contacts(origins, Self.perHost))
             let before = fixture.files(in: .caches)
-            // Two of a hundred.
+            // Two of a hundred images change.
             let changed = stride(from: 0, to: Self.hosts * Self.perHost, by: 50)
             for number in changed { serve(number, version: 2, origins) }
             for origin in origins { origin.resetCounts() }
@@ -23,7 +23,7 @@ struct UnchangedImagesTests {
             let report = try await fixture.store.sync(contacts: contacts(origins, Self.perHost))
 
             let after = fixture.files(in: .caches)
-            // A name is never used again, so a file that was written has a new one.
+            // A name is never used again, so a written file has a new one.
             #expect(after.keys.filter { before[$0] == nil }.count == changed.underestimatedCount)
             #expect(before.keys.filter { after[$0] == nil }.count == changed.underestimatedCount)
             #expect(report.changed == changed.underestimatedCount)
@@ -38,7 +38,7 @@ struct UnchangedImagesTests {
     func hostsTakeTurnsOverPages() async throws {
         try await StoreFixture.withStore { fixture in
             let hosts = 40
-            // As many as are asked for at once.
+            // As many as are requested at once.
             let turn = 8
             let origins = try await startOrigins(hosts)
             for number in 0..<hosts * 2 * turn { serve(number, version: 1, origins) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarStore
 
-/// An index of which something cannot be read while a sync runs.
+/// Part of the index cannot be read while a sync runs.
 struct UnreadableIndexTests {
     @Test("a sync that cannot go on gives its connections back")
     func connectionsAreGivenBack() async throws {
@@ -12,7 +12,7 @@ struct UnreadableIndexTests {
             let person = Contact(id: "ada", avatarURL: url)
             _ = try await fixture.store.sync(contacts: [person])
             fixture.clock.advance(by: .seconds(7200))
-            // The list is read when the sync has begun.
+            // The list is read after the sync has begun.
             let list = ListThatActs(records: [.contact(person)]) {
                 try fixture.changeIndex("ALTER TABLE partial_download RENAME TO elsewhere")
             }
@@ -28,7 +28,7 @@ struct UnreadableIndexTests {
     }
 }
 
-/// A contact list that does something before it gives its first record.
+/// A contact list that runs a closure before its first record.
 private struct ListThatActs: AsyncSequence, Sendable {
     typealias Element = ContactRecord
 

@@ -2,7 +2,7 @@ import AvatarStoreTesting
 import Testing
 
 struct LoopbackOriginBehaviourTests {
-    /// What is on the wire, with a bar for each end of a line.
+    /// The bytes on the wire, with a bar for each end of a line.
     private static func barred(_ answer: [UInt8]) -> String {
         String(decoding: answer, as: UTF8.self).replacing("\r\n", with: "|")
     }
@@ -25,7 +25,7 @@ struct LoopbackOriginBehaviourTests {
         }
     }
 
-    /// The client of these asks to keep the connection, and hears of its end only when it comes.
+    /// These requests keep the connection open, so the client learns of its end only when it comes.
     @Test(
         arguments: [
             (.cutShort(after: 4), ok + "Content-Length: 10||0123"),

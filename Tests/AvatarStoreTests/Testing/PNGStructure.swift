@@ -1,5 +1,5 @@
-/// Reads a PNG whose data is only stored, and checks every length and checksum; the sums are written out the slow way,
-/// apart from the code that made the picture.
+/// Reads a PNG with stored (uncompressed) data, and checks every length and checksum. The sums are computed the slow
+/// way, apart from the code under test.
 struct PNGStructure {
     enum Fault: Error {
         case signature, chunk, checksum, stream

@@ -2,7 +2,7 @@ import AvatarStoreTesting
 import Dispatch
 import Foundation
 
-/// A connection with no HTTP in it, which shows what is on the wire.
+/// A plain TCP connection, which shows the bytes on the wire.
 struct PlainSocket {
     struct Failure: Error {
         let step: String
@@ -11,7 +11,7 @@ struct PlainSocket {
 
     private let descriptor: Int32
 
-    /// Connects to the origin at `host`. A read waits for ten seconds at most.
+    /// Connects to the origin at `host`. A read waits at most ten seconds.
     init(host: String, port: Int) throws {
         #if canImport(Darwin)
         descriptor = socket(AF_INET, SOCK_STREAM, 0)
@@ -34,7 +34,7 @@ struct PlainSocket {
         guard sent == text.utf8.count else { throw Failure(step: "send", code: errno) }
     }
 
-    /// The first `limit` bytes that come until the other side ends the connection.
+    /// The first `limit` bytes received before the other side ends the connection.
     func read(limit: Int = .max) throws -> [UInt8] {
         var answer: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65536)
@@ -66,8 +66,8 @@ struct PlainSocket {
 }
 
 extension PlainSocket {
-    /// Connects to `origin`, sends `text`, reads as `read` does, and ends the connection; apart from the threads that
-    /// tests share, because a read blocks.
+    /// Connects to `origin`, sends `text`, reads as `read` does, and closes. On a thread of its own, because a read
+    /// blocks.
     static func exchange(_ text: String, with origin: LoopbackOrigin, limit: Int = .max) async throws -> [UInt8] {
         let (host, port) = (origin.host, origin.port)
         return try await withCheckedThrowingContinuation { continuation in
@@ -83,7 +83,7 @@ extension PlainSocket {
         }
     }
 
-    /// Sends one GET that also asks for the end of the connection, and gives the answer as text.
+    /// Sends one GET with `Connection: close`, and returns the response as text.
     static func get(_ path: String, _ fields: String..., from origin: LoopbackOrigin) async throws -> String {
         let lines = ["GET \(path) HTTP/1.1", "Host: test", "Connection: close"] + fields + ["", ""]
         return String(decoding: try await exchange(lines.joined(separator: "\r\n"), with: origin), as: UTF8.self)
@@ -91,7 +91,7 @@ extension PlainSocket {
 }
 
 extension LoopbackOrigin {
-    /// An origin for the length of a test.
+    /// Runs `body` with an origin.
     static func whileRunning(_ test: (LoopbackOrigin) async throws -> Void) async throws {
         let origin = try await start()
         do {

@@ -10,12 +10,12 @@ import Glibc
 import Darwin
 #endif
 
-/// A file that was damaged in place, with its length unchanged, is healed by the same image when it comes again, for
-/// every entry that uses it, and is shared with none before.
+/// A file damaged in place, with its length unchanged, is healed when the same image comes again, for every entry that
+/// uses it. It is never shared before.
 struct HealingTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 
-    /// Overwrites the file of `key` with zeros; gives its path.
+    /// Overwrites the file of `key` with zeros; returns its path.
     @discardableResult
     private func damage(_ key: AvatarKey, _ fixture: StoreFixture) throws -> String {
         let path = try fixture.path(of: key)
@@ -31,7 +31,7 @@ struct HealingTests {
             let store = fixture.store
             let me = try await store.save(face, named: "me", in: storageClass)
             let twin = try await store.save(face, named: "twin", in: storageClass)
-            // In memory, as the damaged file.
+            // The hit stays in memory, and its file is damaged next.
             _ = try store.storedAvatar(for: twin)
             let damaged = try damage(me, fixture)
             let feed = try store.changes()
@@ -203,7 +203,7 @@ struct HealingTests {
             let me = try await fixture.store.save(face, named: "me")
             let path = try fixture.path(of: me)
             let spare = path.replacing(/-[0-9a-f]{16}\./, with: "-0000000000000001.")
-            // Its second name keeps the attributes, which say what it is stored for.
+            // The link keeps the extended attributes, which name the keys of the document.
             try FileManager.default.moveItem(atPath: path, toPath: spare)
             try fixture.write([UInt8](repeating: 0, count: face.count), to: path)
 

@@ -4,15 +4,15 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// An index that others wrote names files that are not the store's. None is read, given out, copied, written or removed.
+/// An index from elsewhere names files that are not the store's. None is read, returned, copied, written or removed.
 struct HostileIndexTests {
-    /// What an index may say where the path of a file belongs, and what lies there.
+    /// A value in the place of a file's path, and the file it leads to.
     enum Place: CaseIterable {
         case above, absolute, aroundAFolder, aroundTheRoot, nul, staged, otherRoot, linkedFolder, linkedFile
 
         static let name = "ab/cdef01-0123456789abcdef.png"
 
-        /// Puts `secret` where the path leads, and gives the path as an SQL expression.
+        /// Writes `secret` where the path leads, and returns the path as an SQL expression.
         func prepare(_ secret: [UInt8], in directory: String, root: String) throws -> (file: String, sql: String) {
             let manager = FileManager.default
             let outside = directory + "/outside"
@@ -52,7 +52,7 @@ struct HostileIndexTests {
     }
 
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
-    /// As long as the image that the index speaks of, so that no length gives it away.
+    /// As long as the listed image, so that its length does not give it away.
     private let secret = SampleImage.png(seed: 9, byteCount: 4000)
 
     @Test(arguments: Place.allCases, Use.allCases)
@@ -141,7 +141,7 @@ struct HostileIndexTests {
             }
 
             if [.staged, .otherRoot].contains(place), use == .repair {
-                // It is the store's own: unfinished there, or an unknown document.
+                // It is the store's own file: unfinished there, or an unknown document.
             } else {
                 #expect(FileManager.default.contents(atPath: file) == Data(secret))
             }
@@ -158,7 +158,7 @@ struct HostileIndexTests {
         }
     }
 
-    /// Regular files below `directory`, their bytes, and other things.
+    /// Regular files below `directory` with their bytes, and other items.
     private func contents(of directory: String) throws -> [String: Data] {
         try BackupPlace.contents(of: directory)
     }

@@ -3,7 +3,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// An index that is damaged or lost is reported, set aside, and made anew from the files.
+/// A damaged or lost index is reported, set aside, and rebuilt from the files.
 struct IndexRebuildTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let otherFace = SampleImage.png(seed: 2, byteCount: 5000)
@@ -108,7 +108,7 @@ struct IndexRebuildTests {
                     .first { $0.hasSuffix(".lock") }
             )
             try await other.close()
-            // As a process would that still has it open.
+            // Like a process that still has it open.
             let staging = configuration.layout.indexDirectory + "/staging/"
             let held = open(staging + lock, O_RDWR | O_CREAT, 0o600)
             #expect(flock(held, LOCK_EX) == 0)
@@ -170,7 +170,7 @@ extension IndexRebuildTests.Damage {
         case .flippedHeader:
             for place in 0..<16 { bytes[place] ^= 0xFF }
         case .flippedPages:
-            // The head of every page but the first: no tree can be walked.
+            // The header of every page but the first, so that no tree can be read.
             for page in stride(from: 4096, to: bytes.count, by: 4096) { bytes[page] ^= 0x55 }
         }
         return bytes

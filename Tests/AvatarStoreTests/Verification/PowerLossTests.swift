@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// After a power loss the files are walked once; after anything else they are not.
+/// After a power loss the files are compared once; after a kill they are not.
 struct PowerLossTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let otherFace = SampleImage.png(seed: 2, byteCount: 5000)
@@ -54,7 +54,7 @@ struct PowerLossTests {
         }
     }
 
-    /// A file system may commit the size of a file while its data is on the way, and gives zeros afterwards.
+    /// A file system may commit the size of a file before its data, and returns zeros afterwards.
     @Test("a file of the right length without its bytes is a miss, and is fetched again")
     func zeros() async throws {
         try await StoreFixture.withStore { fixture in
@@ -100,7 +100,7 @@ struct PowerLossTests {
         }
     }
 
-    /// Only what was published since can be lost, so only that is read.
+    /// Only files published since can be lost, so only those are read.
     @Test("files from before the durable point are not read")
     func durablePoint() async throws {
         try await StoreFixture.withStore { fixture in
@@ -161,13 +161,13 @@ struct PowerLossTests {
 }
 
 extension StoreFixture {
-    /// Leaves the file of `key` its length and none of its bytes.
+    /// Keeps the length of the file of `key` and zeroes its bytes.
     fileprivate func zero(_ key: AvatarKey) throws {
         let path = try path(of: key)
         try write(Array(repeating: 0, count: Data(contentsOf: URL(filePath: path)).count), to: path)
     }
 
-    /// The index says that the files were changed by a machine that has been started again since.
+    /// Makes the index say that the files were changed during an earlier boot.
     fileprivate func losePower() throws {
         try changeIndex("UPDATE store SET boot_id = 'of another time'")
     }

@@ -3,7 +3,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// Rows whose file is not what they say.
+/// Rows that their file contradicts.
 struct RowFaultTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let otherFace = SampleImage.png(seed: 2, byteCount: 5000)
@@ -87,7 +87,7 @@ struct RowFaultTests {
             try await fixture.repair()
 
             #expect(try fixture.store.storedAvatar(for: right)?.bytes == face)
-            // The file says whose it is.
+            // The file's label names its key.
             #expect(try fixture.store.storedAvatar(for: wrong)?.bytes == otherFace)
             #expect(try fixture.path(of: wrong) == lost)
         }

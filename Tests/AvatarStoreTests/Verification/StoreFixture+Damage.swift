@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Testing
 
-/// Runs `sql` on an index, past the store and past what protects published rows.
+/// Runs `sql` on an index, without the store and without the triggers that protect published rows.
 func changeIndex(at path: String, _ sql: String) throws {
     let database = try DatabaseQueue(path: path)
     try database.writeWithoutTransaction { database in
@@ -15,19 +15,19 @@ func changeIndex(at path: String, _ sql: String) throws {
 
 /// Ways to damage a store from outside.
 extension StoreFixture {
-    /// Runs `sql` on the index, past the store and past what protects published rows.
+    /// Runs `sql` on the fixture's index, without the store and without the triggers that protect published rows.
     func changeIndex(_ sql: String) throws {
         try AvatarStoreTests.changeIndex(at: store.configuration.layout.indexPath, sql)
     }
 
-    /// The first value of `sql`, of the fixture's index or of another.
+    /// The first value of `sql`, on the fixture's index or another.
     func indexText(_ sql: String, at path: String? = nil) throws -> String? {
         let database = try DatabaseQueue(path: path ?? store.configuration.layout.indexPath)
         defer { #expect(throws: Never.self) { try database.close() } }
         return try database.read { try String.fetchOne($0, sql: sql) }
     }
 
-    /// The absolute path of the stored file of `key`.
+    /// The absolute path of the file stored for `key`.
     func path(of key: AvatarKey) throws -> String {
         try #require(try store.localFile(for: key, recordsAccess: false))
     }
@@ -36,26 +36,26 @@ extension StoreFixture {
         store.configuration.layout.root(of: storageClass) + "/" + path
     }
 
-    /// Writes `bytes` to a file, and makes its folder.
+    /// Writes `bytes` to a file, and creates its folder.
     func write(_ bytes: [UInt8], to path: String) throws {
         let url = URL(filePath: path)
         try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data(bytes).write(to: url)
     }
 
-    /// What was set aside.
+    /// The files in `set-aside`.
     var setAside: [String] {
         (FileManager.default.enumerator(atPath: directory + "/set-aside")?.allObjects as? [String]) ?? []
     }
 
-    /// What a verification finds, by another process that may change nothing.
+    /// The faults that a verification by another process finds, without a repair.
     func faults(quick: Bool = false) async throws -> [VerificationFault.Kind] {
         var configuration = store.configuration
         configuration.access = .readOnly
         return try await AvatarStore.verify(configuration, quick: quick).faults.map(\.kind)
     }
 
-    /// Repairs, and makes sure that a second repair has nothing left to do.
+    /// Repairs, and checks that a second repair has nothing left to do.
     @discardableResult
     func repair() async throws -> VerificationReport {
         let report = try await store.verify(repair: true)
@@ -67,7 +67,7 @@ extension StoreFixture {
 }
 
 extension [UInt8] {
-    /// The bytes with one bit changed in their middle.
+    /// The bytes with one bit flipped in the middle.
     var withFlippedBit: [UInt8] {
         var bytes = self
         bytes[bytes.count / 2] ^= 1

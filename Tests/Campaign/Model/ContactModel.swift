@@ -1,6 +1,6 @@
 import Workload
 
-/// Which contact uses which image, and what each image shows, in a store that has room for all of them.
+/// The images of each contact, and the content of each image, in a store that has room for all of them.
 struct ContactModel {
     /// By image.
     private(set) var owners: [ImageKey: Set<Int>] = [:]
@@ -11,7 +11,7 @@ struct ContactModel {
         switch operation {
         case .save(let name, let version, _): show(.own(name), version)
         case .fetch(let slot, let version, _, let policy):
-            // What is stored is enough to the one, and perhaps fresh enough to the other: what came tells.
+            // A stored image is enough for one policy, and may be fresh enough for the other: the result tells.
             let picture = Picture(of: .remote(slot), version: version)
             let isNew = pictures[.remote(slot)] == nil || outcome == .image(Picture.digest(of: picture.bytes))
             if policy == .reload || isNew { show(.remote(slot), version) }
@@ -53,7 +53,7 @@ struct ContactModel {
         pictures[key] = nil
     }
 
-    /// The list is the truth for the contacts that it names, but what the host linked itself is not its business.
+    /// The list decides about the contacts that it names, but not about links that the host program made itself.
     private mutating func reconcile(_ list: [StoreOperation.Listed], _ photos: [Int: Int]) {
         for listed in list {
             var keys: Set<ImageKey> = [.remote(listed.slot)]

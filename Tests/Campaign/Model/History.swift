@@ -1,9 +1,9 @@
 import Workload
 
-/// What several processes did to one store at once, and whether what they were told can be true.
+/// The calls of several processes on one store at once, and whether their results are possible.
 ///
-/// For each image: whatever was seen was written before it was seen, and was not over already. It was over if something
-/// else was seen or written after the writing had ended and before the seeing began.
+/// For each image: content that was seen must have been written before, and must not have been over already. It was
+/// over if other content was seen or written after the writing had ended and before the seeing began.
 struct History {
     /// A call, from its beginning to its return; one that did not return may have its effect at any time.
     struct Call {
@@ -13,7 +13,7 @@ struct History {
         var outcome: Outcome?
     }
 
-    /// A moment, between two times, at which an image had this content; `nil`: none.
+    /// A moment between two times at which an image had this content; `nil`: no image.
     private struct Sight: Hashable {
         let begun: UInt64
         let ended: UInt64
@@ -32,7 +32,7 @@ struct History {
         calls.append(call)
     }
 
-    /// What cannot be true, given what is stored after all of it.
+    /// The impossible results, given what is stored in the end.
     func faults(_ found: StoreModel) -> [String] {
         let keys = Set(calls.flatMap(\.command.operation.keys)).union(found.entries.keys)
         return keys.sorted { $0.description < $1.description }.flatMap { story(of: $0, found) }
@@ -105,7 +105,7 @@ struct History {
 }
 
 extension StoreOperation {
-    /// The images that it is about; a removed contact's are not known.
+    /// The images that the call is about; those of a removed contact are not known.
     var keys: [ImageKey] {
         switch self {
         case .save(let name, _, _): [.own(name)]
@@ -118,7 +118,7 @@ extension StoreOperation {
         }
     }
 
-    /// What it may make of the image.
+    /// The content that the call may give the image.
     fileprivate func pictures(of key: ImageKey) -> [Picture] {
         switch self {
         case .save(let name, let version, _) where key == .own(name): [Picture(of: key, version: version)]

@@ -3,7 +3,7 @@ import AvatarStoreTesting
 import Workload
 
 extension StoreModel {
-    /// The model of what an inspection found. Uses that no process has written are not in it.
+    /// The model of what an inspection found, without uses that no process has written.
     init(_ index: IndexSnapshot, _ book: PictureBook) {
         let beginning = ManualClock().now().milliseconds
         budget = index.budget ?? budget
@@ -29,8 +29,8 @@ extension StoreModel {
 
     /// The same, with the uses that the processes of `expected` have not written yet.
     ///
-    /// A file that replaced another has its time. Where that tells when within its tick an unwritten use was, it counts
-    /// for the use too: of equal times the older row goes first.
+    /// A file that replaced another has its time. Where that time tells when an unwritten use was within its tick, it
+    /// counts for the use too: of equal times the older row goes first.
     func adopting(touches expected: StoreModel) -> StoreModel {
         var model = self
         let known = times(learntOver: expected)
@@ -58,7 +58,7 @@ extension StoreModel {
         )
     }
 
-    /// Where `found` is not what this model says. Times are compared by their tick.
+    /// The differences between `found` and this model. Times are compared by their tick.
     func differences(from found: StoreModel) -> [String] {
         var differences: [String] = []
         if budget != found.budget { differences.append("the budget is \(found.budget), not \(budget)") }
@@ -74,7 +74,7 @@ extension StoreModel {
         return differences
     }
 
-    /// Everything that is compared of an entry.
+    /// All that is compared of an entry.
     func line(of key: ImageKey) -> String? {
         guard let entry = entries[key] else { return nil }
         let file = entry.file.flatMap { files[$0] }

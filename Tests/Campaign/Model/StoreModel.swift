@@ -1,10 +1,10 @@
 import AvatarStore
 import Workload
 
-/// What a store holds, as a dictionary: what must be there after each operation, to the file.
+/// The content of a store as a dictionary: the files that must exist after each operation.
 ///
-/// It follows the rules of the store's promises and shares no code with it. Times are microseconds since the manual
-/// clock's beginning; a tick is a second.
+/// It follows the promises of the store and shares no code with it. Times are microseconds since the manual clock's
+/// start; a tick is a second.
 struct StoreModel {
     struct File: Hashable {
         var storageClass: StorageClass
@@ -16,12 +16,12 @@ struct StoreModel {
         var storageClass: StorageClass
         var file: Int?
         var isEvicted = false
-        /// The version whose validator is kept.
+        /// The version whose validator is stored.
         var version: Int?
         /// In ticks.
         var freshUntil: Int?
         var owners: Set<Int> = []
-        /// The owners who keep their other images until this one is there.
+        /// The contacts that keep their other images until this one arrives.
         var waiting: Set<Int> = []
     }
 
@@ -56,7 +56,7 @@ struct StoreModel {
         files.first { $0.value.picture == picture && $0.value.storageClass == storageClass }?.key
     }
 
-    /// Notes a use of a file. The order of the uses within one tick is the store's own; once it is known, it counts.
+    /// Records a use of a file. The order of uses within one tick is up to the store; once it is known, it counts.
     mutating func use(_ id: Int, at time: Int64) {
         guard let file = files[id], time / Self.microsecondsPerTick > file.lastAccess / Self.microsecondsPerTick else {
             return
@@ -64,7 +64,7 @@ struct StoreModel {
         files[id]?.lastAccess = time
     }
 
-    /// Takes over uses that the index has by now: a store writes them after half a minute, whatever else happens.
+    /// Adopts uses that the index has by now: a store writes them after 30 seconds, whatever else happens.
     mutating func noteUses(writtenIn found: StoreModel) {
         for (id, time) in touches.values.flatMap(\.self) {
             guard let file = found.files[id],

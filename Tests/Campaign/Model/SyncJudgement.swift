@@ -1,11 +1,11 @@
 import AvatarStore
 import Workload
 
-/// Whether what is found after a sync, or in the middle of one, is what a sync may leave.
+/// Whether the store found after a sync, or in the middle of one, is one that a sync may leave.
 ///
-/// In which order the images arrive is not foretold, so there is no one right result once room is scarce. There are
-/// rules: what is wanted stays or is replaced by what was served; only what nobody wants is evicted, the least recently
-/// used of it; nothing else changes.
+/// The order in which images arrive is not known, so once room is scarce there is no single right result. There are
+/// rules: a wanted image stays or is replaced by the one served; only unwanted images are evicted, the least recently
+/// used first; nothing else changes.
 struct SyncJudgement {
     let before: StoreModel
     let found: StoreModel
@@ -17,7 +17,7 @@ struct SyncJudgement {
 
     private(set) var faults: [String] = []
 
-    /// - Parameter before: the state before the sync, the uses that its process had gathered included.
+    /// - Parameter before: the state before the sync, including the uses buffered by its process.
     init(
         before: StoreModel,
         found: StoreModel,
@@ -123,9 +123,9 @@ struct SyncJudgement {
         }
     }
 
-    /// The evicted files are the least recently used of those that nobody wants.
+    /// The evicted files are the least recently used unwanted ones.
     private mutating func judgeEvictions(wanted: Set<ImageKey>) {
-        // A wanted image may have come to share a file that others had before.
+        // A wanted image may now share a file that other entries had before.
         let wantedFiles = Set(wanted.flatMap { [before.entries[$0]?.file, found.entries[$0]?.file] })
         var firstKept: Int?
         for id in before.evictionOrder where !wantedFiles.contains(id) {
@@ -147,7 +147,7 @@ struct SyncJudgement {
             let was = Set(before.entries.filter { $0.value.owners.contains(contact) }.keys)
             let now = Set(found.entries.filter { $0.value.owners.contains(contact) }.keys)
             let image = ImageKey.remote(listed.slot)
-            // Until the new image is there, the contact keeps the old one, but waits for no other.
+            // Until the new image arrives, the contact keeps the old one, but waits for no other.
             let waiting = Set(was.filter { before.entries[$0]?.waiting.contains(contact) == true })
             let kept = was.filter { before.file(of: $0) != nil || before.entries[$0]?.isEvicted == true }
             let allowed: [Set<ImageKey>] =

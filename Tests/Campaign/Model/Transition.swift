@@ -1,10 +1,10 @@
 import AvatarStore
 import Workload
 
-/// What an operation does to a model, step by step.
+/// The steps of an operation on a model.
 ///
-/// `states` are those that a process killed in the middle may leave behind: the one before, those after each
-/// transaction, and at the end the one that is there when the call returns.
+/// `states` are those that a process killed in the middle may leave: the one before, those after each transaction, and
+/// the one after the call returns.
 struct Transition {
     private(set) var states: [StoreModel]
     private(set) var outcome = Outcome.done
@@ -14,7 +14,7 @@ struct Transition {
     private let book: PictureBook
     private var uses: Int64 = 0
 
-    /// What `command`, which is no sync, does when the process numbered `process` runs it.
+    /// The effect of `command`, which is not a sync, in the process numbered `process`.
     init(_ model: StoreModel, _ command: Command, by process: Int, _ book: PictureBook) {
         self.model = model
         states = [model]
@@ -27,7 +27,7 @@ struct Transition {
 
     var final: StoreModel { model }
 
-    /// What closing the store does, which writes what was gathered.
+    /// The effect of closing the store, which writes buffered uses.
     init(closing model: StoreModel, by process: Int, _ book: PictureBook) {
         self.model = model
         states = [model]
@@ -72,7 +72,7 @@ struct Transition {
 
     // MARK: Reading
 
-    /// Records a use of what is stored.
+    /// Records a use of the stored image.
     private mutating func touch(_ key: ImageKey) -> StoreModel.File? {
         guard let id = model.entries[key]?.file, let file = model.files[id] else { return nil }
         model.touches[process, default: [:]][id] = now()
@@ -127,7 +127,7 @@ struct Transition {
         }
     }
 
-    /// What was asked for as a document and is in `caches` becomes one.
+    /// An image in `caches` that is read as a document becomes one.
     private mutating func promoted(_ key: ImageKey, _ storage: FetchOptions.Storage) -> Outcome {
         if storage == .documents, model.file(of: key)?.storageClass == .caches {
             _ = move(key, to: .documents)
@@ -158,7 +158,7 @@ struct Transition {
     ) -> Bool {
         guard storageClass == .documents || makeRoom(for: picture, replacing: key) else { return false }
         let old = model.entries[key]?.file
-        // A first store is a use. A new version inherits the time of the old one.
+        // The first store is a use. A new version inherits the time of the old one.
         let time =
             old.flatMap { id in
                 model.files[id].map { max($0.lastAccess, model.touches[process]?[id] ?? 0) }
@@ -182,7 +182,7 @@ struct Transition {
         return true
     }
 
-    /// The file with these bytes: the one that is there, used now, or a new one.
+    /// The file with these bytes: the existing one, used now, or a new one.
     private mutating func share(_ picture: Picture, in storageClass: StorageClass, _ time: Int64) -> Int {
         if let id = model.file(with: picture, in: storageClass), let file = model.files[id] {
             model.files[id]?.lastAccess = max(file.lastAccess, time)
@@ -195,7 +195,7 @@ struct Transition {
 
     // MARK: Room
 
-    /// Evicts the minimum that lets `picture` in; false, and nothing evicted, if that is not possible.
+    /// Evicts the minimum that makes room for `picture`; `false`, with nothing evicted, if that is not possible.
     private mutating func makeRoom(for picture: Picture, replacing key: ImageKey) -> Bool {
         let size = picture.byteCount
         if model.bytes + size > model.budget { flush() }
@@ -204,7 +204,7 @@ struct Transition {
         guard model.bytes + size > model.budget else { return true }
         let target = min(model.lowWatermark, model.budget - size)
         var chosen = victims(downTo: target, sparing: model.entries[key]?.file)
-        // The file that is about to be replaced goes only if nothing else will do.
+        // The file that is about to be replaced is evicted only if the image does not fit otherwise.
         if model.bytes - bytes(of: chosen) + size > model.budget { chosen = victims(downTo: target) }
         evict(chosen)
         return true

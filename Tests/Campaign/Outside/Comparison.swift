@@ -1,6 +1,6 @@
 import Workload
 
-/// Compares a store with its model after each operation, and keeps the model.
+/// Compares a store with its model after each operation, and advances the model.
 struct Comparison {
     private(set) var model = StoreModel()
     private(set) var operations = 0
@@ -11,9 +11,9 @@ struct Comparison {
         self.directory = directory
     }
 
-    /// What is not as it must be now that the call for `command` has returned.
+    /// The contradictions after the call for `command` has returned.
     ///
-    /// - Parameter process: who made the call.
+    /// - Parameter process: the process that made the call.
     mutating func check(_ command: Command, by process: Int, came outcome: Outcome) throws -> [Finding] {
         book.add(command.operation)
         operations += 1
@@ -29,7 +29,7 @@ struct Comparison {
         } else {
             let transition = Transition(model, command, by: process, book)
             expected = transition.final
-            // The half minute may have been over in the middle of it.
+            // The store may have written its buffered uses in the middle of the call, after 30 seconds.
             expected.noteUses(writtenIn: found)
             if outcome != transition.outcome {
                 findings.append(Finding(.wrong, "it came to \(outcome), not \(transition.outcome)"))
@@ -37,14 +37,14 @@ struct Comparison {
             findings += expected.differences(from: found).map { Finding(.lost, $0) }
         }
         if case .sync = command.operation {
-            // What it read it touched, and what it had gathered it may have written; the next eviction tells.
+            // The process used the image, and may have written its buffered uses; the next eviction shows it.
             expected.touches = model.touches
         }
         model = found.adopting(touches: expected)
         return findings.map { Finding($0.kind, "\($0.text) after \(command) by \(process)") }
     }
 
-    /// What is not as it must be now that `process` has closed the store.
+    /// The contradictions after `process` has closed the store.
     mutating func checkClosed(by process: Int) throws -> [Finding] {
         let inspection = try StoreInspection(directory, book, isSettled: true)
         let found = StoreModel(inspection.index, book)

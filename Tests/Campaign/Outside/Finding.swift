@@ -1,11 +1,11 @@
-/// Something that is not as it must be.
+/// A contradiction between a store and what it promised.
 struct Finding: Hashable, CustomStringConvertible {
     enum Kind: String, CaseIterable {
-        /// What a call had done before it returned is not there.
+        /// The result of a call that had returned is missing.
         case lost
-        /// Bytes, digests, totals or results are not what they must be.
+        /// Bytes, digests, totals or results are wrong.
         case wrong
-        /// Something is there that nobody needs or knows.
+        /// An item exists that nothing needs or lists.
         case orphan
         /// The files in `caches` had more bytes than the budget.
         case breach

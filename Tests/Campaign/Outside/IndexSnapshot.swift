@@ -2,7 +2,7 @@ import AvatarStore
 import Foundation
 import GRDB
 
-/// The rows of an index, read with plain SQL past the code under test.
+/// The rows of an index, read with plain SQL and without the code under test.
 struct IndexSnapshot {
     struct File {
         let id: Int
@@ -23,7 +23,7 @@ struct IndexSnapshot {
         /// In milliseconds.
         let freshUntil: Int64?
         let owners: [String]
-        /// Those of the owners who keep another image until this one is there.
+        /// The contacts that keep another image until this one arrives.
         let waiting: [String]
     }
 
@@ -37,7 +37,7 @@ struct IndexSnapshot {
     let files: [File]
     let entries: [Entry]
     let totals: [StorageClass: Total]
-    /// Path with the class in front, and bytes, of each pending file.
+    /// The path, with the storage class in front, and the bytes of each pending file.
     let pending: [String: Int]
     let budget: Int?
     /// The highest row id that a file ever had.
@@ -47,7 +47,7 @@ struct IndexSnapshot {
     init(_ path: String) throws {
         let queue = try DatabaseQueue(path: path)
         defer {
-            // A connection that only read has nothing to say at its end.
+            // A connection that only reads needs no error handling at its end.
             try? queue.close()
         }
         self = try queue.read { try IndexSnapshot($0) }

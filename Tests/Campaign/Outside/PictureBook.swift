@@ -1,7 +1,7 @@
 import Foundation
 import Workload
 
-/// The pictures that may be in a store, known by their bytes.
+/// The pictures that may be in a store, identified by their bytes.
 final class PictureBook {
     private var pictures: [String: Picture] = [:]
     private var digests: [Picture: String] = [:]

@@ -3,15 +3,16 @@ import Foundation
 import ProgramRunning
 import Workload
 
-/// A store as it is found on disk: the index, the files, and where they do not agree.
+/// A store as it is on disk: the index, the files, and their contradictions.
 struct StoreInspection {
     let index: IndexSnapshot
     private(set) var findings: [Finding] = []
     private let directory: String
 
-    /// Looks at the store in `directory`, in which nobody writes now.
+    /// Inspects the store in `directory`, which no process changes now.
     ///
     /// - Parameter isSettled: whether nothing may be pending. A store whose process was just killed has pending files;
+    /// after the next opening it has none.
     ///   after the next opening there are none.
     init(_ directory: String, _ book: PictureBook, isSettled: Bool) throws {
         self.directory = directory
@@ -72,8 +73,8 @@ struct StoreInspection {
         }
     }
 
-    /// Fails the store for what lies beside index and roots and belongs to nobody: staging folders and locks of holders
-    /// other than the `live` ones, and files of unknown names.
+    /// Reports items beside index and roots that no live process owns: staging folders and locks of holders other than
+    /// the `live` ones, and files of unknown names.
     mutating func checkLeftovers(liveHolders live: Int) {
         let known: Set<String> = [
             "caches", "documents", "staging", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm",

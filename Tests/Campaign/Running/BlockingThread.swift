@@ -1,7 +1,7 @@
 import Dispatch
 
-/// Runs an actor on a thread of its own: waiting for another process must not hold up the tests that share the
-/// cooperative threads.
+/// Runs an actor on a thread of its own, so that waiting for another process does not block the cooperative threads
+/// that the tests share.
 final class BlockingThread: SerialExecutor {
     private let queue = DispatchQueue(label: "campaign")
 

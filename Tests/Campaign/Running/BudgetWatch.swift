@@ -1,11 +1,10 @@
 import ProgramRunning
 import Workload
 
-/// Looks at the caches directory from outside, again and again, while a worker changes the budget.
+/// Polls the caches directory from outside while a worker changes the budget.
 ///
-/// Which budget is in force is known from what the worker said. A lower one is from the moment its call has returned, a
-/// higher one from the moment its call began. The worker's lines are read after each look, so whatever the look saw was
-/// announced by then.
+/// The worker's output tells which budget is in force: a lower one from the return of its call, a higher one from the
+/// start of its call. The output is read after each look, so every budget that the look met was announced by then.
 struct BudgetWatch {
     private let root: String
     /// Budgets that may be in force: that of the last call that returned, and those of calls that have begun since.
@@ -22,7 +21,7 @@ struct BudgetWatch {
         }
     }
 
-    /// Looks once, reads what the worker said meanwhile, and compares.
+    /// Looks once, reads the output since, and compares.
     mutating func look(thenReading read: () -> [Worker.Line]) -> [Worker.Line] {
         let walk = FolderWalk(agreed: root)
         let lines = read()

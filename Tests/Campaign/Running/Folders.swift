@@ -5,6 +5,6 @@ func removeFolder(_ path: String) {
     do {
         try FileManager.default.removeItem(atPath: path)
     } catch {
-        // What is left lies in the temporary directory; the test's own result matters more.
+        // A folder left in the temporary directory does no harm, and the test's own result matters more.
     }
 }

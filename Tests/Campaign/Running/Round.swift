@@ -8,13 +8,13 @@ import Glibc
 import Darwin
 #endif
 
-/// When a worker is killed.
+/// The moment at which a worker is killed.
 enum Kill: Hashable, CustomStringConvertible {
     /// By itself, at a file call.
     case at(KillPoint)
-    /// From outside, so many microseconds after it said so many lines.
+    /// From outside, a number of microseconds after a number of lines.
     case afterLines(Int, microseconds: Int)
-    /// From outside, so many milliseconds after it was started.
+    /// From outside, a number of milliseconds after its start.
     case afterStart(milliseconds: Int)
 
     init(_ random: inout RandomOperations) {
@@ -40,7 +40,7 @@ enum Kill: Hashable, CustomStringConvertible {
     }
 }
 
-/// What one worker did until it was killed.
+/// The output of one worker until it was killed.
 struct Round {
     private(set) var isOpen = false
     private(set) var begun: Set<Int> = []
@@ -51,7 +51,7 @@ struct Round {
     private(set) var findings: [Finding] = []
     private(set) var wasKilled = false
 
-    /// Lets a worker run `script` on the store in `directory` until `kill`, at the latest when it has finished.
+    /// Runs `script` in a worker on the store in `directory` until `kill`, at the latest until it has finished.
     ///
     /// - Parameter closes: whether it is told to close the store at the end.
     /// - Parameter budget: in force before the script.
@@ -109,7 +109,7 @@ struct Round {
     }
 }
 
-/// A file call, and among how many of them the last one is drawn.
+/// A file call, and the number of such calls among which the last one is drawn.
 private struct FaultyCall {
     let call: FaultyFileSystem.Call
     let reach: Int

@@ -1,9 +1,9 @@
 import Foundation
 import Workload
 
-/// A `StoreWorker` process: what it was told, what it said, and its end.
+/// A `StoreWorker` process: its input, its output and its end.
 final class Worker {
-    /// A line that a worker said.
+    /// A line of the worker's output.
     enum Line {
         case open
         case begin(Int, time: UInt64)
@@ -20,7 +20,7 @@ final class Worker {
     private let hasEnded = DispatchSemaphore(value: 0)
     private var unread: [UInt8] = []
 
-    /// Whether there is nothing more to come from it.
+    /// Whether no more output will come.
     private(set) var isSilent = false
 
     init(directory: String, origin: String, killPoint: KillPoint? = nil) throws {
@@ -32,7 +32,7 @@ final class Worker {
         try process.run()
     }
 
-    /// A reader of the changes, which keeps what they add up to in `file`.
+    /// A reader of the changes, which keeps the state that they add up to in `file`.
     init(mirroring directory: String, in file: String) throws {
         process.executableURL = Self.executable
         process.arguments = [directory, "mirror", file]
@@ -43,15 +43,15 @@ final class Worker {
     }
 
     deinit {
-        // A test that failed has not told it to end.
+        // A failed test has not told the worker to end.
         if process.isRunning { kill() }
-        // The process object lets go of its pipes much later, and there may be only so many. What is closed already
-        // cannot be closed again, which is no fault.
+        // The process object closes its pipes much later, and their number is limited. Closing a closed pipe is no
+        // fault.
         try? input.fileHandleForWriting.close()
         try? output.fileHandleForReading.close()
     }
 
-    /// Beside the tests.
+    /// The worker lies beside the test bundle.
     private static var executable: URL {
         #if os(macOS)
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") } ?? Bundle.main
@@ -61,7 +61,7 @@ final class Worker {
         #endif
     }
 
-    /// Tells it something. A worker that is dead already hears nothing; its end says so.
+    /// Sends a line. A dead worker does not read it, which shows at its end.
     func tell(_ line: String) throws {
         do {
             try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
@@ -71,7 +71,7 @@ final class Worker {
         }
     }
 
-    /// Nothing more is told.
+    /// Ends the worker's input.
     func endInput() throws {
         try input.fileHandleForWriting.close()
     }
@@ -80,7 +80,7 @@ final class Worker {
         Foundation.kill(process.processIdentifier, SIGKILL)
     }
 
-    /// Waits for the end of the process. To be called once.
+    /// Waits for the end of the process. Call it once.
     func waitForEnd() {
         hasEnded.wait()
     }
@@ -90,7 +90,7 @@ final class Worker {
         process.terminationStatus * (process.terminationReason == .exit ? 1 : -1)
     }
 
-    /// What it said since the last call; waits up to `milliseconds` if that is nothing.
+    /// The output since the last call; waits up to `milliseconds` if there is none.
     func lines(waiting milliseconds: Int32) -> [Line] {
         let descriptor = output.fileHandleForReading.fileDescriptor
         var waiting = milliseconds
@@ -110,7 +110,7 @@ final class Worker {
         return lines
     }
 
-    /// Waits until it says something that `isAwaited`; `nil` if it ends before.
+    /// Waits for a line that `isAwaited` accepts; `nil` if the worker ends before.
     func next(_ isAwaited: (Line) -> Bool) -> Line? {
         while true {
             if let line = lines(waiting: 10_000).first(where: isAwaited) { return line }

@@ -3,10 +3,11 @@ import Foundation
 import ProgramRunning
 import Testing
 
-/// The budget, as system calls and an onlooker see it, while several processes store, replace and evict at once.
+/// The budget, as seen by system calls and by a poll from outside, while several processes store, replace and evict at
+/// once.
 @Suite(.enabled(if: Strace.isUsable, Comment(rawValue: Strace.absence)))
 struct BudgetTraceTests {
-    /// Of each picture another version at each request, from 2 kB to 10 kB.
+    /// A new version of each picture at each request, from 2 kB to 10 kB.
     private func withPictures(_ body: (LoopbackOrigin) async throws -> Void) async throws {
         let count = RequestCount()
         let origin = try await LoopbackOrigin.start { _ in
@@ -34,7 +35,8 @@ struct BudgetTraceTests {
             let root = workplace.path("store/caches")
             let present = try #require(FolderWalk(root))
 
-            // One process syncs, the others read in different orders; all of them replace, and evict what others stored.
+            // One process syncs, the others read in different orders. All of them replace images, and evict images of
+            // the others.
             let poll = FolderPoll(root)
             let (run, trace) = try await workplace.traced(
                 script: """
@@ -53,9 +55,9 @@ struct BudgetTraceTests {
 
             #expect(replay.most <= budget, "\(run.messages)")
             #expect(seen.most <= budget)
-            // The replay has missed nothing: in the end it has what lies there.
+            // The replay has missed nothing: in the end it has the bytes on disk.
             #expect(replay.bytes == FolderWalk(root)?.bytes)
-            // There was something to see: the budget was filled many times over.
+            // The test has tested something: the budget was filled many times over.
             #expect(replay.published >= count)
             #expect(replay.unlinked > count / 2)
             #expect(replay.most > budget * 8 / 10)

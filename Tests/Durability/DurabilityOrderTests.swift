@@ -3,11 +3,10 @@ import Foundation
 import ProgramRunning
 import Testing
 
-/// In which order the program makes things durable, read from its system calls.
+/// The order in which the program makes things durable, read from its system calls.
 ///
-/// What a call does and what it makes durable is replayed in the order of the trace (`StableStorage`), and looked at in
-/// the moments that matter: before a file gets its name, before an old one goes, and before the program says that it
-/// is done.
+/// The effects of the calls are replayed in the order of the trace (`StableStorage`) and checked at the moments that
+/// matter: before a file gets its name, before an old one is unlinked, and before the program reports success.
 @Suite(.enabled(if: Strace.isUsable, Comment(rawValue: Strace.absence)))
 struct DurabilityOrderTests {
     @Test func firstDocumentIsDurableWithTheNewStoreBeforeSaveReturns() async throws {
@@ -18,7 +17,7 @@ struct DurabilityOrderTests {
         let files = try await workplace.listedFiles()
 
         let file = try #require(files["name:me"])
-        // Not only the file: without the names of the folders and of the index nobody finds it.
+        // Not only the file: without the names of the folders and of the index it cannot be found.
         let index = workplace.path("store/index.sqlite")
         expectDurable([file], below: workplace.path, with: [index, index + "-wal"], at: \.isResult, in: trace)
         expectDurableBytesBeforeName([file], in: trace)
@@ -50,7 +49,7 @@ struct DurabilityOrderTests {
 
             #expect(files.count == 5)
             expectDurableBytesBeforeName(Array(files.values), in: trace)
-            // One line an image, in the order of the URLs.
+            // One line per image, in the order of the URLs.
             let lines = trace.calls.filter(\.isResult)
             #expect(lines.count == 5)
             for (url, line) in zip(urls, lines) {
@@ -122,14 +121,15 @@ struct DurabilityOrderTests {
                     #expect(!path.hasPrefix(workplace.path("store/staging/")), "\(call.line)")
                 }
             }
-            // What there is comes with the opening and the closing, and does not grow with the images.
+            // All synchronizations belong to the opening and the closing; their number does not grow with the images.
             #expect(many.synchronizationCount <= few.synchronizationCount + 2)
         }
     }
 
     // MARK: What is expected
 
-    /// Each file is durable, and in the index, in the first moment that `isMoment` finds; so are the names of the index.
+    /// Each file is durable and in the index at the first moment that `isMoment` accepts; so are the names of the
+    /// index.
     private func expectDurable(
         _ files: [String],
         below top: String,
@@ -168,7 +168,7 @@ struct DurabilityOrderTests {
         #expect(named == Set(files), sourceLocation: sourceLocation)
     }
 
-    /// Each old file goes only after its successor is durable and in the index.
+    /// Each old file is unlinked only after its successor is durable and in the index.
     private func expectReplacedDurably(
         _ before: [String: String],
         _ after: [String: String],

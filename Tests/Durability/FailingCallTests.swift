@@ -4,10 +4,10 @@ import Testing
 
 /// Each call that publishes, evicts or deletes fails once, in the real program.
 ///
-/// A thread's first, second, third … call of a name fails, until there is no such call. What the fault hit is read from
-/// the trace. Some also hit what is not the store's, as a worker thread that wakes another one: then the program may end
-/// in any way, and only the store that it leaves is looked at. The opening of a staged file is not among them, as its
-/// number is also that of a call by which the program is loaded; it fails through the file-system seam elsewhere.
+/// A thread's first, second, third … call of a name fails, until there is no such call. The trace shows which call
+/// failed. Some faults hit calls outside the store, such as one that wakes a worker thread: then the program may end in
+/// any way, and only the store is checked. The opening of a staged file is not among them, because its number is also
+/// that of a call that loads the program; it fails through the file-system seam elsewhere.
 @Suite(.enabled(if: Strace.isUsable, Comment(rawValue: Strace.absence)))
 struct FailingCallTests {
     @Test(arguments: TestMode.isThorough ? FailingWork.allCases : [.replaceDocument])
@@ -34,7 +34,7 @@ struct FailingCallTests {
         }
     }
 
-    /// `timeout` ends it should it try on and on.
+    /// `timeout` ends a program that retries forever.
     @Test("a file system without locks is said so, and no lock file is left")
     func fileSystemWithoutLocksIsSaidSo() async throws {
         let workplace = try Workplace()
@@ -53,7 +53,7 @@ struct FailingCallTests {
         #expect(left.filter { $0.hasSuffix(".lock") } == [])
     }
 
-    /// - Returns: what the fault hit; empty if there was no call to hit.
+    /// - Returns: the calls that failed; empty if there was no call to fail.
     private func run(
         _ work: FailingWork,
         _ fault: Fault,
@@ -76,7 +76,7 @@ struct FailingCallTests {
 
         let image = work.image(pictures.origin)
         let stored = try await workplace.run("get", image.key, "--policy", "offline", "--store", store)
-        // Who is told of no fault may rely on the new image.
+        // If the program reports no fault, the new image must be stored.
         let isDone = isOurs && run.status == 0 && !run.messages.contains("avatars: ")
         #expect((isDone ? [image.new] : [image.old, image.new]).contains(stored.bytes), comment)
         try await workplace.expectConsistent(store: store, comment)
@@ -91,7 +91,7 @@ struct FailingCallTests {
         #expect(fault.reasons.contains { (run.messages + run.text).contains($0) }, comment)
     }
 
-    /// The paths below the store that are always the same.
+    /// The paths below the store that never change.
     private func knownPaths(_ store: String) -> [String] {
         let names = ["staging", "caches", "documents", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm"]
         return [store] + names.map { store + "/" + $0 }
@@ -109,7 +109,7 @@ struct FailingCallTests {
 }
 
 extension FailingWork {
-    /// The steps that at least one fault has to hit.
+    /// The steps that at least one fault must hit.
     fileprivate var steps: [String] {
         var steps = ["renameat image", "unlinkat image"]
         if self != .evict { steps.append("fsync staging") }

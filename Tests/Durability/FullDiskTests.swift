@@ -50,13 +50,13 @@ struct FullDiskTests {
             let report = try again.object
             #expect(report.number("wanted") == 800)
             #expect(report.number("failed") == 0)
-            // What was stored before the disk was full is not fetched again.
+            // Images stored before the disk was full are not fetched again.
             #expect(report.number("fetched") ?? 800 <= 800 - stored.count)
             try await workplace.expectConsistent(store: "disk/store")
         }
     }
 
-    /// A little room is enough for some of the files that SQLite makes at an opening, and not for the others.
+    /// A little room is enough for some of the files that SQLite creates at an opening, but not for the others.
     @Test(arguments: [0, 4, 12, 16, 24, 32, 40, 48])
     func whatIsStoredIsRead_howeverLittleRoomIsLeft(kibibytes: Int) async throws {
         try await withPictures { origin in

@@ -3,7 +3,7 @@ import GRDB
 import ProgramRunning
 import Testing
 
-/// `avatars migrate` on stores of earlier versions, in the real program: to the end, killed, and with a call that fails.
+/// The real program runs `avatars migrate` on stores of earlier versions: to the end, killed, and with a failing call.
 struct MigrationCrashTests {
     @Test(arguments: OlderStore.versions)
     func anOlderStoreIsUpgradedWithItsFiles(version: Int) async throws {
@@ -19,7 +19,7 @@ struct MigrationCrashTests {
         try await expectUpgraded(workplace, "store", "from version \(version)")
     }
 
-    /// What happens to one of the calls that write the index and its copy.
+    /// The fate of one of the calls that write the index and its copy.
     enum Accident: String, CaseIterable {
         case kill = "signal=SIGKILL"
         case fullDisk = "error=ENOSPC"
@@ -36,7 +36,7 @@ struct MigrationCrashTests {
 
         var versions: Set<String> = []
         for call in ["pwrite64", "fdatasync", "unlink"] {
-            // A thread's first, second, third … call; some of the numbers are beyond the last call of each.
+            // A thread's first, second, third … call; some numbers are beyond the last call of a thread.
             let count = whole.trace.calls.count { $0.name == call && $0.paths.contains { $0.contains("index.sqlite") } }
             let step = TestMode.isThorough ? 1 : max(1, count / 5)
             for number in stride(from: 1, through: max(1, count), by: step) {
@@ -62,7 +62,7 @@ struct MigrationCrashTests {
         let index = workplace.path("disk/store/index.sqlite")
         try OlderStore(version: 1).make(at: workplace.path("disk/store"))
         let before = try workplace.read(index)
-        // Room for the shared memory of the WAL, and for half of the copy.
+        // Room for the shared memory of the write-ahead log, and for half of the copy.
         try disk.fill(leaving: 32_768 + before.count / 2)
 
         let run = try await workplace.run("migrate", "--store", "disk/store")
@@ -81,7 +81,8 @@ struct MigrationCrashTests {
         try FileManager.default.copyItem(atPath: workplace.path(store), toPath: workplace.path(other))
     }
 
-    /// The index has exactly the schema of one version, and all rows; while it is not the last, its copy lies there.
+    /// The index has exactly the schema of one version, and all rows. Unless it is the last version, its copy lies
+    /// beside it.
     ///
     /// - Returns: the version.
     private func expectWhole(_ index: String, _ seen: [String], _ comment: Comment) throws -> String {
@@ -109,7 +110,7 @@ struct MigrationCrashTests {
         #expect(try OlderStore.rows("PRAGMA foreign_key_check", in: index) == [], comment)
         let names = try FileManager.default.contentsOfDirectory(atPath: workplace.path(store))
         #expect(!names.contains { $0.contains(".version-") }, comment)
-        // It finishes what the golden index has pending.
+        // An opening finishes the pending work in the golden index.
         try await workplace.run("trim", "--budget", "1GB", "--store", store).requireSuccess()
         try await workplace.expectConsistent(store: store, comment)
     }

@@ -4,11 +4,11 @@ import GRDB
 import ProgramRunning
 import Testing
 
-/// The power goes while documents are saved and images are replaced.
+/// The power fails while documents are saved and images are replaced.
 ///
-/// An ext4 file system is stopped at random moments: what had not reached its disk is lost, and the next mount replays
-/// its journal. A disk that loses what it has in a volatile cache is not shown; what the program asks it to make durable
-/// is (`DurabilityOrderTests`).
+/// An ext4 file system is stopped at random moments: data that had not reached its disk is lost, and the next mount
+/// replays its journal. A disk that loses a volatile cache is not simulated; `DurabilityOrderTests` checks what the
+/// program asks to make durable.
 @Suite(.enabled(if: Mount.isPossible, Comment(rawValue: Mount.absence)))
 struct PowerLossTests {
     @Test func documentsAndTheLastGoodCopyOfWhatIsReplacedOutlastIt() async throws {
@@ -26,8 +26,8 @@ struct PowerLossTests {
         try await origin.stop()
     }
 
-    /// ext4 commits the size of a file while its data is on the way to the disk, and gives zeros after a power cut. The first
-    /// command of all may be one that only reads.
+    /// ext4 commits the size of a file before its data, and returns zeros after a power cut. The first command may be
+    /// one that only reads.
     @Test func aFileThatLostItsBytesIsNeverGivenOut() async throws {
         let (count, held) = (300, LoopbackOrigin.Gate())
         let origin = try await LoopbackOrigin.start { request in
@@ -57,7 +57,7 @@ struct PowerLossTests {
     ) async throws -> Cut {
         let disk = try StalledDisk(in: workplace)
         try workplace.write("list.txt", origin.list(count) + origin.url("/held.png") + "\n")
-        // It does not come to its end, where it would make all files durable.
+        // The command must not end, because it would then make all files durable.
         let sync = try workplace.start([
             "sync", "list.txt", "--store", "disk/store", "--allow-private-network", "--quiet",
         ])
@@ -127,7 +127,7 @@ struct PowerLossTests {
         return losses
     }
 
-    /// The newest images of `caches` may be lost, but not one that was there before.
+    /// The newest images in `caches` may be lost, but not one stored before.
     private func storeWhatWillBeReplaced(_ workplace: Workplace, _ origin: LoopbackOrigin) async throws {
         let disk = try Mount(image: workplace.path("image"), at: workplace.path("disk"))
         let fetch = ["fetch", origin.url("/changing.png"), "--allow-private-network", "--store", "disk/store"]
@@ -135,7 +135,7 @@ struct PowerLossTests {
         try disk.unmount()
     }
 
-    /// Saves documents, replaces images, and stores new ones, each at once; what returned is noted outside of the disk.
+    /// Saves documents, replaces images, and stores new ones, each at once. Finished calls are noted outside the disk.
     private func script(_ round: Int, _ origin: LoopbackOrigin) -> String {
         """
         export AVATARS_STORE=disk/store
@@ -165,7 +165,8 @@ struct PowerLossTests {
         """
     }
 
-    /// The machine has not really been switched off, so the store would believe that its kernel still has everything.
+    /// The machine was not really switched off, so without a new boot id the store would trust the kernel to have all
+    /// data.
     private func pretendAnotherBoot(_ index: String) throws {
         guard FileManager.default.fileExists(atPath: index) else { return }
         let database = try DatabaseQueue(path: index)
@@ -179,7 +180,7 @@ struct PowerLossTests {
         _ origin: LoopbackOrigin,
         _ losses: inout Losses
     ) async throws {
-        // The first opening walks the files; it heals what the index knows and the disk has not.
+        // The first opening compares the files; it repairs rows whose files the disk has lost.
         try await workplace.run("trim", "--budget", "100MB", "--store", "disk/store").requireSuccess()
         try await workplace.expectConsistent(store: "disk/store")
         let documents = try acknowledged("documents", in: workplace)

@@ -3,7 +3,7 @@ import Foundation
 import ProgramRunning
 import Testing
 
-/// What the program does to begin, read from its system calls.
+/// The start of the program, read from its system calls.
 @Suite(.enabled(if: Strace.isUsable, Comment(rawValue: Strace.absence)))
 struct ProgramStartTests {
     @Test("`path` runs on the thread it was started on: another takes longer to begin than the work")

@@ -2,13 +2,12 @@ import ProgramRunning
 
 /// The bytes of the files in a folder at each moment of a trace, from the calls of all processes that changed it.
 ///
-/// A call takes effect somewhere between its entry and its return. So a file counts from the entry of the `rename` that
-/// brings it, and until the return of the `unlink` that takes it: what is found is no less than what was really there
-/// in any moment.
+/// A call takes effect between its entry and its return. So a file counts from the entry of the `rename` that brings it
+/// until the return of the `unlink` that removes it: the result is never less than the true sum at any moment.
 struct BudgetReplay {
-    /// The most bytes that were there at once.
+    /// The most bytes that existed at once.
     private(set) var most = 0
-    /// The bytes that are there in the end.
+    /// The bytes that exist in the end.
     private(set) var bytes = 0
     private(set) var published = 0
     private(set) var unlinked = 0

@@ -2,7 +2,7 @@ import AvatarStoreTesting
 import ProgramRunning
 import Synchronization
 
-/// An origin that has a picture at every path, which can be exchanged for another one.
+/// An origin that has a picture at every path, and can replace them all.
 final class ChangingPictures: Sendable {
     let origin: LoopbackOrigin
     private let versions: Versions
@@ -16,7 +16,7 @@ final class ChangingPictures: Sendable {
         self.versions = versions
     }
 
-    /// Runs `body` with a new one.
+    /// Runs `body` with a new origin.
     static func with<Result>(_ body: (ChangingPictures) async throws -> Result) async throws -> Result {
         let versions = Versions()
         let origin = try await LoopbackOrigin.start { request in
@@ -32,7 +32,7 @@ final class ChangingPictures: Sendable {
         }
     }
 
-    /// From now on there are other pictures at all paths.
+    /// Replaces the pictures at all paths.
     func change() {
         versions.current.withLock { $0 += 1 }
     }

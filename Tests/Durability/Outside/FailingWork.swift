@@ -3,7 +3,7 @@ import Foundation
 import ProgramRunning
 import Testing
 
-/// A run of the program in which calls are made to fail: what is in the store before it, and what it does.
+/// A run of the program with failing calls: the store before it, and the command.
 enum FailingWork: String, CaseIterable, CustomTestStringConvertible {
     case replaceDocument
     case replaceInCaches
@@ -13,7 +13,7 @@ enum FailingWork: String, CaseIterable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    /// Makes the store `base`, with an image that `arguments` will replace, move, or let stay.
+    /// Makes the store `base`, with an image that `arguments` will replace, move, or keep.
     func prepare(_ workplace: Workplace, _ pictures: ChangingPictures) async throws {
         try workplace.write("old.png", pictureBytes("own", version: 1))
         try workplace.write("new.png", pictureBytes("own", version: 2))
@@ -27,7 +27,7 @@ enum FailingWork: String, CaseIterable, CustomTestStringConvertible {
         pictures.change()
     }
 
-    /// What runs on the store `store`.
+    /// The command line on the store `store`.
     func arguments(_ origin: LoopbackOrigin) -> [String] {
         switch self {
         case .replaceDocument: ["save", "new.png", "--name", "own", "--json"]
@@ -41,8 +41,8 @@ enum FailingWork: String, CaseIterable, CustomTestStringConvertible {
 
     private static let network = ["--allow-private-network", "--json"]
 
-    /// The image that must be there whatever fails, its old bytes, and its new ones; once the program says that it is
-    /// done, only these.
+    /// The image that must exist whatever fails, with its old and its new bytes; once the program reports success, only
+    /// the new ones.
     func image(_ origin: LoopbackOrigin) -> (key: String, old: [UInt8], new: [UInt8]) {
         switch self {
         case .replaceDocument: ("name:own", pictureBytes("own", version: 1), pictureBytes("own", version: 2))

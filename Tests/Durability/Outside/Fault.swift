@@ -1,6 +1,6 @@
 import ProgramRunning
 
-/// A system call of which one is made to fail.
+/// A kind of system call, one of which is made to fail.
 enum FaultyCall: String, CaseIterable {
     case openat
     case pwritev
@@ -13,10 +13,10 @@ enum FaultyCall: String, CaseIterable {
     case renameat
     case unlinkat
 
-    /// Those that publish and delete.
+    /// The calls that publish and delete.
     static let fewest: [FaultyCall] = [.fsync, .renameat, .unlinkat]
 
-    /// How a thread's call number `number` fails: in every way, or in turn where there are many calls.
+    /// The failures of a thread's call number `number`: each kind, or one of them in turn where there are many calls.
     func faults(_ number: Int) -> [Fault] {
         let all = Fault.Failure.allCases.map { Fault(call: self, error: $0, number: number) }
         switch self {
@@ -38,10 +38,10 @@ struct Fault: CustomStringConvertible {
         case noAccess = "EACCES"
     }
 
-    /// As `strace` wants it.
+    /// The fault in the syntax of `strace`.
     var description: String { "\(call):error=\(error.rawValue):when=\(number)" }
 
-    /// One of these is said, by the system or by the database.
+    /// The messages of the system or the database for the fault; the program shows one of them.
     var reasons: [String] {
         let database = [
             "disk I/O error", "database or disk is full", "unable to open database file", "readonly database",

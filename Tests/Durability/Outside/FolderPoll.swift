@@ -2,12 +2,12 @@ import Foundation
 import ProgramRunning
 import Synchronization
 
-/// Looks at a folder again and again, from outside, while others change it. On a thread of its own, as it never waits.
+/// Polls a folder from outside while other processes change it. It has a thread of its own, because it never waits.
 final class FolderPoll: Sendable {
     struct Result {
         /// The most bytes that were seen at once.
         var most = 0
-        /// How often two walks in a row found the same files, so that their sum was that of a moment.
+        /// How often two walks in a row found the same files, so that their sum is that of one moment.
         var sums = 0
     }
 
@@ -31,7 +31,7 @@ final class FolderPoll: Sendable {
         }
     }
 
-    /// Looks no more. To be called once.
+    /// Stops polling. Call it once.
     func stop() async -> Result {
         isStopped.store(true, ordering: .relaxed)
         for await result in results { return result }

@@ -5,7 +5,7 @@ import ProgramRunning
 
 /// A store as the program of an earlier schema version left it: its golden index, and the files that belong to it.
 struct OlderStore {
-    /// What people with a `sqlite3` shell see of it.
+    /// The queries that users may run in a `sqlite3` shell.
     static let overview = """
         SELECT key, source_url, local_file, storage_class, size_bytes, etag, last_access, fresh_until, checked_at, state
         FROM avatar_overview ORDER BY key
@@ -13,7 +13,7 @@ struct OlderStore {
 
     let version: Int
 
-    /// The versions that there are golden indexes of.
+    /// The schema versions with a golden index.
     static let versions = 1...latest
 
     static let latest: Int = {
@@ -39,7 +39,7 @@ struct OlderStore {
         try index.close()
     }
 
-    /// The golden index with the digests of the files that `make` writes; its own are those of no file.
+    /// The golden index with the digests of the files that `make` writes; its own digests belong to no file.
     private func sqlWithRealDigests() throws -> String {
         var sql = try String(contentsOf: Self.golden(version), encoding: .utf8)
         for (number, size) in [("01", 1000), ("02", 2000), ("03", 300), ("05", 50)] {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Numbers the requests that an origin gets.
+/// Numbers the requests that an origin receives.
 final class RequestCount: Sendable {
     private let count = Mutex(0)
 

@@ -2,7 +2,7 @@ import Foundation
 import ProgramRunning
 import Testing
 
-/// What is found of a store from outside, once nobody works on it.
+/// Inspections of a store from outside, while no process uses it.
 extension Workplace {
     /// Absolute paths of the files by key, as the store lists them.
     func listedFiles(store: String = "store") async throws -> [String: String] {
@@ -15,8 +15,8 @@ extension Workplace {
         return files
     }
 
-    /// Fails unless index and disk agree: the program says so itself, and so do its list and its totals when they are
-    /// compared with the files on disk.
+    /// Fails unless index and disk agree: by the program's own verification, and by comparing its list and totals with
+    /// the files on disk.
     func expectConsistent(
         store: String = "store",
         _ comment: Comment? = nil,

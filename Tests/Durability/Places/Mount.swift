@@ -1,11 +1,11 @@
 import Foundation
 import ProgramRunning
 
-/// A file system of the test's own, in a directory of a workplace; unmounted in the end.
+/// A file system of the test's own in a directory of a workplace, unmounted in the end.
 final class Mount: Sendable {
     static let absence = "only the superuser of a machine of their own may mount here"
 
-    /// Whether the test may mount anything.
+    /// Whether the test is allowed to mount.
     static let isPossible: Bool = {
         guard geteuid() == 0, let workplace = try? Workplace() else { return false }
         return (try? Mount(memory: "1m", at: workplace.path("probe"))) != nil
@@ -13,12 +13,12 @@ final class Mount: Sendable {
 
     let path: String
 
-    /// A file system in memory that holds no more than `size`.
+    /// A file system in memory with at most `size` bytes.
     convenience init(memory size: String, at path: String) throws {
         try self.init(["-t", "tmpfs", "-o", "size=\(size),mode=700", "none", path], at: path)
     }
 
-    /// The ext4 file system in the file `image`, with a journal, as a disk of a server has it.
+    /// The ext4 file system in the file `image`, with a journal, like a server's disk.
     convenience init(image: String, at path: String, options: String...) throws {
         try self.init(["-t", "ext4", "-o", (["loop"] + options).joined(separator: ","), image, path], at: path)
     }
@@ -55,7 +55,7 @@ final class Mount: Sendable {
         }
     }
 
-    /// Stops the file system as a power cut does: what was not written to the disk by now never is.
+    /// Stops the file system like a power cut: data not on the disk by now is lost.
     func losePower() throws {
         let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { throw MountError(description: "open \(path): \(errno)") }
@@ -65,7 +65,7 @@ final class Mount: Sendable {
         guard ioctl(directory, 0x8004_587D, &flags) == 0 else { throw MountError(description: "shutdown: \(errno)") }
     }
 
-    /// Takes the file system away, and waits until nobody holds it.
+    /// Unmounts the file system, waiting until no process uses it.
     func unmount() throws {
         var last: Int32 = 0
         for _ in 0..<500 {

@@ -1,8 +1,8 @@
 import Foundation
 import ProgramRunning
 
-/// An ext4 file system whose data can be held back while its journal goes on: the moment before a power cut in which the size
-/// of a file is on the disk and its bytes are on their way.
+/// An ext4 file system whose data can be held back while its journal advances: the moment before a power cut in which
+/// the size of a file is on the disk and its bytes are not.
 ///
 /// The journal is a device of its own. The image of the rest lies in another file system, which is frozen.
 final class StalledDisk: Sendable {
@@ -27,7 +27,7 @@ final class StalledDisk: Sendable {
     }
 
     deinit {
-        // A test that failed halfway leaves it frozen, and nothing could be unmounted.
+        // A failed test leaves the disk frozen, and it could not be unmounted.
         let directory = open(workplace.path("host"), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         _ = ioctl(directory, Self.thaw, 0)
         close(directory)
@@ -36,7 +36,7 @@ final class StalledDisk: Sendable {
     private static let freeze: UInt = 0xC004_5877
     private static let thaw: UInt = 0xC004_5878
 
-    /// Starts to write all data that is in memory, and lets none of it arrive; the journal is written each second.
+    /// Starts to write all data in memory, and lets none of it arrive; the journal is written every second.
     func stall() throws {
         try control(Self.freeze)
         let writer = Process()
@@ -45,7 +45,7 @@ final class StalledDisk: Sendable {
         try writer.run()
     }
 
-    /// What the disk has now, as another disk.
+    /// The present content of the disk, as another disk.
     func cut() throws -> (image: String, journal: String) {
         try Mount.run("/usr/bin/cp", ["--sparse=always", workplace.path("host/image"), workplace.path("cut")])
         try Mount.run("/usr/bin/cp", ["--sparse=always", workplace.path("journal"), workplace.path("cut.journal")])
@@ -57,7 +57,7 @@ final class StalledDisk: Sendable {
         try control(Self.thaw)
     }
 
-    /// Takes it away; `cut` stays.
+    /// Removes the disk; `cut` stays.
     func remove() throws {
         try disk.unmount()
         try Mount.run("/usr/sbin/losetup", ["-d", journal])
@@ -71,7 +71,7 @@ final class StalledDisk: Sendable {
         guard ioctl(directory, request, 0) == 0 else { throw MountError(description: "freeze: \(errno)") }
     }
 
-    /// The device that the file `image` is now.
+    /// The loop device of the file `image`.
     private static func attach(_ image: String) throws -> String {
         try Mount.run("/usr/sbin/losetup", ["--show", "-f", image])
             .trimmingCharacters(in: .whitespacesAndNewlines)

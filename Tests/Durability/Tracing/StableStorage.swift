@@ -1,17 +1,17 @@
-/// What is on stable storage after the calls of a trace so far: what a power loss would leave of names and bytes.
+/// The content of stable storage after the calls of a trace so far: the names and bytes that a power loss would leave.
 ///
-/// A call that makes durable covers what had ended before it began, from the moment it returns.
+/// A synchronizing call covers the calls that had ended before it began, from the moment it returns.
 struct StableStorage {
-    /// When the bytes of a file were last changed.
+    /// The time at which the bytes of a file last changed.
     private var changed: [String: Int] = [:]
-    /// When a name was made.
+    /// The time at which a name was created.
     private var named: [String: Int] = [:]
-    /// Up to when a file or a folder is durable.
+    /// The time up to which a file or folder is durable.
     private var synchronized: [String: Int] = [:]
     private var allSynchronized = 0
     private var log = CommitLog()
 
-    /// Goes through `trace`; at the entry of each call, `body` sees what is durable by then.
+    /// Goes through `trace`; `body` sees the durable state at the entry of each call.
     static func replay(_ trace: Trace, _ body: (TracedCall, StableStorage) throws -> Void) rethrows {
         var storage = StableStorage()
         for moment in trace.moments {
@@ -31,12 +31,12 @@ struct StableStorage {
 
     /// Whether `path` would be found after a power loss: its bytes, its name, and the names of its folders up to `top`.
     ///
-    /// Of a name that was made before the trace began nobody knows whether it is durable, so it counts as new.
+    /// A name created before the trace began counts as new, because the trace does not show whether it is durable.
     func isDurable(_ path: String, below top: String) -> Bool {
         hasDurableBytes(path) && hasDurableName(path, below: top)
     }
 
-    /// As above, whatever is in the file.
+    /// As above, whatever the content of the file.
     func hasDurableName(_ path: String, below top: String) -> Bool {
         var name = path
         while name.hasPrefix(top + "/"), let slash = name.lastIndex(of: "/") {
@@ -59,7 +59,7 @@ struct StableStorage {
             changed[path] = call.ended
             if path.hasSuffix("-wal") { log.wrote(call) }
         case .named(let path):
-            // The database opens its files as if they might have to be made, each time.
+            // The database opens its files with O_CREAT each time.
             if named[path] == nil { named[path] = call.ended }
         case .renamed(let source, let target):
             changed[target] = changed.removeValue(forKey: source)
@@ -81,7 +81,7 @@ struct StableStorage {
 
 /// The commits in the index's write-ahead log.
 private struct CommitLog {
-    /// When the last page of each transaction was written.
+    /// The times at which the last page of each transaction was written.
     private var commits: [Int] = []
     private var isLastPage = false
     private var synchronized = 0

@@ -1,12 +1,12 @@
 import Foundation
 import ProgramRunning
 
-/// The program that shows the system calls of another, and lets some of them fail.
+/// `strace`, which shows the system calls of a program and makes some of them fail.
 enum Strace {
     static let path = "/usr/bin/strace"
     static let absence: String = "strace is not installed or may not trace here; scripts/test --thorough installs it"
 
-    /// Whether it is there and allowed to trace.
+    /// Whether `strace` is installed and allowed to trace.
     static let isUsable: Bool = {
         let process = Process()
         process.executableURL = URL(filePath: path)
@@ -35,23 +35,23 @@ extension Workplace {
         try await traced(options: [], [program] + arguments)
     }
 
-    /// Runs `avatars` with a call that is made to fail. One that never ends is killed: a worker thread that cannot wake
-    /// another may wait for good.
+    /// Runs `avatars` with a failing call. A run that never ends is killed: a worker thread that cannot wake another
+    /// may wait forever.
     ///
-    /// - Parameter paths: if there are any, only calls on just these paths count and fail.
+    /// - Parameter paths: if not empty, only calls on these paths count and fail.
     func traced(_ arguments: [String], fault: Fault, paths: [String]) async throws -> (run: Run, trace: Trace) {
         let options = ["-e", "inject=\(fault)"] + paths.flatMap { ["-P", $0] }
         return try await traced(options: options, ["/usr/bin/timeout", "-s", "KILL", "20", program] + arguments)
     }
 
-    /// Runs `avatars`, and does to one of its calls what `injection` says in the words of `strace`.
+    /// Runs `avatars`, and applies `injection`, in the syntax of `strace`, to one of its calls.
     func traced(_ arguments: [String], injection: String) async throws -> (run: Run, trace: Trace) {
-        // With its filter in the kernel it sends no signal.
+        // With its filter in the kernel `strace` sends no signal.
         let filter = injection.contains("signal=") ? [] : ["--seccomp-bpf"]
         return try await traced(options: ["-e", "inject=\(injection)"], [program] + arguments, filter: filter)
     }
 
-    /// Runs a shell script under `strace`, all processes in one trace. The script finds the program as `$AVATARS`.
+    /// Runs a shell script under `strace`, with all processes in one trace. The script finds the program as `$AVATARS`.
     func traced(script: String) async throws -> (run: Run, trace: Trace) {
         try await traced(options: [], ["/bin/sh", "-c", script])
     }
@@ -64,7 +64,7 @@ extension Workplace {
         filter: [String] = ["--seccomp-bpf"]
     ) async throws -> (Run, Trace) {
         let file = path("trace-\(UUID().uuidString)")
-        // -y: the paths of descriptors; -x: other than printable bytes as hexadecimal digits.
+        // -y: the paths of descriptors; -x: non-printable bytes as hexadecimal digits.
         let always = ["-f", "-y", "-x", "-o", file] + filter
         let calls = ["-e", "trace=" + Strace.changes.joined(separator: ",")]
         let run = try await start(tool: Strace.path, always + calls + options + command).end()

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What `strace -f` wrote: the calls of all threads and processes, in the order in which it saw them.
+/// The output of `strace -f`: the calls of all threads and processes, in the order in which it saw them.
 ///
-/// A thread is stopped before each call until `strace` has noted it, and again after it. So what stands before the end
-/// of one call and after the end of another happened between the two, also in different processes.
+/// A thread is stopped before each call until `strace` has noted it, and again after it. So an event noted before the
+/// end of one call and after the end of another happened between the two, even in different processes.
 struct Trace {
-    /// In the order in which they were entered.
+    /// The calls in the order of their entries.
     private(set) var calls: [TracedCall] = []
     /// Entries and returns, in their order.
     private(set) var moments: [Moment] = []

@@ -1,5 +1,5 @@
 extension TracedCall {
-    /// Reads a line without the thread's number in front; `nil` for one that shows no call.
+    /// Parses a line without the thread's number; `nil` for a line that shows no call.
     init?(line: ArraySlice<UInt8>) {
         var scanner = TraceScanner(rest: line)
         let name = scanner.take { $0 != UInt8(ascii: "(") }
@@ -54,7 +54,7 @@ extension TracedCall.Argument {
     ]
 }
 
-/// Takes a line of a trace apart.
+/// Parses a line of a trace from left to right.
 private struct TraceScanner {
     var rest: ArraySlice<UInt8>
 
@@ -70,7 +70,7 @@ private struct TraceScanner {
         return true
     }
 
-    /// What stands before the next comma or closing bracket of the same level; `nil` if there is nothing.
+    /// The text before the next comma or closing bracket of the same level; `nil` if it is empty.
     mutating func argument() -> TracedCall.Argument? {
         var argument = TracedCall.Argument(text: "", path: nil)
         var depth = 0
@@ -97,7 +97,7 @@ private struct TraceScanner {
         return argument.text.isEmpty && argument.path == nil ? nil : argument
     }
 
-    /// A string without its quotes, with its escapes as they are shown: the names that matter here have none.
+    /// A string without its quotes, with its escapes as shown: the names that matter here have none.
     private mutating func quoted() -> String {
         rest = rest.dropFirst()
         var content: [UInt8] = []

@@ -3,30 +3,30 @@ struct TracedCall {
     /// The name of the call, such as `renameat`.
     let name: String
     let arguments: [Argument]
-    /// What it returned; `nil` if the thread ended in it.
+    /// The value that it returned; `nil` if the thread ended in it.
     let result: Int?
     /// The path of the descriptor that it returned.
     let resultPath: String?
     /// Whether it was made to fail.
     let isInjected: Bool
-    /// The line of the trace, put together where it was in two parts.
+    /// The line of the trace, joined where it was split in two.
     let line: String
-    /// When it was entered: a number that grows along the trace.
+    /// The time of its entry: a number that grows along the trace.
     var began = 0
-    /// When it returned.
+    /// The time of its return.
     var ended = Int.max
 
     /// One argument.
     struct Argument {
-        /// As it is shown, without the path of a descriptor.
+        /// The text of the argument, without the path of a descriptor.
         var text: String
-        /// The path of a descriptor, or what a string holds.
+        /// The path of a descriptor, or the content of a string.
         var path: String?
     }
 
     var hasFailed: Bool { result.map { $0 < 0 } ?? false }
 
-    /// What the call does to names and bytes on disk, if it succeeds.
+    /// The effect of the call on names and bytes on disk, if it succeeds.
     var effect: Effect? {
         switch name {
         case "write", "pwritev", "pwrite64", "ftruncate": path(0).map(Effect.wrote)

@@ -49,7 +49,7 @@ struct ChangingTests {
         }
     }
 
-    @Test func whatIsNoImageIsRefused_theOldOneStays() async throws {
+    @Test func bytesThatAreNotAnImageAreRefused_theOldImageStays() async throws {
         try await StoreFixture.withStore { fixture in
             let key = try await fixture.store.save(face, named: "me")
 
@@ -61,7 +61,7 @@ struct ChangingTests {
         }
     }
 
-    @Test func moveThereAndBack() async throws {
+    @Test func anImageMovesBetweenStorageClasses() async throws {
         try await StoreFixture.withStore { fixture in
             let image = try await fixture.store.avatar(for: fixture.serve(face, at: "/ada.png", etag: "\"1\""))
 
@@ -76,7 +76,7 @@ struct ChangingTests {
         }
     }
 
-    @Test func removalSaysWhatIsGone() async throws {
+    @Test func theReceiptCountsWhatWasRemoved() async throws {
         try await StoreFixture.withStore { fixture in
             let image = try await fixture.store.avatar(for: fixture.serve(face, at: "/ada.png"))
             let unknown = try AvatarKey(url: "https://example.org/nobody.png")
@@ -92,7 +92,7 @@ struct ChangingTests {
         }
     }
 
-    @Test func theShortestTimeOfFreshnessIsNotLongerThanTheLongest() async throws {
+    @Test func theMinimumFreshnessMustNotExceedTheMaximum() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
             try await store.set(.minimumFreshness, to: 60)
@@ -151,7 +151,7 @@ struct ChangingTests {
         }
     }
 
-    @Test func settingIsPutBack() async throws {
+    @Test func resetRestoresTheDefault() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
             try await store.set(.budget, to: 10_000)

@@ -34,7 +34,7 @@ struct EvictionTests {
         }
     }
 
-    @Test("a purged file takes no room: nothing is evicted for it when its bytes come again")
+    @Test("nothing is evicted when the bytes of a purged file come again")
     func purgedFileTakesNoRoom() async throws {
         try await StoreFixture.withStore { fixture in
             try await fixture.store.set(.budget, to: 2500)
@@ -66,7 +66,7 @@ struct EvictionTests {
         }
     }
 
-    @Test func documentsCountForNothingAndStay() async throws {
+    @Test func documentsDoNotCountAgainstTheBudgetAndStay() async throws {
         try await StoreFixture.withStore { fixture in
             try await fixture.store.set(.budget, to: 2000)
             let key = try await fixture.store.save(SampleImage.png(seed: 7, byteCount: 8000), named: "me")
@@ -130,7 +130,7 @@ struct EvictionTests {
         }
     }
 
-    @Test("after a purge another process made the caches directory again: what it stored there is evicted too")
+    @Test("after another process recreated a purged caches directory, its files are evicted too")
     func purgedDirectory() async throws {
         try await StoreFixture.withStore { fixture in
             let images = (0..<6).map { SampleImage.png(seed: UInt64($0), byteCount: 1000) }
@@ -166,7 +166,7 @@ struct EvictionTests {
         }
     }
 
-    @Test("after the clock ran ahead and was set back, what was used longest ago still goes first, and something goes")
+    @Test("after the clock was set back, the least recently used file is still evicted first")
     func clockSetBack() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.clock.advance(by: .seconds(9 * 365 * 86_400))

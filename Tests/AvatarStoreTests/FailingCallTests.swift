@@ -39,7 +39,7 @@ struct FailingCallTests {
         }
     }
 
-    @Test("a file call that fails once changes nothing for the worse", arguments: faults)
+    @Test("a file call that fails once does no harm", arguments: faults)
     func failingOnce(_ fault: Fault) async throws {
         // Each call of the kind in turn, until the change makes no more of them.
         var calls = 0

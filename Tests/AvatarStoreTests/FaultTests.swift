@@ -62,7 +62,7 @@ struct FaultTests {
         }
     }
 
-    @Test func syncThatMeetsAFullDiskSaysSo_andGoesOnOnceThereIsRoom() async throws {
+    @Test func aSyncReportsAFullDisk_andContinuesOnceThereIsRoom() async throws {
         let fileSystem = FaultyFileSystem()
         try await StoreFixture.withStore(on: fileSystem) { fixture in
             let contacts = (0..<50).map { number in

@@ -6,7 +6,7 @@ import Testing
 struct OriginWishTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 
-    @Test func hostThatAskedToBeLeftAloneIs_alsoByReads() async throws {
+    @Test func aHostThatAskedForAPauseGetsIt_fromReadsToo() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.status(429, headers: ["Retry-After": "120"]), for: "/a.png")
             let other = fixture.serve(face, at: "/b.png")
@@ -26,7 +26,7 @@ struct OriginWishTests {
         }
     }
 
-    @Test func goneIsKept_unlessRemovalIsSetAndConfirmed() async throws {
+    @Test func aGoneImageIsKept_unlessRemovalIsSetAndConfirmed() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/a.png")
             let key = try await fixture.store.avatar(for: url).key
@@ -45,7 +45,7 @@ struct OriginWishTests {
         }
     }
 
-    @Test func goneIsKeptForEver_unlessRemovalIsSet() async throws {
+    @Test func aGoneImageIsKeptForever_unlessRemovalIsSet() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/a.png")
             _ = try await fixture.store.avatar(for: url)
@@ -59,7 +59,7 @@ struct OriginWishTests {
         }
     }
 
-    @Test func wishThatIsOverBlocksNobody() async throws {
+    @Test func aPauseThatIsOverBlocksNoRequest() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.status(503, headers: ["Retry-After": "0"]), for: "/busy.png")
             var contacts = [Contact(id: "busy", avatarURL: fixture.origin.url("/busy.png"))]
@@ -73,7 +73,7 @@ struct OriginWishTests {
         }
     }
 
-    @Test func imageThatNobodyUsesAnyMoreIsRemoved_ifTheStoreIsSetSo() async throws {
+    @Test func anImageWithoutContactsIsRemoved_ifTheSettingSaysSo() async throws {
         try await StoreFixture.withStore { fixture in
             try await fixture.store.set(.keepUnowned, to: 0)
             let old = fixture.serve(face, at: "/old.png")
@@ -87,7 +87,7 @@ struct OriginWishTests {
         }
     }
 
-    @Test func whoKeepsNothingHearsTheWishToo() async throws {
+    @Test func aTransientReadKeepsToThePauseToo() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.status(429, headers: ["Retry-After": "120"]), for: "/a.png")
 

@@ -21,7 +21,7 @@ struct ReadingTests {
         }
     }
 
-    @Test func laterReadsSendNoRequest_alsoWhenStale() async throws {
+    @Test func laterReadsSendNoRequest_evenWhenStale() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/ada.png")
             _ = try await fixture.store.avatar(for: url)
@@ -36,7 +36,7 @@ struct ReadingTests {
         }
     }
 
-    @Test func whatStrictForbidsToServeIsNotCalledMissing() async throws {
+    @Test func anImageThatStrictForbidsToServeIsNotReportedMissing() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.image(face, cacheControl: "max-age=60, must-revalidate"), for: "/ada.png")
             let url = fixture.origin.url("/ada.png")
@@ -177,7 +177,7 @@ struct ReadingTests {
         }
     }
 
-    @Test func readerThatIsCancelledLeavesTheOthersTheirFetch() async throws {
+    @Test func aCancelledReaderDoesNotCancelTheFetchOfOthers() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.origin.url("/slow.png")
             fixture.origin.setResponse(.image(face, etag: nil).delayed(by: .milliseconds(300)), for: "/slow.png")
@@ -211,7 +211,7 @@ struct ReadingTests {
         }
     }
 
-    @Test func transientReadLeavesTheStoreAlone() async throws {
+    @Test func aTransientReadChangesNothing() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/ada.png")
 
@@ -224,7 +224,7 @@ struct ReadingTests {
         }
     }
 
-    @Test func fileIsLentAlsoWhenItIsRemovedMeanwhile() async throws {
+    @Test func aLentFileStaysReadableWhenItIsRemoved() async throws {
         try await StoreFixture.withStore(endsSound: false) { fixture in
             let image = try await fixture.store.avatar(for: fixture.serve(face, at: "/ada.png"))
 

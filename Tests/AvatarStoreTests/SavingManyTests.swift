@@ -52,7 +52,7 @@ struct SavingManyTests {
         }
     }
 
-    @Test("what does not fit into the budget is refused by itself, and the budget holds")
+    @Test("an image that does not fit is refused alone, and the budget holds")
     func budget() async throws {
         try await StoreFixture.withStore { fixture in
             try await fixture.store.set(.budget, to: 3000)
@@ -65,7 +65,7 @@ struct SavingManyTests {
         }
     }
 
-    @Test("the feed tells of each image once, in the order in which they were given")
+    @Test("the feed has each image once, in the order given")
     func feed() async throws {
         try await StoreFixture.withStore { fixture in
             let images = (0..<260).map { image($0) }
@@ -78,7 +78,7 @@ struct SavingManyTests {
         }
     }
 
-    @Test("a disk that fills up is an error; the batches before stay, and nothing is left over")
+    @Test("a full disk is an error; earlier batches stay, and nothing is left over")
     func fullDisk() async throws {
         let fileSystem = FaultyFileSystem()
         try await StoreFixture.withStore(on: fileSystem) { fixture in
@@ -94,7 +94,7 @@ struct SavingManyTests {
         }
     }
 
-    @Test("a file that cannot get its name fails its whole batch, of which nothing is left over")
+    @Test("a failed rename fails its whole batch, and leaves nothing over")
     func failedRename() async throws {
         let fileSystem = FaultyFileSystem()
         try await StoreFixture.withStore(on: fileSystem) { fixture in

@@ -8,7 +8,7 @@ import Testing
 struct SharedFileTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 
-    @Test func fileThatGoesBeforeItIsSharedIsWrittenAgain() async throws {
+    @Test func aFileDeletedBeforeItIsSharedIsWrittenAgain() async throws {
         let fileSystem = FaultyFileSystem()
         try await StoreFixture.withStore(on: fileSystem) { fixture in
             let other = try await fixture.openAgain()

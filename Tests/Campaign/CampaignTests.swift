@@ -4,7 +4,7 @@ import Workload
 
 @Suite(.serialized)
 struct CampaignTests {
-    @Test("killed at any point, a process loses nothing that it said was done")
+    @Test("a process killed at any point loses nothing that it reported done")
     func campaign() async throws {
         let origin = try await VersionedOrigin.start()
         let campaign = Campaign(origin)

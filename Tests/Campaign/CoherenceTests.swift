@@ -7,7 +7,7 @@ import Workload
 @Suite(.serialized)
 struct CoherenceTests {
     @Test(
-        "what another process stored or removed is what the next read gives, killed or not",
+        "the next read returns what another process stored or removed, killed or not",
         arguments: [false, true]
     )
     func coherence(kills: Bool) async throws {

@@ -5,7 +5,7 @@ import Workload
 
 @Suite(.serialized)
 struct MirroringTests {
-    @Test("whoever reads the changes, and is killed at any moment, knows in the end what the store holds")
+    @Test("a mirror of the changes that is killed at any moment ends up with the content of the store")
     func mirroring() async throws {
         let origin = try await VersionedOrigin.start()
         for number in 0..<(TestMode.isThorough ? 20 : 2) {
@@ -19,7 +19,7 @@ struct MirroringTests {
         try await origin.stop()
     }
 
-    @Test("two processes that take turns: whose an image is, and what the changes say of it, is what a model says")
+    @Test("two processes in turns: links and change events agree with a model")
     func contactsInTurns() async throws {
         let origin = try await VersionedOrigin.start()
         for number in 0..<(TestMode.isThorough ? 10 : 1) {

@@ -10,7 +10,7 @@ import Workload
 struct ModelTests {
     private static let operationCount = TestMode.isThorough ? 6000 : 400
 
-    @Test("one process: after each operation the very files are there that the model says")
+    @Test("one process: after each operation the files agree with the model")
     func oneProcess() async throws {
         let seed = TestMode.seed
         try await withDirectory { directory, origin in
@@ -32,7 +32,7 @@ struct ModelTests {
         }
     }
 
-    @Test("two processes that take turns: each sees what the other did, and the order of uses is that of both")
+    @Test("two processes in turns: each sees the changes and uses of the other")
     func twoProcessesInTurns() async throws {
         let seed = TestMode.seed
         try await withDirectory { directory, origin in
@@ -40,7 +40,7 @@ struct ModelTests {
         }
     }
 
-    @Test("two processes at once: what each is told fits some order of their operations, and the budget holds")
+    @Test("two processes at once: their results fit some order of the operations, and the budget holds")
     func twoProcessesAtOnce() async throws {
         let seed = TestMode.seed
         for number in 0..<(TestMode.isThorough ? 20 : 2) {

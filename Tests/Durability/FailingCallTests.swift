@@ -35,7 +35,7 @@ struct FailingCallTests {
     }
 
     /// `timeout` ends a program that retries forever.
-    @Test("a file system without locks is said so, and no lock file is left")
+    @Test("a file system without locks is reported, and no lock file is left")
     func fileSystemWithoutLocksIsSaidSo() async throws {
         let workplace = try Workplace()
         try workplace.write("mine.png", pictureBytes("/mine.png"))

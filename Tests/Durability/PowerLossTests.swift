@@ -11,7 +11,7 @@ import Testing
 /// program asks to make durable.
 @Suite(.enabled(if: Mount.isPossible, Comment(rawValue: Mount.absence)))
 struct PowerLossTests {
-    @Test func documentsAndTheLastGoodCopyOfWhatIsReplacedOutlastIt() async throws {
+    @Test func documentsAndLastGoodCopiesSurviveAPowerLoss() async throws {
         let versions = RequestCount()
         let origin = try await LoopbackOrigin.start { request in
             picture(request.target, version: request.target.hasPrefix("/changing") ? versions.next() : 1)
@@ -28,7 +28,7 @@ struct PowerLossTests {
 
     /// ext4 commits the size of a file before its data, and returns zeros after a power cut. The first command may be
     /// one that only reads.
-    @Test func aFileThatLostItsBytesIsNeverGivenOut() async throws {
+    @Test func aFileThatLostItsBytesIsNeverServed() async throws {
         let (count, held) = (300, LoopbackOrigin.Gate())
         let origin = try await LoopbackOrigin.start { request in
             var response = picture(request.target)

@@ -40,7 +40,7 @@ struct CacheConformanceTests {
         }
     }
 
-    @Test func casesAreMany() {
+    @Test func thereAreManyCases() {
         #expect(Self.cases.count >= 60)
         #expect(Set(Self.cases.map(\.testDescription)).count == Self.cases.count)
         #expect(Self.cases.filter { $0.demand == .required }.count >= 30)

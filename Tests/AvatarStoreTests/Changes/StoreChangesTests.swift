@@ -7,7 +7,7 @@ struct StoreChangesTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let other = SampleImage.png(seed: 2, byteCount: 4000)
 
-    @Test func eachWayToAPictureIsTold() async throws {
+    @Test func eachWayToAnImageIsInTheFeed() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
             let url = fixture.serve(face, at: "/ada.png", etag: "\"1\"")
@@ -34,7 +34,7 @@ struct StoreChangesTests {
         }
     }
 
-    @Test func anEvictionIsNoChange_evenWhenThePictureComesAgain() async throws {
+    @Test func anEvictionIsNotAChange_evenWhenTheImageComesAgain() async throws {
         try await StoreFixture.withStore { fixture in
             let contact = Contact(id: "ada", avatarURL: fixture.serve(face, at: "/ada.png"))
             _ = try await fixture.store.sync(contacts: [contact])
@@ -52,7 +52,7 @@ struct StoreChangesTests {
         }
     }
 
-    @Test func anUnchangedListTellsNothing() async throws {
+    @Test func anUnchangedListAddsNothingToTheFeed() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = (0..<20).map { Contact(id: "c\($0)", avatarURL: fixture.serve(face, at: "/\($0).png")) }
             _ = try await fixture.store.sync(contacts: contacts)
@@ -64,7 +64,7 @@ struct StoreChangesTests {
         }
     }
 
-    @Test func aFeedGoesOnWithWhatOthersChange() async throws {
+    @Test func aFeedDeliversTheChangesOfOtherProcesses() async throws {
         try await StoreFixture.withStore { fixture in
             try await fixture.store.save(face, named: "first")
             let second = try await fixture.openAgain()

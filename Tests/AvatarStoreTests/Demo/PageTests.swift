@@ -51,7 +51,7 @@ struct PageTests {
         #expect(written.text == "\n\u{1B}[1m1. Title\u{1B}[0m\n\n1. Title\n")
     }
 
-    @Test func figuresAreForPeople() {
+    @Test func figuresAreReadable() {
         #expect(
             [0, 999, 1000, 1_234_567, -4321].map { Figures.count($0) } == ["0", "999", "1,000", "1,234,567", "-4,321"]
         )
@@ -60,7 +60,7 @@ struct PageTests {
         #expect(Figures.count(1, "file") == "1 file" && Figures.count(1500, "file") == "1,500 files")
     }
 
-    @Test func everybodyHasAnotherName() {
+    @Test func allNamesDiffer() {
         let names = Person.everybody.map(\.name)
         #expect(names.count == 1000)
         #expect(Set(names).count == 1000)

@@ -20,7 +20,7 @@ struct FetchSlotsTests {
         try #require(slots.waitingCount == count)
     }
 
-    @Test func theMostUrgentGoesFirst_andAWaitingOneCanBeRaised() async throws {
+    @Test func theHighestPriorityGoesFirst_andAWaiterCanBeRaised() async throws {
         let slots = FetchSlots(total: 1, perHost: 1)
         let diary = Diary()
         let keys = try ["a", "b", "c", "d"].map(key)
@@ -47,7 +47,7 @@ struct FetchSlotsTests {
         #expect(slots.activeCount == 0)
     }
 
-    @Test func aHostThatHasItsShareHoldsUpNobodyElse() async throws {
+    @Test func aHostAtItsLimitDoesNotDelayOthers() async throws {
         let slots = FetchSlots(total: 3, perHost: 2)
         let diary = Diary()
         let keys = try (0..<4).map { try key("\($0)") }
@@ -66,7 +66,7 @@ struct FetchSlotsTests {
         #expect(diary.text == ["quick", "slow"])
     }
 
-    @Test func whoIsCancelledWaitsNoMore() async throws {
+    @Test func aCancelledWaiterLeavesTheQueue() async throws {
         let slots = FetchSlots(total: 1, perHost: 1)
         let first = try key("first")
         let second = try key("second")
@@ -103,7 +103,7 @@ struct FetchSlotsTests {
         }
     }
 
-    @Test func neverMoreThanThereAre() async throws {
+    @Test func thereAreNeverMoreRequestsThanSlots() async throws {
         let slots = FetchSlots(total: 5, perHost: 2)
         let census = Census()
         try await withThrowingTaskGroup(of: Void.self) { group in

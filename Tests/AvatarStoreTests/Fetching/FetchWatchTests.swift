@@ -15,7 +15,7 @@ struct FetchWatchTests {
         return options
     }
 
-    @Test func progressIsToldWithWhatHasCome() async throws {
+    @Test func progressReportsTheBytesReceived() async throws {
         try await StoreFixture.withStore { fixture in
             let drip = LoopbackOrigin.Behaviour.drip(byteCount: 5000, interval: .milliseconds(20))
             fixture.origin.setResponse(.image(face).behaving(drip), for: "/a.png")
@@ -39,7 +39,7 @@ struct FetchWatchTests {
         }
     }
 
-    @Test func whoJoinsLaterIsToldToo_andATotalMayBeUnknown() async throws {
+    @Test func aLaterReaderGetsProgressToo_evenWithoutATotal() async throws {
         try await StoreFixture.withStore { fixture in
             let begun = AsyncStream.makeStream(of: Void.self)
             let joined = Mutex(false)
@@ -97,7 +97,7 @@ struct FetchWatchTests {
         return Task { [options] in _ = try await fixture.store.avatar(for: url, options: options) }
     }
 
-    @Test func aRequestMakesAFetchThatWaitsAsUrgentAsItself() async throws {
+    @Test func aReaderRaisesTheQueuedFetchToItsPriority() async throws {
         try await withBusyStore { fixture, letGo in
             let all = [get(fixture, "prefetched", .background), get(fixture, "other", .normal)]
             await wait(fixture.store, for: 2)
@@ -112,7 +112,7 @@ struct FetchWatchTests {
         }
     }
 
-    @Test func whoGivesUpTakesTheUrgencyAlong() async throws {
+    @Test func aCancelledReaderTakesItsPriorityAlong() async throws {
         try await withBusyStore { fixture, letGo in
             let all = [get(fixture, "prefetched", .background), get(fixture, "other", .normal)]
             await wait(fixture.store, for: 2)
@@ -147,7 +147,7 @@ struct FetchWatchTests {
         }
     }
 
-    @Test func aHeldFetchGoesOnWithoutAnyoneWaiting() async throws {
+    @Test func aHeldFetchContinuesWithoutReaders() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(200)), for: "/a.png")
             let url = fixture.origin.url("/a.png")
@@ -167,7 +167,7 @@ struct FetchWatchTests {
         }
     }
 
-    @Test func aHoldThatIsGivenUpLastCancels() async throws {
+    @Test func releasingTheLastHoldCancelsTheFetch() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.hang, for: "/a.png")
             let url = fixture.origin.url("/a.png")
@@ -185,7 +185,7 @@ struct FetchWatchTests {
         }
     }
 
-    @Test func aFetchGoesOnWhereTheOneThatWasCancelledAMomentAgoStopped() async throws {
+    @Test func aFetchResumesTheDownloadCancelledJustBefore() async throws {
         try await StoreFixture.withStore { fixture in
             // Two responses break off after their first part.
             let image = LoopbackOrigin.Response.image(face, etag: "\"1\"")
@@ -209,7 +209,7 @@ struct FetchWatchTests {
         }
     }
 
-    @Test func transientImageIsFetchedOnceForAllWhoAskMeanwhile() async throws {
+    @Test func concurrentTransientReadsShareOneRequest() async throws {
         try await StoreFixture.withStore { fixture in
             let gate = LoopbackOrigin.Gate()
             fixture.origin.setResponse(.image(face).held(by: gate), for: "/a.png")

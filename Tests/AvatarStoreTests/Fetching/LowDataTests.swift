@@ -53,7 +53,7 @@ struct LowDataTests {
     }
 
     /// The small image's validators are not the image's own, even if they look alike.
-    @Test func imageIsAskedForInFull_theSmallOneConditionally() async throws {
+    @Test func theImageIsFetchedInFull_theSmallOneIsRevalidated() async throws {
         try await StoreFixture.withStore { fixture in
             let url = serve(fixture)
             fixture.serve(small, at: "/ada-small.png", etag: "\"same\"")
@@ -69,7 +69,7 @@ struct LowDataTests {
         }
     }
 
-    @Test func smallImageStaysWhereTheOtherCannotBeHad() async throws {
+    @Test func theSmallImageStaysWhileTheImageItselfFails() async throws {
         try await StoreFixture.withStore { fixture in
             let url = serve(fixture)
             _ = try await fixture.store.avatar(for: url, options: options(fixture, isConstrained: true))
@@ -119,7 +119,7 @@ struct LowDataTests {
         }
     }
 
-    @Test func badSmallURLIsNamed_andNothingIsAsked() async throws {
+    @Test func aBadSmallURLIsNamed_andNoRequestIsSent() async throws {
         try await StoreFixture.withStore { fixture in
             let url = serve(fixture)
             var options = options(fixture, isConstrained: true)

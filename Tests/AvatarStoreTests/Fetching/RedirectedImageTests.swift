@@ -16,7 +16,7 @@ struct RedirectedImageTests {
         return fixture.origin.url("/ada")
     }
 
-    @Test func redirectIsAskedAgainAlthoughItsTargetIsFreshForAYear() async throws {
+    @Test func aRedirectIsRequestedAgainAlthoughItsTargetIsFreshForAYear() async throws {
         try await StoreFixture.withStore { fixture in
             let url = serve(fixture)
             _ = try await fixture.store.avatar(for: url)
@@ -83,7 +83,7 @@ struct RedirectedImageTests {
         }
     }
 
-    @Test func whatATargetAsksForIsNotHeldAgainstWhoRedirects() async throws {
+    @Test func aPauseOfTheTargetHostDoesNotPauseTheRedirectingHost() async throws {
         let other = try await LoopbackOrigin.start(host: "127.0.0.2")
         try await StoreFixture.withStore { fixture in
             other.setResponse(.status(429, headers: ["Retry-After": "3600"]), for: "/1.png")

@@ -53,7 +53,7 @@ struct ResumeTests {
         }
     }
 
-    @Test func goesOnAgainAndAgain() async throws {
+    @Test func aDownloadResumesSeveralTimes() async throws {
         try await StoreFixture.withStore { fixture in
             let url = try await breakOff(after: 100_000, fixture)
             for count in [50_000, 200_000] {
@@ -71,7 +71,7 @@ struct ResumeTests {
         }
     }
 
-    @Test func anImageThatChangedMeanwhileIsFetchedAnew() async throws {
+    @Test func anImageThatChangedMeanwhileIsFetchedInFull() async throws {
         try await StoreFixture.withStore { fixture in
             let url = try await breakOff(after: 100_000, fixture)
             let other = SampleImage.png(seed: 2, byteCount: 500_000)
@@ -149,7 +149,7 @@ struct ResumeTests {
         }
     }
 
-    @Test func whatIsRemovedLeavesNoPartOfItself() async throws {
+    @Test func removingAnEntryRemovesItsPartialDownload() async throws {
         try await StoreFixture.withStore { fixture in
             let url = try await breakOff(after: 100_000, fixture)
             let key = try AvatarKey(url: url)
@@ -160,7 +160,7 @@ struct ResumeTests {
         }
     }
 
-    @Test func transientReadKeepsNothingWhenItBreaksOff() async throws {
+    @Test func anInterruptedTransientReadKeepsNothing() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(image(face, etag: tag).behaving(.cutShort(after: 400_000)), for: "/face.png")
             let url = fixture.origin.url("/face.png")
@@ -175,7 +175,7 @@ struct ResumeTests {
         }
     }
 
-    @Test func transientReadLeavesTheBeginningOfAStoredOneAlone() async throws {
+    @Test func aTransientReadDoesNotTouchThePartialDownload() async throws {
         try await StoreFixture.withStore { fixture in
             let url = try await breakOff(after: 100_000, fixture)
             let kept = try fixture.store.statistics().stagingBytes

@@ -44,7 +44,7 @@ struct BackupTests {
         }
     }
 
-    @Test func onOneFileSystemTheFilesAreLinks_whichOutliveTheStoresOwn() async throws {
+    @Test func onOneFileSystemTheFilesAreHardLinks_whichOutliveTheOriginals() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 let (images, evicted) = try await fill(fixture)
@@ -61,7 +61,7 @@ struct BackupTests {
         }
     }
 
-    @Test func whereLinksAreNotPossibleTheFilesAreCopied_withWhatTheySayOfThemselves() async throws {
+    @Test func withoutHardLinksTheFilesAreCopied_withTheirLabels() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 let (images, evicted) = try await fill(fixture)
@@ -113,7 +113,7 @@ struct BackupTests {
         }
     }
 
-    @Test func ofAStoreOpenedForReading_whichStaysAsItIs() async throws {
+    @Test func aStoreOpenForReadingCanBeBackedUp_andDoesNotChange() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 let (images, evicted) = try await fill(fixture)
@@ -144,7 +144,7 @@ struct BackupTests {
         }
     }
 
-    @Test func placesThatWillNotDo_areLeftAsTheyAre() async throws {
+    @Test func refusedPlacesAreNotChanged() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 _ = try await fill(fixture)
@@ -213,7 +213,7 @@ struct BackupTests {
         }
     }
 
-    @Test func cancelledLeavesNothingBehind() async throws {
+    @Test func aCancelledBackupLeavesNothingBehind() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 _ = try await fill(fixture)
@@ -236,7 +236,7 @@ struct BackupTests {
         }
     }
 
-    @Test func twoBackupsToOnePlace_theSecondIsToldSo() async throws {
+    @Test func ofTwoBackupsToOnePlaceTheSecondIsRefused() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 let (images, evicted) = try await fill(fixture)

@@ -24,7 +24,7 @@ struct ChangingStoreBackupTests {
         return report
     }
 
-    @Test func aReplacedDocumentIsThereWithItsNewBytes() async throws {
+    @Test func aReplacedDocumentIsInTheBackupWithItsNewBytes() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 let key = try await fixture.store.save(face, named: "me")
@@ -42,7 +42,7 @@ struct ChangingStoreBackupTests {
         }
     }
 
-    @Test func aDocumentThatIsReplacedAgainAndAgainIsThere() async throws {
+    @Test func aDocumentReplacedRepeatedlyIsInTheBackup() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 let key = try await fixture.store.save(face, named: "me")
@@ -81,7 +81,7 @@ struct ChangingStoreBackupTests {
         }
     }
 
-    @Test func anEvictedImageIsThereWithoutItsFile() async throws {
+    @Test func anEvictedImageIsInTheBackupWithoutItsFile() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 let document = try await fixture.store.save(face, named: "me")
@@ -103,7 +103,7 @@ struct ChangingStoreBackupTests {
         }
     }
 
-    @Test func aRemovedImageIsNotThere_nothingOfItIs() async throws {
+    @Test func aRemovedImageIsNotInTheBackup() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 let url = fixture.serve(other, at: "/secret-of-ann.png")
@@ -122,7 +122,7 @@ struct ChangingStoreBackupTests {
         }
     }
 
-    @Test func aPurgedImageIsThereWithoutItsFile_andCounted() async throws {
+    @Test func aPurgedImageIsInTheBackupWithoutItsFile_andCounted() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 let document = try await fixture.store.save(face, named: "me")
@@ -147,7 +147,7 @@ struct ChangingStoreBackupTests {
         }
     }
 
-    @Test func anImageThatIsStoredAnewUnderItsKeyIsThere() async throws {
+    @Test func anImageStoredAgainUnderItsKeyIsInTheBackup() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 let key = try await fixture.store.save(face, named: "me")
@@ -164,7 +164,7 @@ struct ChangingStoreBackupTests {
         }
     }
 
-    @Test func twoEntriesThatComeToShareAFile() async throws {
+    @Test func twoEntriesThatStartToShareAFileAreInTheBackup() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 let first = try await fixture.store.save(face, named: "a")
@@ -187,7 +187,7 @@ struct ChangingStoreBackupTests {
         }
     }
 
-    @Test func aContactWhoGetsAnotherImageHasThatOne() async throws {
+    @Test func aContactThatGetsAnotherImageHasItInTheBackup() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 try await fixture.store.set(.keepUnowned, to: 0)

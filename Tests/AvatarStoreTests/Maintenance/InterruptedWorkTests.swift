@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("of two exports to one folder the second one changes nothing")
+    @Test("the second of two exports to one folder changes nothing")
     func exportsToOneFolder() async throws {
         try await withStore { fixture in
             try await BackupPlace.with { place in
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("a cancelled trim has evicted whole batches, and the next one goes on")
+    @Test("a cancelled trim has evicted whole batches, and the next continues")
     func trim() async throws {
         try await withStore { fixture in
             let store = fixture.store
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("a cancelled import goes on where it stopped")
+    @Test("a cancelled import continues where it stopped")
     func imports() async throws {
         try await withStore { fixture in
             try await BackupPlace.with { place in

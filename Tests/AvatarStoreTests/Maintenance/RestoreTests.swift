@@ -85,7 +85,7 @@ struct RestoreTests {
     }
 
     /// The roots are marked only after the index is copied, which may take a while.
-    @Test func whatIsNotItsOwnOutlivesARestoreThatIsGivenUp() async throws {
+    @Test func aFailedRestoreDoesNotRemoveForeignFiles() async throws {
         try await withBackup { place, images in
             let layout = StoreLayout(directory: place.path("store"))
             let unfinished = try UnfinishedStore(layout, fileMode: 0o600)
@@ -200,7 +200,7 @@ struct RestoreTests {
     }
 
     /// Dropping the row with the wrong bytes must not remove the other row's file.
-    @Test func ofTwoRowsWithOnePathTheRightOneKeepsTheFile() async throws {
+    @Test func ofTwoRowsWithOnePathTheMatchingOneKeepsTheFile() async throws {
         try await withBackup { place, images in
             let database = place.backup + "/index.sqlite"
             try changeIndex(
@@ -223,7 +223,7 @@ struct RestoreTests {
         }
     }
 
-    @Test func whatIsNoBackupIsRefused() async throws {
+    @Test func aDirectoryThatIsNotABackupIsRefused() async throws {
         try await withBackup { place, _ in
             let index = place.backup + "/index.sqlite"
             let layout = StoreLayout(directory: place.path("store"))

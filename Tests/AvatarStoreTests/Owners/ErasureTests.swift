@@ -65,7 +65,7 @@ struct ErasureTests {
         }
     }
 
-    @Test func noHostThatARedirectLedToIsLeft() async throws {
+    @Test func hostsOfRedirectsAreErasedToo() async throws {
         try await StoreFixture.withStore { fixture in
             let target = "http://localhost:\(fixture.origin.port)/face.png"
             fixture.origin.setResponse(.status(500), for: "/face.png")
@@ -98,7 +98,7 @@ struct ErasureTests {
         }
     }
 
-    @Test func whatWasSetAsideAndInterruptedIsErasedToo() async throws {
+    @Test func setAsideAndPartialFilesAreErasedToo() async throws {
         try await StoreFixture.withStore { fixture in
             let face = SampleImage.png(seed: 1, byteCount: 4000)
             let url = fixture.serve(face, at: "/secret-face.png")
@@ -121,7 +121,7 @@ struct ErasureTests {
         }
     }
 
-    @Test func anInterruptedDownloadGoesWithItsContact() async throws {
+    @Test func erasingAContactRemovesItsPartialDownload() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 4000), at: "/secret-face.png")
             _ = try await fixture.store.sync(contacts: [Contact(id: "ada", avatarURL: url)])
@@ -145,7 +145,7 @@ struct ErasureTests {
 
     enum LateAnswer: CaseIterable, Sendable { case confirmed, changed, gone, brokenOff }
 
-    @Test("what a sync had asked for when its contact was erased", arguments: LateAnswer.allCases)
+    @Test("an erasure during a sync's request", arguments: LateAnswer.allCases)
     func aSyncBringsNothingBack(_ answer: LateAnswer) async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
@@ -178,7 +178,7 @@ struct ErasureTests {
         }
     }
 
-    @Test func withoutErasingARemovalIsTold() async throws {
+    @Test func aRemovalWithoutErasureStaysInTheFeed() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 4000), at: "/ada.png")
             _ = try await fixture.store.sync(contacts: [Contact(id: "ada", avatarURL: url)])
@@ -203,7 +203,7 @@ struct ErasureTests {
         }
     }
 
-    @Test func aReaderOfAnOlderStateKeepsTheTracesAlive() async throws {
+    @Test func aReaderOfAnOlderSnapshotKeepsTraces() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 4000), at: "/secret-face.png")
             _ = try await fixture.store.sync(contacts: [Contact(id: "ada", avatarURL: url)])

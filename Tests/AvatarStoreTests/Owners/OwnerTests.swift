@@ -6,7 +6,7 @@ import Testing
 struct StoreOwnerTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 
-    @Test func aContactHasItsPictureAndAPictureItsContacts() async throws {
+    @Test func contactsAndImagesAreLinkedBothWays() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
             let url = fixture.serve(face, at: "/logo.png")
@@ -41,7 +41,7 @@ struct StoreOwnerTests {
 
     enum Arrival: CaseIterable, Sendable { case read, syncOfAll, own }
 
-    @Test("the new picture came late, and not by a sync of the list", arguments: Arrival.allCases)
+    @Test("the new picture arrives later, not by a sync of the list", arguments: Arrival.allCases)
     func theOldPictureGoesWithTheArrivalOfTheNewOne(_ arrival: Arrival) async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
@@ -72,7 +72,7 @@ struct StoreOwnerTests {
         }
     }
 
-    @Test("the URL changed twice before a picture came: nobody waits for the former", arguments: [true, false])
+    @Test("a URL that changed twice before an image arrived leaves no link to the former", arguments: [true, false])
     func onlyTheLastURLIsWaitedFor(hasOld: Bool) async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
@@ -94,7 +94,7 @@ struct StoreOwnerTests {
         }
     }
 
-    @Test func pictureThatWasEvictedAndComesAgainTakesNothingAway() async throws {
+    @Test func refetchingAnEvictedImageUnlinksNothing() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
             let urls = [fixture.serve(face, at: "/a.png"), fixture.serve(face, at: "/b.png")]

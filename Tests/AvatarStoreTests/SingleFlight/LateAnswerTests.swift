@@ -58,7 +58,7 @@ struct LateAnswerTests {
         }
     }
 
-    @Test func olderFailureIsNotHeldAgainstANewerImage() async throws {
+    @Test func anOlderFailureDoesNotMarkANewerImage() async throws {
         try await withTwoStores { fixture, second in
             let late = try await overtake(fixture, second, late: .status(503), prompt: .image(new, etag: nil))
 
@@ -68,7 +68,7 @@ struct LateAnswerTests {
         }
     }
 
-    @Test func olderConfirmationDoesNotBringBackItsValidators() async throws {
+    @Test func anOlderConfirmationDoesNotRestoreItsValidators() async throws {
         try await withTwoStores { fixture, second in
             let url = fixture.serve(old, at: key, etag: "\"1\"", cacheControl: "max-age=1")
             _ = try await fixture.store.avatar(for: url)
@@ -98,7 +98,7 @@ struct LateAnswerTests {
         }
     }
 
-    @Test func clockThatWasSetBackKeepsNoImageOut() async throws {
+    @Test func aClockSetBackDoesNotRejectANewImage() async throws {
         try await StoreFixture.withStore { fixture in
             _ = try await fixture.store.avatar(for: fixture.serve(old, at: key))
             fixture.clock.advance(by: .seconds(-86_400))
@@ -115,7 +115,7 @@ struct LateAnswerTests {
     }
 
     /// Two images of a batch have the same bytes, and the first of them arrives too late.
-    @Test func lateImageLeavesItsBytesToAnother() async throws {
+    @Test func aLateImageStillServesAnEntryWithEqualBytes() async throws {
         try await withTwoStores { fixture, second in
             let gate = LoopbackOrigin.Gate()
             let slow = LoopbackOrigin.Response.image(old).held(by: gate)

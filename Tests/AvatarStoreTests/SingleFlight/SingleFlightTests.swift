@@ -62,7 +62,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test func failureIsToldToBoth() async throws {
+    @Test func bothProcessesGetTheFailure() async throws {
         try await withTwoStores { fixture, second in
             fixture.origin.setResponse(slow(.status(503)), for: "/a.png")
             let url = fixture.origin.url("/a.png")
@@ -82,7 +82,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test func documentIsStoredByWhoWantsOne() async throws {
+    @Test func aSharedFetchIsStoredAsADocumentForTheReaderThatWantsOne() async throws {
         try await withTwoStores { fixture, second in
             fixture.origin.setResponse(slow(.image(face)), for: "/a.png")
             let url = fixture.origin.url("/a.png")
@@ -97,7 +97,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test func whoHasWaitedLongEnoughFetches() async throws {
+    @Test func aWaiterFetchesAfterItsTimeLimit() async throws {
         try await withTwoStores { fixture, second in
             fixture.origin.setResponse(.hang, for: "/a.png")
             let url = fixture.origin.url("/a.png")
@@ -114,7 +114,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test func whoWaitsFetchesAsSoonAsTheOtherGivesUp() async throws {
+    @Test func aWaiterFetchesAsSoonAsTheOtherGivesUp() async throws {
         try await withTwoStores { fixture, second in
             fixture.origin.setResponse(.hang, for: "/a.png")
             let url = fixture.origin.url("/a.png")
@@ -131,7 +131,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test func whoWaitsCanBeCancelled() async throws {
+    @Test func aWaiterCanBeCancelled() async throws {
         try await withTwoStores { fixture, second in
             fixture.origin.setResponse(.hang, for: "/a.png")
             let url = fixture.origin.url("/a.png")
@@ -148,7 +148,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test func transientImageWaitsForNobody() async throws {
+    @Test func aTransientReadDoesNotWaitForALease() async throws {
         try await withTwoStores { fixture, second in
             fixture.origin.setResponse(.hang, for: "/a.png")
             let url = fixture.origin.url("/a.png")

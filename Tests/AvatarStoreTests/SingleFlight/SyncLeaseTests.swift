@@ -36,7 +36,7 @@ struct SyncLeaseTests {
         }
     }
 
-    @Test func imageThatAnotherProcessCouldNotHaveCountsAsFailed() async throws {
+    @Test func anImageThatFailedInAnotherProcessCountsAsFailed() async throws {
         try await withTwoStores { fixture, second in
             fixture.origin.setResponse(.status(500).delayed(by: .milliseconds(500)), for: "/3.png")
             let url = fixture.origin.url("/3.png")
@@ -89,7 +89,7 @@ struct SyncLeaseTests {
         }
     }
 
-    @Test func imageThatCameWhileItStoodInLineIsNotFetchedAgain() async throws {
+    @Test func anImageStoredWhileItsRequestWasQueuedIsNotFetchedAgain() async throws {
         try await withTwoStores { fixture, second in
             serveAll(fixture)
             fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(500)), for: "/0.png")
@@ -124,7 +124,7 @@ struct SyncLeaseTests {
         }
     }
 
-    @Test func cancelledSyncWaitsForNobody() async throws {
+    @Test func aCancelledSyncDoesNotWaitForALease() async throws {
         try await withTwoStores { fixture, second in
             fixture.origin.setResponse(.hang, for: "/0.png")
             let hanging = Task { try await second.avatar(for: fixture.origin.url("/0.png")) }

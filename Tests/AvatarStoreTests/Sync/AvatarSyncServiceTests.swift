@@ -15,7 +15,7 @@ struct AvatarSyncServiceTests {
         func add(_ report: SyncReport) { all.withLock { $0.append(report) } }
     }
 
-    @Test func itSyncsAgainAndAgain_andEndsWithItsGroup() async throws {
+    @Test func theServiceSyncsPeriodically_andEndsWithItsGroup() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 900), at: "/a.png")
             let reports = Reports()
@@ -38,7 +38,7 @@ struct AvatarSyncServiceTests {
         }
     }
 
-    @Test func aShutdownEndsASyncThatRuns_andWhatArrivedIsStored() async throws {
+    @Test func aShutdownEndsTheRunningSync_andReceivedImagesAreStored() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = (0..<200).map { number in
                 let bytes = SampleImage.png(seed: UInt64(number), byteCount: 900)

@@ -51,7 +51,7 @@ struct ContactPhotoTests {
         }
     }
 
-    @Test func aPhotoGivesWayToAURL_onceTheImageIsThere() async throws {
+    @Test func aURLReplacesAPhoto_onceItsImageArrived() async throws {
         try await StoreFixture.withStore { fixture in
             _ = try await fixture.store.sync(contacts: [contact("ada", face), contact("ben", face)])
             fixture.origin.setResponse(.status(503), for: "/ada.png")
@@ -74,7 +74,7 @@ struct ContactPhotoTests {
         }
     }
 
-    @Test("a URL gives way to a photo, and its origin is not asked any more", arguments: [true, false])
+    @Test("a photo replaces a URL, and its origin is not asked any more", arguments: [true, false])
     func aURLGivesWayToAPhoto(prunes: Bool) async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(other, at: "/ada.png")
@@ -97,7 +97,7 @@ struct ContactPhotoTests {
         }
     }
 
-    @Test("a photo that cannot be read takes no place", arguments: [true, false])
+    @Test("an unreadable photo replaces nothing", arguments: [true, false])
     func anUnreadablePhotoLeavesTheURL(isListFault: Bool) async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(other, at: "/ada.png")
@@ -114,7 +114,7 @@ struct ContactPhotoTests {
         }
     }
 
-    @Test func whatIsNoImageIsUnreadable_theOldPhotoStays() async throws {
+    @Test func aPhotoThatIsNotAnImageIsUnreadable_theOldOneStays() async throws {
         try await StoreFixture.withStore { fixture in
             _ = try await fixture.store.sync(contacts: [contact("ada", face)])
             let broken = Contact(
@@ -135,7 +135,7 @@ struct ContactPhotoTests {
         }
     }
 
-    @Test func aPhotoThatTheContactHasNoMoreGoes() async throws {
+    @Test func aPhotoThatLeftTheContactIsRemoved() async throws {
         try await StoreFixture.withStore { fixture in
             _ = try await fixture.store.sync(contacts: [contact("ada", face, other)])
             let last = try fixture.store.lastChange()

@@ -19,7 +19,7 @@ struct EmailChainTests {
         }
     }
 
-    @Test func nobodyIsAskedUnlessTheSyncSaysSo() async throws {
+    @Test func noSourceIsAskedUnlessTheSyncNamesOne() async throws {
         try await withSources { sources in
             sources.serve(face, for: "ada@example.org", at: sources.first)
 
@@ -49,7 +49,7 @@ struct EmailChainTests {
         }
     }
 
-    @Test func whoHasAPictureIsNotAskedFurther() async throws {
+    @Test func theFirstImageFoundEndsTheSearch() async throws {
         try await withSources { sources in
             sources.serve(face, for: "ada@example.org", at: sources.first)
             sources.serve(other, for: "ada@example.org", at: sources.second)
@@ -63,7 +63,7 @@ struct EmailChainTests {
         }
     }
 
-    @Test func noneIsRememberedAcrossRestarts_andIsNoFailure() async throws {
+    @Test func aMissingPictureIsRememberedAcrossRestarts_andIsNotAFailure() async throws {
         try await withSources { sources in
             let first = try await sources.sync([ada])
             #expect(first.requests == 4 && first.withoutImage == 1 && first.failed == 0 && first.failures.isEmpty)
@@ -138,7 +138,7 @@ struct EmailChainTests {
         }
     }
 
-    @Test func onesOwnPictureComesFirst() async throws {
+    @Test func aContactsOwnImageComesFirst() async throws {
         try await withSources { sources in
             sources.serve(face, for: "ada@example.org", at: sources.first)
             sources.serve(face, for: "ben@example.org", at: sources.first)
@@ -157,7 +157,7 @@ struct EmailChainTests {
         }
     }
 
-    @Test func onesOwnPictureTakesThePlaceOfTheOneThatWasFound() async throws {
+    @Test func aContactsOwnImageReplacesTheOneFound() async throws {
         try await withSources { sources in
             sources.serve(face, for: "ada@home.example", at: sources.first)
             let ben = Contact(id: "ben", emails: ["ben@example.org"])
@@ -173,7 +173,7 @@ struct EmailChainTests {
         }
     }
 
-    @Test func aSourceThatCannotBeReachedIsNotNone() async throws {
+    @Test func anUnreachableSourceDoesNotCountAsNone() async throws {
         try await withSources { sources in
             sources.fixture.origin.setResponse(.status(500), for: sources.path("ada@example.org", at: sources.first))
             sources.serve(other, for: "ada@example.org", at: sources.second)
@@ -233,7 +233,7 @@ struct EmailChainTests {
         }
     }
 
-    @Test func whatIsKnownOfAnAddressGoesWithIt() async throws {
+    @Test func removingAnAddressRemovesItsEntries() async throws {
         try await withSources { sources in
             _ = try await sources.sync([ada])
             #expect(try sources.fixture.store.images(ofContact: "ada").count == 4)
@@ -261,7 +261,7 @@ struct EmailChainTests {
         }
     }
 
-    @Test func whoHasOnlyAnAddressIsInTheListAllTheSame() async throws {
+    @Test func aContactWithOnlyAnAddressIsInTheList() async throws {
         try await withSources { sources in
             sources.serve(face, for: "ada@example.org", at: sources.first)
             let url = sources.fixture.serve(other, at: "/ben.png")
@@ -291,7 +291,7 @@ struct EmailChainTests {
         return options
     }
 
-    @Test func aPreviewSaysWhomItWouldAsk() async throws {
+    @Test func aPreviewCountsTheContactsThatSourcesAreAskedFor() async throws {
         try await withSources { sources in
             sources.serve(face, for: "ben@example.org", at: sources.first)
             let people = [ada, Contact(id: "ben", emails: ["ben@example.org"]), Contact(id: "carl", emails: ["none"])]

@@ -15,12 +15,15 @@ struct EmailSourceTests {
         #expect(libravatar == "https://seccdn.libravatar.org/avatar/\(digest)?s=256&d=404")
     }
 
-    @Test("what is no address is not asked for", arguments: ["", "ada", "@example.org", "ada@", "a b@example.org"])
+    @Test(
+        "text that is not an address is not asked for",
+        arguments: ["", "ada", "@example.org", "ada@", "a b@example.org"]
+    )
     func addresses(text: String) {
         #expect(EmailSource.gravatar.url(for: text) == nil)
     }
 
-    @Test("a server of one's own is named by what stands before the digest")
+    @Test("your own server is named by the URL before the digest")
     func servers() throws {
         #expect(try EmailSource(baseURL: "HTTPS://Example.org:443/avatar").baseURL == "https://example.org/avatar/")
         #expect(try EmailSource(baseURL: "https://gravatar.com/avatar/") == .gravatar)
@@ -28,7 +31,7 @@ struct EmailSourceTests {
         #expect(throws: AvatarStoreError.self) { try EmailSource(baseURL: "ftp://example.org/") }
     }
 
-    @Test("neither message nor log shows the digest")
+    @Test("neither messages nor logs show the digest")
     func redaction() throws {
         let key = try AvatarKey(parsing: "email:https://example.org/avatar/84059b07?s=256&d=404")
         #expect(key.isEmailImage && !key.isURL && !key.isOwnImage)

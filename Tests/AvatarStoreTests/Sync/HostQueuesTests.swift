@@ -20,7 +20,7 @@ struct HostQueuesTests {
         #expect(queues.waitingCount == 1)
     }
 
-    @Test func whatWaitsCanBeTakenOut_whatIsActiveGoesOn() {
+    @Test func waitingTargetsCanBeRemoved_activeOnesContinue() {
         var queues = HostQueues<String>(perHost: 1)
         for host in ["a", "b"] {
             queues.add(host + "0", host: host)

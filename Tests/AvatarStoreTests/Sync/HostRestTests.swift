@@ -15,7 +15,7 @@ struct HostRestTests {
         for number in 0..<count { fixture.origin.setResponse(.status(500), for: "/\(number).png") }
     }
 
-    @Test func afterFiveFailuresTheRestIsSkipped_thenOneRequestTries() async throws {
+    @Test func afterFiveFailuresTheHostIsPaused_thenProbedOnce() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = people(60, fixture)
             fail(60, fixture)
@@ -42,7 +42,7 @@ struct HostRestTests {
         }
     }
 
-    @Test func itIsKeptAcrossProcesses_andTold() async throws {
+    @Test func aPauseIsKeptAcrossProcesses_andReported() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = people(20, fixture)
             fail(20, fixture)
@@ -63,7 +63,7 @@ struct HostRestTests {
         }
     }
 
-    @Test func whoeverAsksForOneImageMayTryAHostThatFailed() async throws {
+    @Test func aReadOfOneImageMayProbeAPausedHost() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = people(20, fixture)
             fail(20, fixture)
@@ -158,7 +158,7 @@ struct HostRestTests {
         }
     }
 
-    @Test func limitsOfASync() async throws {
+    @Test func aSyncKeepsToItsLimits() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = people(200, fixture)
             var options = SyncOptions()

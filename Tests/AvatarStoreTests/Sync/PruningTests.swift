@@ -24,7 +24,7 @@ struct PruningTests {
         return options
     }
 
-    @Test func whoLeftTheListIsUnlinked() async throws {
+    @Test func contactsThatLeftTheListAreUnlinked() async throws {
         try await withPeople { fixture, people in
             let last = try fixture.store.lastChange()
             let list = records(Array(people.prefix(1)))
@@ -43,7 +43,7 @@ struct PruningTests {
         }
     }
 
-    @Test func withoutPruningNobodyIsUnlinked() async throws {
+    @Test func withoutPruningNoContactIsUnlinked() async throws {
         try await withPeople { fixture, people in
             let report = try await fixture.store.sync(contacts: Array(people.prefix(1)))
 
@@ -52,7 +52,7 @@ struct PruningTests {
         }
     }
 
-    @Test func nobodyIsUnlinkedWhileARecordCannotBeRead() async throws {
+    @Test func noContactIsUnlinkedWhileARecordIsUnreadable() async throws {
         try await withPeople { fixture, people in
             var list = records(Array(people.prefix(1)))
             list.records.append(.unreadable(line: 9, reason: "it is none"))
@@ -66,7 +66,7 @@ struct PruningTests {
         }
     }
 
-    @Test func aListOfNobodyUnlinksNobody() async throws {
+    @Test func anEmptyListUnlinksNoContact() async throws {
         try await withPeople { fixture, _ in
             let report = try await fixture.store.sync(contacts: [], options: pruning)
 
@@ -90,7 +90,7 @@ struct PruningTests {
         }
     }
 
-    @Test func whoseImageCannotBeHadIsStillInTheList() async throws {
+    @Test func aContactWhoseImageFailsIsStillInTheList() async throws {
         try await withPeople { fixture, people in
             fixture.origin.setResponse(.status(500), for: "/ben.png")
             var options = pruning

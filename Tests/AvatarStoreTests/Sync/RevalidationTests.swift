@@ -5,7 +5,7 @@ import Testing
 
 /// Revalidations run as calls, not as tasks: they must end in all the same ways.
 struct RevalidationTests {
-    @Test("a revalidation without an answer ends at its time limit, and the image stays")
+    @Test("a revalidation without a response ends at its timeout, and the image stays")
     func unansweredRevalidationTimesOut() async throws {
         try await StoreFixture.withStore { fixture in
             let url = try await storedImage(fixture)
@@ -22,7 +22,7 @@ struct RevalidationTests {
         }
     }
 
-    @Test("a sync that is cancelled does not wait for answers, and says nothing of who gave none")
+    @Test("a cancelled sync does not wait for responses, and reports no failure for them")
     func cancelledSyncLeavesRevalidationsAlone() async throws {
         try await StoreFixture.withStore { fixture in
             _ = try await storedImage(fixture)
@@ -47,7 +47,7 @@ struct RevalidationTests {
         }
     }
 
-    @Test("a sync whose time is up does not wait for answers")
+    @Test("a sync at its time limit does not wait for responses")
     func timeLimitEndsRevalidations() async throws {
         try await StoreFixture.withStore { fixture in
             _ = try await storedImage(fixture)
@@ -62,7 +62,7 @@ struct RevalidationTests {
         }
     }
 
-    @Test("an image whose file goes while it is asked for is fetched again, whatever the origin confirms")
+    @Test("an image whose file is deleted during its revalidation is fetched again")
     func fileThatGoesMeanwhileIsFetchedAgain() async throws {
         try await StoreFixture.withStore { fixture in
             let url = try await storedImage(fixture)
@@ -86,7 +86,7 @@ struct RevalidationTests {
         }
     }
 
-    @Test("an answer that is no confirmation is followed, read or reported, and gives its connection back")
+    @Test("any other response than a 304 is handled, and releases its connection")
     func otherAnswersAreFollowedUp() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = Self.answers.keys.sorted().map { Contact(id: $0, avatarURL: fixture.origin.url("/\($0)")) }

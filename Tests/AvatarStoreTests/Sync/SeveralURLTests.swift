@@ -61,7 +61,7 @@ struct SeveralURLTests {
         }
     }
 
-    @Test func aFailureThatIsNotGoneIsWaitedFor() async throws {
+    @Test func anotherFailureThanGoneDoesNotTryTheNextURL() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.status(500), for: "/1.png")
             fixture.serve(other, at: "/2.png")
@@ -111,7 +111,7 @@ struct SeveralURLTests {
         }
     }
 
-    @Test func aPersonWhoIsForgottenLeavesNoURLThatIsGone() async throws {
+    @Test func erasingAContactRemovesItsURLsThatAreGone() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.serve(other, at: "/2.png")
             _ = try await fixture.store.sync(contacts: [contact("ada", fixture, "/1.png", "/2.png")])

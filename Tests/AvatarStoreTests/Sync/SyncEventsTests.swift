@@ -11,7 +11,7 @@ struct SyncEventsTests {
         }
     }
 
-    @Test func eachImageIsToldOnce_andTheReportComesLast() async throws {
+    @Test func eachImageHasOneEvent_andTheReportComesLast() async throws {
         try await StoreFixture.withStore { fixture in
             var contacts = people(300, fixture)
             fixture.origin.setResponse(.status(404), for: "/gone.png")
@@ -40,7 +40,7 @@ struct SyncEventsTests {
         }
     }
 
-    @Test func whoStopsIteratingEndsTheSync_andAnotherGoesOn() async throws {
+    @Test func endingTheIterationEndsTheSync_andAnotherCanRun() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = people(900, fixture)
             var options = SyncOptions()
@@ -66,7 +66,7 @@ struct SyncEventsTests {
         }
     }
 
-    @Test func whatTheSyncThrowsIsThrown() async throws {
+    @Test func theSequenceThrowsTheErrorsOfTheSync() async throws {
         try await StoreFixture.withStore { fixture in
             var options = SyncOptions()
             options.connections = 0

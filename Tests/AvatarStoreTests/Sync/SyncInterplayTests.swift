@@ -7,7 +7,7 @@ struct SyncInterplayTests {
     private let one = SampleImage.png(seed: 1, byteCount: 1000)
     private let two = SampleImage.png(seed: 2, byteCount: 1000)
 
-    @Test func twoContactsThatSwapTheirPictures() async throws {
+    @Test func twoContactsCanSwapTheirImages() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = [
                 Contact(id: "a", avatarURL: fixture.serve(one, at: "/a.png", etag: "\"1\"")),
@@ -106,7 +106,7 @@ struct SyncInterplayTests {
         }
     }
 
-    @Test func imageThatMayNotBeStoredReachesWhoWaitsForASync() async throws {
+    @Test func anUnstorableImageReachesAReaderThatWaitsForTheSync() async throws {
         try await StoreFixture.withStore({ $0.respectsNoStore = true }) { fixture in
             let response = LoopbackOrigin.Response.image(one, etag: nil, cacheControl: "no-store")
             fixture.origin.setResponse(response.delayed(by: .milliseconds(200)), for: "/a.png")
@@ -123,7 +123,7 @@ struct SyncInterplayTests {
         }
     }
 
-    @Test func listIsCountedToItsEnd_alsoUnderALimit() async throws {
+    @Test func theListIsCountedToItsEnd_evenUnderALimit() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = (0..<1000).map { Contact(id: "\($0)", avatarURL: fixture.origin.url("/\($0).png")) }
             var options = SyncOptions()

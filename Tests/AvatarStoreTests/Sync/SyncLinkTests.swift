@@ -4,7 +4,7 @@ import Testing
 
 /// The links between contacts and images that a sync makes.
 struct SyncLinkTests {
-    @Test("a contact gets the stored image of its URL, also if there is no room for the new one")
+    @Test("a contact gets the stored image of its URL, even without room for the new one")
     func linkedToWhatIsStored_whenTheNewImageDoesNotFit() async throws {
         try await StoreFixture.withStore { fixture in
             let small = SampleImage.png(seed: 1, byteCount: 1000)

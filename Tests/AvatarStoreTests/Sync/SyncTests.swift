@@ -13,7 +13,7 @@ struct SyncTests {
         }
     }
 
-    @Test func coldSyncStoresEverything_theNextSendsNoRequest() async throws {
+    @Test func aFirstSyncStoresEverything_theNextSendsNoRequest() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = people(600, fixture)
 
@@ -32,7 +32,7 @@ struct SyncTests {
         }
     }
 
-    @Test func askingForAllRevalidates_andWritesNoFile() async throws {
+    @Test func includingFreshImagesRevalidatesThem_andWritesNoFile() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = people(300, fixture)
             _ = try await fixture.store.sync(contacts: contacts)
@@ -68,7 +68,7 @@ struct SyncTests {
         }
     }
 
-    @Test func numbersAddUp_whateverTheListHolds() async throws {
+    @Test func theCountsAddUp_whateverTheListHolds() async throws {
         try await StoreFixture.withStore { fixture in
             var contacts = people(10, fixture)
             fixture.origin.setResponse(.status(500), for: "/broken.png")
@@ -130,7 +130,7 @@ struct SyncTests {
         }
     }
 
-    @Test func syncEvictsWhatNobodyWants_andNothingElse() async throws {
+    @Test func aSyncEvictsOnlyUnwantedImages() async throws {
         try await StoreFixture.withStore { fixture in
             try await fixture.store.set(.budget, to: 50_000)
             let everybody = people(80, fixture)
@@ -149,7 +149,7 @@ struct SyncTests {
         }
     }
 
-    @Test func slowHostHoldsUpNobody() async throws {
+    @Test func aSlowHostDoesNotDelayOthers() async throws {
         let slow = try await LoopbackOrigin.start(host: "127.0.0.2")
         try await StoreFixture.withStore {
             $0.http.idleTimeoutSeconds = 600

@@ -7,7 +7,7 @@ struct UnchangedImagesTests {
     private static let hosts = 20
     private static let perHost = 25
 
-    @Test("as many files are written as images changed, and no byte comes for the others")
+    @Test("only changed images are written, and no body is sent for the others")
     func writtenFilesAreTheChangedImages() async throws {
         try await StoreFixture.withStore { fixture in
             let origins = try await startOrigins(Self.hosts)
@@ -34,7 +34,7 @@ struct UnchangedImagesTests {
         }
     }
 
-    @Test("each of more hosts than fit into a page has its turn before one has a second")
+    @Test("each of many hosts has its turn before one has a second")
     func hostsTakeTurnsOverPages() async throws {
         try await StoreFixture.withStore { fixture in
             let hosts = 40

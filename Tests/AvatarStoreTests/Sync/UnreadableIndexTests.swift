@@ -5,7 +5,7 @@ import Testing
 
 /// Part of the index cannot be read while a sync runs.
 struct UnreadableIndexTests {
-    @Test("a sync that cannot go on gives its connections back")
+    @Test("a failed sync releases its connections")
     func connectionsAreGivenBack() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 700), at: "/ada.png", etag: "\"1\"")

@@ -84,7 +84,7 @@ struct LoopbackOriginBehaviourTests {
         }
     }
 
-    @Test func tellsHeadTheLengthWithoutTheBody() async throws {
+    @Test func answersHEADWithTheLengthAndNoBody() async throws {
         try await LoopbackOrigin.whileRunning { origin in
             origin.setResponse(.image([1, 2, 3]), for: "/")
             let answer = try await PlainSocket.exchange(

@@ -2,7 +2,7 @@ import AvatarStoreTesting
 import Testing
 
 struct LoopbackOriginTests {
-    @Test func answersWithWhatIsSetForThePath() async throws {
+    @Test func sendsTheResponseSetForThePath() async throws {
         try await LoopbackOrigin.whileRunning { origin in
             origin.setResponse(.init(headers: ["X-Name": "any"], body: .text("any")), for: "/a")
             origin.setResponse(.init(status: 410, body: .text("one")), for: "/a?q=1")
@@ -18,7 +18,7 @@ struct LoopbackOriginTests {
         }
     }
 
-    @Test func asksRespondWhereNothingIsSet() async throws {
+    @Test func callsRespondForOtherPaths() async throws {
         let origin = try await LoopbackOrigin.start { .init(body: .text($0.target)) }
         origin.setResponse(.init(body: .text("set")), for: "/b")
         let answers = try await [PlainSocket.get("/a?q", from: origin), PlainSocket.get("/b", from: origin)]
@@ -111,7 +111,7 @@ struct LoopbackOriginTests {
         await #expect(throws: LoopbackOriginError.self) { try await LoopbackOrigin.start(port: port) }
     }
 
-    @Test func saysWhyAPortCannotBeHad() async throws {
+    @Test func reportsWhyAPortIsNotAvailable() async throws {
         try await LoopbackOrigin.whileRunning { origin in
             let port = origin.port
             let error = await #expect(throws: LoopbackOriginError.self) {

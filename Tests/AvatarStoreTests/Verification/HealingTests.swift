@@ -111,7 +111,7 @@ struct HealingTests {
         }
     }
 
-    @Test("what was healed by another process is read at once")
+    @Test("a file healed by another process is read at once")
     func anotherProcess() async throws {
         try await StoreFixture.withStore { fixture in
             let me = try await fixture.store.save(face, named: "me")
@@ -126,7 +126,7 @@ struct HealingTests {
         }
     }
 
-    @Test("the budget has room for both files while one takes the other's place, or the image is refused")
+    @Test("the budget holds both files during a healing, or the image is refused")
     func budget() async throws {
         try await StoreFixture.withStore { fixture in
             try await fixture.store.set(.budget, to: 9000)
@@ -162,7 +162,7 @@ struct HealingTests {
         }
     }
 
-    @Test("an import heals, also when the store has the picture already")
+    @Test("an import heals, even if the store has the picture already")
     func importing() async throws {
         try await StoreFixture.withStore { fixture in
             let me = try await fixture.store.save(face, named: "me")

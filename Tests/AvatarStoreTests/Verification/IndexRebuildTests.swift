@@ -39,7 +39,7 @@ struct IndexRebuildTests {
         }
     }
 
-    @Test("an index that is gone is made anew")
+    @Test("a missing index is rebuilt")
     func lost() async throws {
         try await withClosedStore { configuration in
             try FileManager.default.removeItem(atPath: configuration.layout.indexPath)
@@ -52,7 +52,7 @@ struct IndexRebuildTests {
         }
     }
 
-    @Test("an index that got lost is not replaced by one that knows nothing", arguments: [false, true])
+    @Test("a lost index is not replaced by an empty one", arguments: [false, true])
     func lostAndOpened(isEmptyFile: Bool) async throws {
         try await withClosedStore { configuration in
             let path = configuration.layout.indexPath
@@ -83,7 +83,7 @@ struct IndexRebuildTests {
         }
     }
 
-    @Test("a directory with somebody's own files is no place for a store")
+    @Test("a directory with foreign files is refused")
     func foreignFiles() async throws {
         let directory = NSTemporaryDirectory() + "avatar-store-" + UUID().uuidString
         defer { remove(directory) }

@@ -10,7 +10,7 @@ struct OrphanTests {
     private let otherFace = SampleImage.png(seed: 2, byteCount: 5000)
 
     @Test(
-        "what nobody lists in caches goes",
+        "an unlisted file in caches is deleted",
         arguments: ["ab/cdef01-0123456789abcdef.png", "left.tmp", "deep/er/x.png"]
     )
     func caches(_ path: String) async throws {
@@ -25,7 +25,7 @@ struct OrphanTests {
         }
     }
 
-    @Test("what nobody lists among the documents, and says nothing of itself, is set aside")
+    @Test("an unlisted document without a label is set aside")
     func unknownDocument() async throws {
         try await StoreFixture.withStore { fixture in
             try fixture.write(face, to: fixture.path(in: .documents, "ab/cdef01-0123456789abcdef.png"))
@@ -61,7 +61,7 @@ struct OrphanTests {
         }
     }
 
-    @Test("an older copy of a document that is listed goes")
+    @Test("an older copy of a listed document is deleted")
     func olderCopy() async throws {
         try await StoreFixture.withStore { fixture in
             let key = try await fixture.store.save(face, named: "me")
@@ -116,7 +116,7 @@ struct OrphanTests {
         }
     }
 
-    @Test("a staging folder that belongs to nobody is unfinished work")
+    @Test("a staging folder without a lock file is unfinished work")
     func abandonedStaging() async throws {
         try await StoreFixture.withStore { fixture in
             let folder = fixture.directory + "/staging/0123456789abcdef"

@@ -9,7 +9,7 @@ struct PowerLossTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let otherFace = SampleImage.png(seed: 2, byteCount: 5000)
 
-    @Test("the boot is kept while the store is changed, and forgotten when the last process closes it")
+    @Test("the boot id is recorded at the first change, and removed when the last process closes the store")
     func mark() async throws {
         try await StoreFixture.withStore { fixture in
             let first = try await fixture.openAgain { $0.layout = StoreLayout(directory: fixture.directory + "/own") }
@@ -29,7 +29,7 @@ struct PowerLossTests {
         }
     }
 
-    @Test("files that the power loss took or brought back are found at the next opening")
+    @Test("files lost or restored by a power loss are found at the next opening")
     func walk() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/a.png")
@@ -74,7 +74,7 @@ struct PowerLossTests {
         }
     }
 
-    @Test("a store that is open for reading only gives out no such file either")
+    @Test("a store open for reading does not serve such a file either")
     func zerosForReaders() async throws {
         try await StoreFixture.withStore(endsSound: false) { fixture in
             let zeroed = try await fixture.store.save(face, named: "zeroed", in: .caches)
@@ -146,7 +146,7 @@ struct PowerLossTests {
         }
     }
 
-    @Test("after a mere kill nothing is walked")
+    @Test("after a kill no files are compared")
     func noWalk() async throws {
         try await StoreFixture.withStore(endsSound: false) { fixture in
             try await fixture.store.save(face, named: "me", in: .caches)

@@ -73,7 +73,7 @@ struct RowFaultTests {
         }
     }
 
-    @Test("of two rows with one path, the one whose bytes are there keeps it")
+    @Test("of two rows with one path, the one with matching bytes keeps it")
     func duplicatePath() async throws {
         try await StoreFixture.withStore { fixture in
             let right = try await fixture.store.save(face, named: "right")
@@ -93,7 +93,7 @@ struct RowFaultTests {
         }
     }
 
-    @Test("a row that points out of its root loses the path, and nothing outside is touched")
+    @Test("a row that points outside its root is removed, and nothing outside is touched")
     func outsideRoot() async throws {
         try await StoreFixture.withStore { fixture in
             let key = try await fixture.store.save(face, named: "me")
@@ -125,7 +125,7 @@ struct RowFaultTests {
         }
     }
 
-    @Test("a file that no entry uses is given up")
+    @Test("a file that no entry uses is removed")
     func unused() async throws {
         try await StoreFixture.withStore { fixture in
             _ = try await fixture.store.avatar(for: fixture.serve(face, at: "/a.png"))
@@ -139,7 +139,7 @@ struct RowFaultTests {
         }
     }
 
-    @Test("wrong totals are counted anew")
+    @Test("wrong totals are recounted")
     func wrongTotal() async throws {
         try await StoreFixture.withStore { fixture in
             _ = try await fixture.store.avatar(for: fixture.serve(face, at: "/a.png"))

@@ -55,7 +55,7 @@ final class AccessRecorder: Sendable {
     /// Records that the file of `hit` was used at `now`. Does nothing before `onFull(_:)`.
     func record(_ hit: IndexHit, at now: Timestamp) {
         guard isGathering.load(ordering: .acquiring) else { return }
-        // The first use since the last write is enough: eviction needs no finer order.
+        // A file used before since the last write is listed already; its hit now holds the latest time.
         guard hit.unwrittenUse.exchange(nextTime(now), ordering: .acquiringAndReleasing) == 0 else { return }
         shard(of: hit.file.id).used.withLock { $0.append((hit.file.id, hit)) }
         if count.add(1, ordering: .relaxed).newValue < Self.largestCount {
@@ -113,6 +113,7 @@ final class AccessRecorder: Sendable {
         }
     }
 
+    /// Asks for a write if there is something to write.
     private func timerFired() {
         isTimerRunning.store(false, ordering: .releasing)
         if count.load(ordering: .acquiring) > 0 || unwritten.withLock({ !$0.isEmpty }) { requestFlush() }
@@ -123,6 +124,7 @@ final class AccessRecorder: Sendable {
         flush?()
     }
 
+    /// The next unique time, in microseconds, not before `now`.
     private func nextTime(_ now: Timestamp) -> Int64 {
         var last = lastTime.load(ordering: .relaxed)
         while true {

@@ -237,6 +237,7 @@ extension AvatarStore {
         return entry.sha256 == ContentDigest.sha256(bytes)
     }
 
+    /// - Throws: `imageRefused` if the bytes exceed `Setting.maximumImageBytes`.
     private func requireSize(_ bytes: [UInt8], _ limits: Limits) throws {
         guard bytes.count > limits.maximumImageBytes else { return }
         throw AvatarStoreError(
@@ -247,6 +248,9 @@ extension AvatarStore {
         )
     }
 
+    /// The format and size of an image.
+    ///
+    /// - Throws: `imageRefused` for bytes that are not an image, or have too many pixels.
     private func inspect(_ source: some ByteSource, _ limits: Limits) throws -> ImageDescription {
         let inspector = ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: configuration.allowsSVG)
         do {

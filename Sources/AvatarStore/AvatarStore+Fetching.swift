@@ -92,6 +92,7 @@ extension AvatarStore {
         return change
     }
 
+    /// The change without its notes about the host; `nil` for an image that must not be stored.
     private func content(
         of result: FetchResult,
         for target: FetchTarget,

@@ -108,6 +108,7 @@ extension AvatarStore {
         return try index.filesEvicted(before: file.id, usedAt: lastAccess)
     }
 
+    /// Sentences about freshness, the host's pause and the eviction order.
     private func reasons(_ entry: AvatarEntry, _ eviction: Int?) throws -> [String] {
         let explanation = EntryExplanation(
             entry: entry,

@@ -32,8 +32,9 @@ extension AvatarStore {
     /// - Throws: `fetchFailed` if nothing is stored and the origin fails, its host is paused, or the policy is
     ///   `offline` (`failure` tells which); `noSuchEntry` for a key of your own without a URL; `unsupportedURL` for a
     ///   `source` or `lowDataURL` that is not an http or https URL; `overBudget` if the image needs more room than
-    ///   `caches` can make; `readOnly` in a store that is open for reading only, if a request is needed; another error
-    ///   of the index or the disk; `CancellationError` if the task is cancelled.
+    ///   `caches` can make; `readOnly` in a store that is open for reading only, if a request is needed;
+    ///   `invalidConfiguration` if the store has no client for requests; another error of the index or the disk;
+    ///   `CancellationError` if the task is cancelled.
     public func avatar(
         for key: AvatarKey,
         from source: String? = nil,
@@ -146,6 +147,7 @@ extension AvatarStore {
         return try read(second)
     }
 
+    /// The stored image, and its use recorded. The metrics do not count it.
     private func storedImage(for key: AvatarKey) throws -> AvatarImage? {
         try lookTwice(key) { try image(of: $0, key) }
     }

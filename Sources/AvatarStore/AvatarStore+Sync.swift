@@ -114,6 +114,9 @@ extension AvatarStore {
         try await preview(try source(options), options)
     }
 
+    /// The entries of a sync without a list: those that are due, or all.
+    ///
+    /// - Throws: `invalidConfiguration` if the options ask for pruning.
     private func source(_ options: SyncOptions) throws -> SyncSource {
         guard !options.prunes else {
             throw AvatarStoreError(

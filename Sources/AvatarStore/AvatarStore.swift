@@ -23,16 +23,20 @@ public final class AvatarStore: Sendable {
     let index: AvatarIndex
     /// The published files, for reading.
     let roots: StoredRoots
+    /// Buffers the times of use until they are written.
     let accesses: AccessRecorder
     /// Fetches under way, by key: tasks that want the same image share one.
     let flights = FlightTable<FetchOutcome>()
     /// Fetches of images that are not stored, by URL.
     let transientFlights = FlightTable<AvatarImage>()
+    /// The progress of fetches, for readers that watch them.
     let progress = FetchProgressTable()
+    /// The connection slots, in all and per host.
     let slots: FetchSlots
     let metrics = StoreMetrics()
     /// `nil` in a store that is open for reading only.
     private let writable: Writable?
+    /// The client that sends requests; created by the first fetch.
     let origin: OriginHolder
     /// Whether a root without a store's mark holds files, so that the new index has to list them.
     private let hasUnlistedFiles: Bool
@@ -68,6 +72,11 @@ public final class AvatarStore: Sendable {
         try await open(configuration, fileSystem: LocalFileSystem())
     }
 
+    /// Opens a store with a file system of the caller's choice.
+    ///
+    /// - Parameter fileSystem: makes the file calls of publishing and deleting.
+    /// - Parameter migrating: called as the index is migrated.
+    /// - Throws: as `open(_:)`.
     package static func open(
         _ configuration: Configuration,
         fileSystem: any FileSystem,
@@ -173,6 +182,7 @@ public final class AvatarStore: Sendable {
         try index.close()
     }
 
+    /// Compares the files if the power was lost since the store was last closed.
     private func recoverFromPowerLoss() async {
         guard let writer = writable?.writer else { return }
         await writer.recoverFromPowerLoss(reportingTo: configuration.logger) { [self] lastDurableFile in
@@ -276,6 +286,7 @@ enum ReadOnlyIndex {
         }
     }
 
+    /// - Throws: `readOnly` if the write-ahead log holds changes, which an immutable index would not show.
     private static func requireEmptyWAL(_ layout: StoreLayout, _ reason: String) throws {
         let wal = layout.indexPath + "-wal"
         guard FileManager.default.fileExists(atPath: wal) else { return }

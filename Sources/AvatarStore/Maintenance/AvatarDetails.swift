@@ -87,6 +87,7 @@ struct EntryExplanation {
             + "used."
     }
 
+    /// A sentence about a file that is missing; `nil` if it is there.
     private var absence: String? {
         switch entry.absence {
         case .evicted: "Its file was evicted to keep the budget; a read or a list that names it fetches it again."
@@ -95,6 +96,7 @@ struct EntryExplanation {
         }
     }
 
+    /// A sentence about the last failure and the next check.
     private func failing(_ failure: FailureKind) -> String {
         let count = entry.validation.failureCount
         if entry.isKnownNone {
@@ -108,6 +110,7 @@ struct EntryExplanation {
             "The last check failed (\(failure), \(times)); the next one is due in \(Self.span(next.seconds(since: now)))."
     }
 
+    /// A span of time in the largest unit that fits, such as `3 h`.
     private static func span(_ seconds: Int64) -> String {
         switch seconds {
         case ..<120: "\(max(0, seconds)) s"

@@ -46,6 +46,7 @@ extension AvatarStore {
         try await backup(to: directory, fileSystem: LocalFileSystem(), progress)
     }
 
+    /// As `backup(to:progress:)`, with a file system of the caller's choice.
     package func backup(
         to directory: String,
         fileSystem: any FileSystem,
@@ -86,6 +87,7 @@ extension AvatarStore {
         try await restore(from: directory, to: configuration, fileSystem: LocalFileSystem(), progress)
     }
 
+    /// As `restore(from:to:progress:)`, with a file system of the caller's choice.
     package static func restore(
         from directory: String,
         to configuration: Configuration,

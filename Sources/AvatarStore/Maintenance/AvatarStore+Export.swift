@@ -47,6 +47,7 @@ private actor PictureExport {
     private let directory: String
     private let progress: ProgressHandler
     private var report = ExportReport()
+    /// The length of the manifest so far: the place of its next line.
     private var manifestBytes = 0
 
     /// Its own thread, because copying blocks for long.
@@ -68,6 +69,7 @@ private actor PictureExport {
         self.progress = progress
     }
 
+    /// Exports all images. The manifest gets its final name last, so a killed export is not taken for a finished one.
     func run() throws -> ExportReport {
         let folder = try PictureFolder(writing: directory, fileMode: store.configuration.fileMode)
         try folder.lock()
@@ -98,6 +100,7 @@ private actor PictureExport {
         )
     }
 
+    /// Writes the matching images, page by page.
     private func write(to folder: PictureFolder) throws {
         // An export without images writes an empty manifest.
         try folder.append([], to: PictureManifest.unfinishedName, at: 0, mode: store.configuration.fileMode)
@@ -118,6 +121,7 @@ private actor PictureExport {
         } while query.after != nil
     }
 
+    /// Writes one image, or counts it as missing.
     private func write(_ item: AvatarListItem, to folder: PictureFolder) throws {
         let key = AvatarKey(stored: item.key)
         // Another process may replace or evict the image meanwhile.
@@ -134,6 +138,7 @@ private actor PictureExport {
         report.missing += 1
     }
 
+    /// A name that no earlier image of the export has.
     private func name(for key: AvatarKey, _ format: ImageFormat, in folder: PictureFolder) -> String {
         let name = PictureName.make(for: key, format: format)
         return folder.has(name) || name == PictureManifest.name

@@ -98,7 +98,9 @@ extension AvatarStore {
 private actor PictureImport {
     private let store: AvatarStore
     private let directory: String
+    /// The storage class for all images; `nil`: as the manifest says.
     private let storageClass: StorageClass?
+    /// Whether nothing is stored.
     private let isPreview: Bool
     private let progress: ProgressHandler
     private let limits: Limits
@@ -128,6 +130,7 @@ private actor PictureImport {
         limits = try store.limits(mode: nil, ceiling: nil)
     }
 
+    /// Imports all files; the report counts what was done.
     func run() async throws -> ImportReport {
         let folder = try PictureFolder(reading: directory)
         let lines = try PictureManifest.lines(of: folder) ?? []
@@ -173,10 +176,12 @@ private actor PictureImport {
         }
     }
 
+    /// Whether an error is about one file, so that the import goes on.
     private static func concernsOneFile(_ error: AvatarStoreError) -> Bool {
         [.imageRefused, .invalidKey, .unsupportedURL, .overBudget].contains(error.code)
     }
 
+    /// Stores one image, unless the store has it already.
     private func store(_ picture: ImportedPicture) async throws {
         if let other = files[picture.key] {
             throw AvatarStoreError(.invalidKey, "\(other) has the same key, \(picture.key).", failure: .badRecord)
@@ -202,6 +207,7 @@ private actor PictureImport {
         return try store.roots.files(of: file.storageClass).digest(of: file.path) != entry.sha256
     }
 
+    /// Stages and commits one image.
     private func commit(_ picture: ImportedPicture, _ image: ImageDescription) async throws {
         let writable = try store.requireWritable()
         let staged = try store.stage(picture.bytes, in: picture.storageClass, within: limits, at: writable.places)
@@ -221,8 +227,11 @@ private actor PictureImport {
 
 /// A file of the folder, with the key and place it is to get.
 private struct ImportedPicture {
+    /// The name in the folder.
     let file: String
+    /// The key in the manifest, else one made from the name.
     let key: AvatarKey
+    /// The URL to fetch it from later; `nil` for an own image.
     let sourceURL: String?
     let host: String?
     let storageClass: StorageClass
@@ -261,6 +270,9 @@ private struct ImportedPicture {
         }
     }
 
+    /// The bytes of a file in the folder.
+    ///
+    /// - Throws: `imageRefused` if it is not a plain file, or larger than `limit` bytes.
     private static func read(_ name: String, in folder: PictureFolder, limit: Int) throws -> [UInt8] {
         guard PictureFolder.isPlain(name) else { throw refusal("the name must not lead out of the folder.") }
         switch try folder.read(name, limit: limit) {

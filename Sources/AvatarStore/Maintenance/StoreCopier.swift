@@ -122,6 +122,7 @@ private final class BackupRun {
     private(set) var missing = 0
     /// The index of the store that goes on changing.
     private let index: AvatarIndex
+    /// The index of the copy.
     private let copy: IndexCopy
     private let files: FileCopiers
 
@@ -156,6 +157,9 @@ private final class BackupRun {
         if case .missing = found { missing += 1 }
     }
 
+    /// The present state of the entry for `key`, with its file copied.
+    ///
+    /// - Throws: `busy` if its image is replaced faster than it can be copied.
     private func find(_ key: AvatarKey) throws -> IndexTransaction.Found {
         var entry = try index.wholeEntry(for: key)
         // Each round, another process replaced the image, which takes longer than looking.
@@ -286,6 +290,7 @@ extension IndexCopy {
 }
 
 extension BackupReport {
+    /// Counts the entries and files of the copy.
     fileprivate init(of transaction: IndexTransaction) throws {
         let totals = try StorageClass.allCases.map { try transaction.total(of: $0) }
         entries = try transaction.entryCount()

@@ -69,6 +69,9 @@ actor ImageSaving {
     /// One image: staged, or refused.
     private typealias Staged = Result<Change, AvatarStoreError>
 
+    /// Stages a batch. An image that is refused has its error in its place.
+    ///
+    /// - Throws: an error of the disk, after the batch was discarded.
     private func stage(_ images: ArraySlice<OwnImage>) throws -> [Staged] {
         var batch: [Staged] = []
         do {
@@ -92,6 +95,7 @@ actor ImageSaving {
         return Change(key: key, content: .image(staged, validation: nil))
     }
 
+    /// Removes the staged files of a batch.
     private func discard(_ batch: [Staged]) {
         let files = writable.places.files(of: storageClass)
         for case .success(let change) in batch {
@@ -99,6 +103,7 @@ actor ImageSaving {
         }
     }
 
+    /// Commits a batch; the results are in the order of the batch.
     private static func commit(
         _ batch: [Staged],
         with writer: StoreWriter,

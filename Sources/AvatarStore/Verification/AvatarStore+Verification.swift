@@ -78,6 +78,7 @@ extension AvatarStore {
         }
     }
 
+    /// Opens the store, verifies it, and closes it.
     private static func verifyOpened(
         _ configuration: Configuration,
         repair: Bool,

@@ -53,6 +53,7 @@ actor StoreVerifier {
     /// Published paths outside the folder of their digest.
     private var strayPaths: [StorageClass: Set<String>] = [:]
 
+    /// Its own thread, because reading files blocks for long.
     private let thread = StoreThread(label: "avatar-store.verifier")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -96,6 +97,7 @@ actor StoreVerifier {
         return report
     }
 
+    /// - Throws: `damagedIndex` if SQLite finds the database damaged.
     private func checkIndex() throws {
         progress(WorkProgress(.checkingIndex, .files))
         if let damage = try index.damage(isQuick: depth == .quick) {
@@ -105,6 +107,7 @@ actor StoreVerifier {
 
     // MARK: Unfinished work
 
+    /// Finds staging folders, partial downloads and pending files that no live process owns.
     private func lookAtUnfinishedWork() async throws {
         try await writer?.finishDeadHolders()
         let pending = try index.pendingFiles()
@@ -120,6 +123,7 @@ actor StoreVerifier {
 
     // MARK: Rows
 
+    /// Compares each row of a storage class with its file, by the first byte of the digest.
     private func checkRows(of storageClass: StorageClass) async throws {
         let strays = try index.strayFiles(of: storageClass)
         strayPaths[storageClass] = Set(strays.map(\.file.path))
@@ -145,10 +149,12 @@ actor StoreVerifier {
         progress(WorkProgress(.comparingFiles, .files, done: report.checked, of: total, failed: failed))
     }
 
+    /// Whether the path lies outside the folder of its digest, so that it is checked on its own.
     private func isStray(_ file: FileRecord) -> Bool {
         strayPaths[file.storageClass]?.contains(file.path) ?? false
     }
 
+    /// Compares one row with its file, and notes a fault if the row still exists afterwards.
     private func check(_ file: IndexedFile, among namesakes: [IndexedFile]) throws {
         report.checked += 1
         showProgress()
@@ -156,6 +162,9 @@ actor StoreVerifier {
         found.append(.file(file, fault))
     }
 
+    /// The kind of the fault; `nil` if row and file agree.
+    ///
+    /// - Parameter namesakes: the rows with the same path, this one included.
     private func fault(of file: IndexedFile, among namesakes: [IndexedFile]) throws -> VerificationFault.Kind? {
         guard FilePath.isPublishedName(file.file.path) else { return .outsideRoot }
         let files = roots.files(of: file.file.storageClass)
@@ -179,6 +188,7 @@ actor StoreVerifier {
 
     // MARK: Orphans
 
+    /// Looks for files without a row in all folders of a storage class.
     private func searchOrphans(in storageClass: StorageClass) async throws {
         let files = roots.files(of: storageClass)
         for path in try files.pathsOutsideFolders() { try lookForRow(of: path, in: storageClass, digestByte: 0) }
@@ -201,6 +211,7 @@ actor StoreVerifier {
         }
     }
 
+    /// Notes an orphan, if no row names the file and it still exists afterwards.
     private func lookForRow(of path: String, in storageClass: StorageClass, digestByte: UInt8) throws {
         guard strayPaths[storageClass]?.contains(path) != true,
             try !index.isNamed(path, in: storageClass, digestByte: digestByte),
@@ -221,6 +232,7 @@ actor StoreVerifier {
         for (fault, isRepaired) in zip(faults, repaired) { report.add(fault, isRepaired: isRepaired) }
     }
 
+    /// The finding as the report shows it.
     private func fault(for finding: Finding) throws -> VerificationFault {
         switch finding {
         case .file(let file, let kind):

@@ -47,6 +47,7 @@ extension StoreWriter {
         try settle()
     }
 
+    /// Repairs a finding, except rows, which `repairRows` has repaired; `false` if it cannot be repaired.
     private func repairAlone(_ finding: Finding) throws -> Bool {
         switch finding {
         case .file:

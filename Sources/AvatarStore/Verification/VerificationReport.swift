@@ -88,6 +88,7 @@ public struct VerificationReport: Hashable, Sendable {
     /// Whether there are no faults, or all were repaired. Content lost in the repair is in `lost`.
     public var isSound: Bool { faultCount == repaired }
 
+    /// Counts a fault, and lists it unless 10,000 are listed already.
     mutating func add(_ fault: VerificationFault, isRepaired: Bool) {
         faultCount += 1
         if isRepaired { repaired += 1 }

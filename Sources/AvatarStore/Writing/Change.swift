@@ -3,6 +3,7 @@ import AvatarFiles
 
 /// A change of one entry, to be committed with others.
 struct Change: Sendable {
+    /// The key of the entry.
     var key: AvatarKey
     /// The URL that the image comes from; `nil` for an own image.
     var sourceURL: String?
@@ -26,8 +27,10 @@ struct Change: Sendable {
     var hostNote: HostNote?
     /// The name and port of the host that was asked: for a smaller image it may differ from `host`.
     var askedHost: String?
+    /// The change itself.
     var content: Content
 
+    /// The kinds of changes.
     enum Content: Sendable {
         /// A new image; `validation` is `nil` for an own image.
         case image(StagedImage, validation: ValidationRecord?)
@@ -84,6 +87,7 @@ struct CommitSummary: Sendable {
     /// The number of files evicted to make room.
     var evicted = 0
 
+    /// The results of both, in this order.
     static func + (left: CommitSummary, right: CommitSummary) -> CommitSummary {
         CommitSummary(results: left.results + right.results, evicted: left.evicted + right.evicted)
     }
@@ -98,6 +102,7 @@ struct RoomRules: Sendable {
     /// The files that must not be evicted. Default: none.
     var protection = Protection.none
 
+    /// The files that must not be evicted.
     enum Protection: Sendable {
         /// Any file may be evicted.
         case none

@@ -305,6 +305,7 @@ extension StoreWriter {
         try removeIfUnowned(others, in: transaction, leaving: &surplus)
     }
 
+    /// Applies the rule for images without contacts to several entries.
     private func removeIfUnowned(
         _ entries: [(id: Int64, key: AvatarKey)],
         in transaction: IndexTransaction,

@@ -29,6 +29,7 @@ extension StoreWriter {
         }
     }
 
+    /// - Throws: `ProtectionNeeded` if the images do not fit without an eviction.
     private func requireProtection(for changes: [Change], _ rules: RoomRules) throws {
         let incoming = changes.reduce(0) { $0 + ($1.cacheBytes) }
         if try index.total(of: .caches).accountedBytes + incoming > rules.limits.budget { throw ProtectionNeeded() }
@@ -50,6 +51,7 @@ extension StoreWriter {
         return summary.results[0]
     }
 
+    /// Removes the staged images of changes that are not published.
     private func discard(_ changes: [Change]) {
         for image in changes.compactMap(\.image) {
             places.files(of: image.storageClass).discard(image)
@@ -95,6 +97,7 @@ extension StoreWriter {
         )
     }
 
+    /// The error for an image of `bytes` bytes that is refused.
     private func refusal(of bytes: Int, _ limits: Limits) -> AvatarStoreError {
         guard bytes <= limits.budget else { return .largerThanBudget(bytes, limits.budget) }
         return AvatarStoreError(

@@ -133,6 +133,7 @@ extension StoreWriter {
         Task { await moveDurablePoint() }
     }
 
+    /// Synchronizes the files published so far, then records the last of them as the durable point.
     private func moveDurablePoint() async {
         do {
             let lastFile = try index.lastFileID()

@@ -25,8 +25,11 @@ import Logging
 /// The steps are in `StoreWriter+Publish.swift` (1 and 2), `StoreWriter+Apply.swift` (3), and here (delete); what is deleted
 /// and why in `StoreWriter+Evict.swift` and `StoreWriter+Remove.swift`; a dead process's work in `StoreWriter+Recover.swift`.
 actor StoreWriter {
+    /// The index: the only writer in this process is here.
     let index: AvatarIndex
+    /// The directories, and this process's locks.
     let places: StorePlaces
+    /// Buffers the times of use until they are written.
     let accesses: AccessRecorder
     let metrics: StoreMetrics
     /// Files that were unlinked, and whose pending rows the next transaction drops.

@@ -127,7 +127,7 @@ extension SettingReader {
 
     /// The value in force for a setting that has a default: any but `lowWatermark` and `maximumFreshness`.
     func requiredValue(of setting: Setting) throws -> Int64 {
-        guard let value = try value(of: setting) else {
+        guard let value = try self.value(of: setting) else {
             preconditionFailure("The setting `\(setting.name)` has no default.")
         }
         return value
@@ -169,7 +169,7 @@ extension AvatarIndex {
     /// - Parameter respectsNoStore: whether `no-store` keeps an image out of the store in every mode.
     /// - Parameter ceiling: a lower budget for this piece of work, in bytes; `nil`: the budget that is set.
     func limits(mode: CachingMode, respectsNoStore: Bool, ceiling: Int? = nil) throws -> Limits {
-        let budget = min(try budget(), ceiling ?? .max)
+        let budget = min(try self.budget(), ceiling ?? .max)
         var freshness = FreshnessPolicy()
         freshness.mode = mode
         freshness.respectsNoStore = respectsNoStore

@@ -31,10 +31,12 @@ let package = Package(
             dependencies: ["AvatarCore", "AvatarImages", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swiftSettings
         ),
+        // The folder of `AvatarOrigin` that needs no network.
+        .target(name: "AvatarOriginRules", dependencies: ["AvatarCore"], swiftSettings: swiftSettings),
         .executableTarget(
             name: "Fuzzer",
             dependencies: [
-                "AvatarContacts", "AvatarCore", "AvatarImages",
+                "AvatarContacts", "AvatarCore", "AvatarImages", "AvatarOriginRules",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             // The main function is libFuzzer's.

@@ -1,5 +1,3 @@
-public import AvatarCore
-
 extension HTTPOrigin {
     /// How requests are sent.
     public struct Configuration: Sendable {

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarOriginRules
 
 /// Keys of images. The input is a URL, a name, or anything else.
 enum KeySubject {
@@ -39,6 +40,9 @@ enum KeySubject {
         if let address = IPAddress(text) {
             require(IPAddress(address.description) == address, "an address that is not read as it was written")
         }
-        if let pattern = HostPattern(text) { _ = pattern.matches(HostName(name: "a.example.com", port: 443)) }
+        if let pattern = HostPattern(text) {
+            require(HostPattern(pattern.description) == pattern, "a pattern that is not read as it was written")
+            _ = pattern.matches(HostName(name: "a.example.com", port: 443))
+        }
     }
 }

@@ -95,7 +95,7 @@ struct ForeignHeaderTests {
         }
     }
 
-    @Test func datesAndTagsAndHostsOfAllKindsAreRead() {
+    @Test func datesAndTagsOfAllKindsAreRead() {
         var random = SeededGenerator(seed: 23)
         for _ in 0..<3_000 {
             let text = Self.text(&random)
@@ -109,7 +109,6 @@ struct ForeignHeaderTests {
             if let content = ContentRange(text), let range = content.range {
                 #expect(range.upperBound < content.total ?? .max)
             }
-            if let pattern = HostPattern(text) { #expect(HostPattern(pattern.description) == pattern) }
         }
     }
 

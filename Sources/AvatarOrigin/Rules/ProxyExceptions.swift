@@ -1,4 +1,5 @@
-internal import Foundation
+package import AvatarCore
+import Foundation
 
 /// The hosts that are asked directly although there is a proxy: what `NO_PROXY` says.
 ///

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarOrigin
 import Testing
 
 struct HostRulesTests {

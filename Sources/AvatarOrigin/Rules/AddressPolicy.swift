@@ -1,3 +1,5 @@
+package import AvatarCore
+
 /// Which addresses images may be fetched from.
 ///
 /// A URL in a contact list is foreign input: without this guard it could make the service ask a machine in its own
@@ -87,4 +89,74 @@ package struct AddressPolicy: Hashable, Sendable {
         let addresses = readings.filter { !Self.thisNetwork.contains($0) }
         return !addresses.isEmpty && addresses.allSatisfy(allows)
     }
+}
+
+// The IANA IPv4 and IPv6 Special-Purpose Address Registries as of October 2025, by what a request may do with them.
+// https://www.iana.org/assignments/iana-ipv4-special-registry, https://www.iana.org/assignments/iana-ipv6-special-registry
+
+extension AddressPolicy {
+    /// What `allowingPrivateNetworks` adds.
+    private static let privateNetworks = [
+        "10.0.0.0/8",  // RFC 1918
+        "172.16.0.0/12",
+        "192.168.0.0/16",
+        "100.64.0.0/10",  // carrier-grade NAT, RFC 6598
+        "127.0.0.0/8",  // loopback
+        "169.254.0.0/16",  // link-local, RFC 3927
+        "::1/128",  // loopback
+        "fe80::/10",  // link-local
+        "fc00::/7",  // unique local, RFC 4193
+    ].map(IPAddressBlock.init(fixed:))
+
+    /// Not globally reachable, and nobody's private network either.
+    private static let unreachable = [
+        "0.0.0.0/8",  // "this network", RFC 791
+        "192.0.0.0/24",  // protocol assignments
+        "192.0.2.0/24",  // documentation
+        "192.88.99.0/24",  // 6to4 relays, deprecated
+        "198.18.0.0/15",  // benchmarks
+        "198.51.100.0/24",  // documentation
+        "203.0.113.0/24",  // documentation
+        "224.0.0.0/4",  // multicast
+        "240.0.0.0/4",  // reserved, and 255.255.255.255
+        "2001::/23",  // protocol assignments
+        "2001:db8::/32",  // documentation
+        "3fff::/20",  // documentation, RFC 9637
+    ].map(IPAddressBlock.init(fixed:))
+
+    /// Globally reachable parts of the blocks above.
+    private static let reachableExceptions = [
+        "192.0.0.9/32",  // PCP anycast
+        "192.0.0.10/32",  // TURN anycast
+        "2001:1::1/128",  // PCP anycast
+        "2001:1::2/128",  // TURN anycast
+        "2001:1::3/128",  // DNS-SD anycast
+        "2001:3::/32",  // AMT
+        "2001:4:112::/48",  // AS112
+        "2001:20::/28",  // ORCHIDv2
+        "2001:30::/28",  // drone remote identification
+    ].map(IPAddressBlock.init(fixed:))
+
+    /// "This network", RFC 791.
+    private static let thisNetwork = IPAddressBlock(fixed: "0.0.0.0/8")
+
+    /// All that IANA has given out for global unicast; `::/8`, `100::/64`, `5f00::/16` and the like lie outside.
+    private static let globalUnicast = IPAddressBlock(fixed: "2000::/3")
+
+    // MARK: IPv6 addresses that stand for an IPv4 address
+
+    /// The IPv4 address is the last 32 bits, and the system itself sends IPv4.
+    private static let mapped = IPAddressBlock(fixed: "::ffff:0:0/96")
+
+    /// NAT64, RFC 6052: the IPv4 address is the last 32 bits.
+    private static let translated = IPAddressBlock(fixed: "64:ff9b::/96")
+
+    /// NAT64 within one network, RFC 8215.
+    private static let localTranslation = IPAddressBlock(fixed: "64:ff9b:1::/48")
+
+    /// 6to4, RFC 3056.
+    private static let sixToFour = IPAddressBlock(fixed: "2002::/16")
+
+    /// RFC 4380.
+    private static let teredo = IPAddressBlock(fixed: "2001::/32")
 }

@@ -1,6 +1,6 @@
+import AvatarCore
+import AvatarOrigin
 import Testing
-
-@testable import AvatarCore
 
 @Suite struct ProxySettingsTests {
     private func server(for url: String, _ environment: [String: String]) throws -> String? {

@@ -1,3 +1,39 @@
+/// An IPv4 or IPv6 address, without a zone.
+package struct IPAddress: Hashable, Sendable {
+    /// Which of the two protocols an address belongs to.
+    package enum Family: Hashable, Sendable {
+        case v4
+        case v6
+
+        /// The bits of an address: 32 or 128.
+        package var bitCount: Int { self == .v4 ? 32 : 128 }
+    }
+
+    package let family: Family
+    /// The address as a number; an IPv4 address takes the low 32 bits.
+    package let bits: UInt128
+
+    /// The address in network byte order: 4 bytes are IPv4, 16 are IPv6, any other count is `nil`.
+    package init?(bytes: some Collection<UInt8>) {
+        switch bytes.count {
+        case 4: family = .v4
+        case 16: family = .v6
+        default: return nil
+        }
+        bits = bytes.reduce(0) { $0 << 8 | UInt128($1) }
+    }
+
+    package init(family: Family, bits: UInt128) {
+        self.family = family
+        self.bits = bits
+    }
+
+    /// The 32 bits from `offset` on, counted from the left, as an IPv4 address.
+    package func embeddedIPv4(at offset: Int) -> IPAddress {
+        IPAddress(family: .v4, bits: bits >> UInt128(family.bitCount - offset - 32) & 0xFFFF_FFFF)
+    }
+}
+
 extension IPAddress: LosslessStringConvertible {
     /// Reads `192.0.2.1`, `2001:db8::1` or `::ffff:192.0.2.1` (RFC 4291 section 2.2).
     ///
@@ -22,12 +58,12 @@ extension IPAddress: LosslessStringConvertible {
     }
 
     /// The four bytes of an IPv4 address.
-    var bytes: [UInt8] {
+    private var bytes: [UInt8] {
         stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: bits >> UInt128($0)) }
     }
 
     /// The eight groups of an IPv6 address.
-    var groups: [UInt16] {
+    private var groups: [UInt16] {
         stride(from: 112, through: 0, by: -16).map { UInt16(truncatingIfNeeded: bits >> UInt128($0)) }
     }
 
@@ -100,5 +136,44 @@ extension IPAddress: LosslessStringConvertible {
             }
         }
         return longest
+    }
+}
+
+extension IPAddress {
+    /// The address that the system's resolver takes a URL's host for, without asking anybody: `[2001:db8::1]`,
+    /// `192.0.2.1`, and what `inet_aton` takes for an IPv4 address: `192.0.513`, `0xC0000201`, `0300.0.02.1`.
+    ///
+    /// `nil` for a name.
+    package init?(host: String) {
+        if host.utf8.first == UInt8(ascii: "[") {
+            self.init(String(host.dropFirst().dropLast()))
+        } else {
+            guard let bits = Self.looseIPv4(host) else { return nil }
+            self.init(family: .v4, bits: UInt128(bits))
+        }
+    }
+
+    /// One to four numbers; the last one fills what is left of the 32 bits.
+    private static func looseIPv4(_ host: String) -> UInt32? {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        guard (1...4).contains(parts.count), let last = parts.last.flatMap(looseNumber) else { return nil }
+        var bits: UInt64 = 0
+        for part in parts.dropLast() {
+            guard let byte = looseNumber(part), byte <= 0xFF else { return nil }
+            bits = bits << 8 | byte
+        }
+        let free = UInt64(8 * (5 - parts.count))
+        guard last >> free == 0 else { return nil }
+        return UInt32(bits << free | last)
+    }
+
+    /// A number in decimal, octal (`0…`) or hexadecimal (`0x…`) digits.
+    private static func looseNumber(_ text: Substring) -> UInt64? {
+        let isHexadecimal = text.lowercased().hasPrefix("0x")
+        let isOctal = !isHexadecimal && text.utf8.count > 1 && text.utf8.first == UInt8(ascii: "0")
+        let digits = isHexadecimal ? text.dropFirst(2) : text
+        // The initialiser would take a sign.
+        guard digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
+        return UInt64(digits, radix: isHexadecimal ? 16 : isOctal ? 8 : 10)
     }
 }

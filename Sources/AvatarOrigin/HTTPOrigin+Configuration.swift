@@ -1,3 +1,5 @@
+package import AvatarCore
+
 extension HTTPOrigin {
     /// How requests are sent.
     public struct Configuration: Sendable {
@@ -37,6 +39,9 @@ extension HTTPOrigin {
 
         /// The defaults.
         public init() {}
+
+        /// Which addresses a client with this configuration refuses.
+        package var addressGuard: AddressGuard { allowsPrivateNetworks ? .privateNetworks : .globalOnly }
 
         var guardPolicy: AddressPolicy {
             addressPolicy ?? (allowsPrivateNetworks ? .allowingPrivateNetworks : .globalOnly)

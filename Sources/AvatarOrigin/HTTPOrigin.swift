@@ -38,10 +38,8 @@ public final class HTTPOrigin: OriginClient {
         try await clients.shutdown()
     }
 
-    /// `"on"`, or `"privateNetworks"` if those may be contacted too.
-    public var guardDescription: String {
-        configuration.allowsPrivateNetworks ? "privateNetworks" : "on"
-    }
+    /// `globalOnly`, or `privateNetworks` if the configuration allows those.
+    public var addressGuard: AddressGuard { configuration.addressGuard }
 
     /// Sends `request`, follows redirects, and hands the final answer to `receive`.
     ///

@@ -65,7 +65,7 @@ extension AvatarStore {
             oldestAccess: counted.oldestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
             newestAccess: counted.newestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
             schemaVersion: counted.schemaVersion,
-            guardDescription: guardDescription,
+            guardDescription: origin.addressGuard.description,
             lastSync: counted.lastSync,
             failures: counted.failures,
             neverHad: counted.neverHad

@@ -210,11 +210,8 @@ public final class AvatarStore: Sendable {
         return writable
     }
 
-    /// Which guard checks the addresses that are contacted: `on`, `privateNetworks`, `external` or `none`.
-    var guardDescription: String { origin.guardDescription }
-
     /// Whether the guard refuses every address that is not globally reachable.
-    var refusesAddresses: Bool { guardDescription == "on" }
+    var refusesAddresses: Bool { origin.addressGuard == .globalOnly }
 
     /// The limits in force for a read with `options`.
     func limits(_ options: FetchOptions) throws -> Limits {

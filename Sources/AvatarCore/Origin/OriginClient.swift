@@ -24,16 +24,40 @@ public protocol OriginClient: Sendable {
     /// Where they are known, `CachingMode.strict` checks an image whose Vary names one of them when that one changes.
     func requestFields(for url: String) -> HTTPFields?
 
-    /// Who answers for the addresses that are contacted: `"on"`, `"off"` or, by default, `"external"`.
-    var guardDescription: String { get }
+    /// Which addresses the client refuses to contact. Default: `external`, the client decides by itself.
+    ///
+    /// The store retries images whose host had a forbidden address as soon as this is no longer `globalOnly`.
+    var addressGuard: AddressGuard { get }
 }
 
 extension OriginClient {
     /// Not known.
     public func requestFields(for url: String) -> HTTPFields? { nil }
 
-    /// `"external"`: the host answers for what its client contacts.
-    public var guardDescription: String { "external" }
+    /// `external`: the client decides by itself which addresses it contacts.
+    public var addressGuard: AddressGuard { .external }
+}
+
+/// Which addresses an origin client refuses to contact.
+public enum AddressGuard: Hashable, Sendable, CustomStringConvertible {
+    /// Every address that is not globally reachable is refused.
+    case globalOnly
+    /// Private, loopback and link-local addresses are allowed too.
+    case privateNetworks
+    /// The store cannot tell: the client was passed in, and decides by itself.
+    case external
+    /// There is no client, so nothing is contacted.
+    case noClient
+
+    /// The word in statistics and their JSON: `on`, `privateNetworks`, `external` or `none`.
+    public var description: String {
+        switch self {
+        case .globalOnly: "on"
+        case .privateNetworks: "privateNetworks"
+        case .external: "external"
+        case .noClient: "none"
+        }
+    }
 }
 
 /// A GET request for one image.

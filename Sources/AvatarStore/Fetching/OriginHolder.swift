@@ -33,13 +33,13 @@ final class OriginHolder: Sendable {
         #endif
     }
 
-    /// Who answers for the addresses that are contacted.
-    var guardDescription: String {
-        if let client = configuration.originClient { return client.guardDescription }
+    /// Which addresses the client refuses to contact.
+    var addressGuard: AddressGuard {
+        if let client = configuration.originClient { return client.addressGuard }
         #if HTTPOrigin
-        return configuration.http.allowsPrivateNetworks ? "privateNetworks" : "on"
+        return configuration.http.addressGuard
         #else
-        return "none"
+        return .noClient
         #endif
     }
 

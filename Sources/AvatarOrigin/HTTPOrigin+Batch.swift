@@ -13,7 +13,12 @@ extension HTTPOrigin: BatchOriginClient {
             let hops = try RedirectChain(from: request, limit: configuration.maximumRedirects)
             let route = Route(to: hops.url, configuration.proxies)
             guard try hostGuard.admitsAtOnce(hops.url, along: route) else { return nil }
-            let begun = BegunHTTPRequest(self, hops, request, try exchange(hops, request, along: route))
+            let begun = BegunHTTPRequest(
+                origin: self,
+                hops: hops,
+                request: request,
+                exchange: try exchange(hops, request, along: route)
+            )
             outbox.add(to: hops.url.host?.description ?? "") {
                 begun.start { result in
                     switch result {
@@ -43,7 +48,7 @@ private final class BegunHTTPRequest: BegunRequest {
     private let exchange: Exchange
     private let head = Mutex<HTTPResponseHead?>(nil)
 
-    init(_ origin: HTTPOrigin, _ hops: RedirectChain, _ request: OriginRequest, _ exchange: Exchange) {
+    init(origin: HTTPOrigin, hops: RedirectChain, request: OriginRequest, exchange: Exchange) {
         self.origin = origin
         self.hops = hops
         self.request = request
@@ -59,7 +64,12 @@ private final class BegunHTTPRequest: BegunRequest {
 
     func finish<Result: Sendable>(receive: (OriginResponse) async throws -> Result) async throws -> Result {
         guard let head = head.withLock({ $0 }) else { throw CancellationError() }
-        return try await origin.follow(hops, request, from: HTTPOrigin.Answer(head: head, exchange: exchange), receive)
+        return try await origin.follow(
+            hops,
+            for: request,
+            from: HTTPOrigin.Answer(head: head, exchange: exchange),
+            receive: receive
+        )
     }
 
     func cancel() {

@@ -49,13 +49,13 @@ public final class HTTPOrigin: OriginClient {
         receive: (OriginResponse) async throws -> Result
     ) async throws -> Result {
         let hops = try RedirectChain(from: request, limit: configuration.maximumRedirects)
-        return try await follow(hops, request, from: try await execute(hops, request), receive)
+        return try await follow(hops, for: request, from: try await execute(hops, request), receive: receive)
     }
 
     /// What a request for `url` says besides its conditions; `nil` for what is no URL.
     public func requestFields(for url: String) -> HTTPFields? {
         guard let hops = try? RedirectChain(from: OriginRequest(url: url), limit: 0) else { return nil }
-        let headers = HopRequest(hops, along: .direct, HTTPFields(), configuration).headers
+        let headers = HopRequest(hops, along: .direct, fields: HTTPFields(), configuration: configuration).headers
         return HTTPFields(headers)
     }
 
@@ -68,13 +68,13 @@ public final class HTTPOrigin: OriginClient {
     /// Follows the redirects of `hops` from `first` on, and hands the final answer to `receive`.
     func follow<Result: Sendable>(
         _ hops: RedirectChain,
-        _ request: OriginRequest,
+        for request: OriginRequest,
         from first: Answer,
-        _ receive: (OriginResponse) async throws -> Result
+        receive: (OriginResponse) async throws -> Result
     ) async throws -> Result {
         var hops = hops
         do {
-            return try await follow(&hops, request, from: first, receive)
+            return try await follow(&hops, for: request, from: first, receive: receive)
         } catch var error as OriginError where hops.redirection != nil {
             error.redirectedHost = hops.url.host?.description
             throw error
@@ -83,9 +83,9 @@ public final class HTTPOrigin: OriginClient {
 
     private func follow<Result: Sendable>(
         _ hops: inout RedirectChain,
-        _ request: OriginRequest,
+        for request: OriginRequest,
         from first: Answer,
-        _ receive: (OriginResponse) async throws -> Result
+        receive: (OriginResponse) async throws -> Result
     ) async throws -> Result {
         var next = first
         while true {
@@ -119,7 +119,7 @@ public final class HTTPOrigin: OriginClient {
 
     /// The request of the present hop, ready to be sent.
     func exchange(_ hops: RedirectChain, _ request: OriginRequest, along route: Route) throws -> Exchange {
-        let hop = HopRequest(hops, along: route, request.fields, configuration)
+        let hop = HopRequest(hops, along: route, fields: request.fields, configuration: configuration)
         var headers = hop.headers
         headers.replaceOrAdd(name: RequestTarget.fieldName, value: hop.target)
         let message = try HTTPClient.Request(url: hop.url, headers: headers)

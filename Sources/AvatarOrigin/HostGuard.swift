@@ -1,4 +1,5 @@
 import AvatarCore
+import NIOCore
 
 /// Judges a hop before anything is sent to it: host and port by the rules, its addresses by the policy.
 ///
@@ -23,18 +24,18 @@ struct HostGuard: Sendable {
     ///   `CancellationError`.
     func admit(_ url: AvatarKey, along route: Route) async throws {
         let name = try name(of: url)
-        if let address = IPAddress(name) { return try require([address], url, route) }
+        if let address = IPAddress(name) { return try require([address], of: url, along: route) }
         switch try await names.answer(for: name) {
         case .addresses(let addresses):
-            try require(addresses, url, route)
+            try require(addresses, of: url, along: route)
         case _ where route != .direct && leavesNamesToProxy:
             break
         case .noSuchName:
-            throw failure(.unreachable, "the host name cannot be resolved", url, route)
+            throw failure(.unreachable, "the host name cannot be resolved", at: url, along: route)
         case .noAnswer:
             throw try await names.isOffline()
-                ? failure(.offline, "there is no network: no name server answers", url, route)
-                : failure(.unreachable, "the name servers of the host do not answer", url, route)
+                ? failure(.offline, "there is no network: no name server answers", at: url, along: route)
+                : failure(.unreachable, "the name servers of the host do not answer", at: url, along: route)
         }
     }
 
@@ -44,11 +45,11 @@ struct HostGuard: Sendable {
     func admitsAtOnce(_ url: AvatarKey, along route: Route) throws -> Bool {
         let name = try name(of: url)
         if let address = IPAddress(name) {
-            try require([address], url, route)
+            try require([address], of: url, along: route)
             return true
         }
         guard case .addresses(let addresses) = names.known(name) else { return false }
-        try require(addresses, url, route)
+        try require(addresses, of: url, along: route)
         return true
     }
 
@@ -61,7 +62,7 @@ struct HostGuard: Sendable {
         return host.bareName
     }
 
-    private func require(_ addresses: [IPAddress], _ url: AvatarKey, _ route: Route) throws {
+    private func require(_ addresses: [IPAddress], of url: AvatarKey, along route: Route) throws {
         let isAllowed =
             route == .direct ? addresses.contains(where: policy.allows) : addresses.allSatisfy(policy.allows)
         guard !isAllowed else { return }
@@ -72,8 +73,43 @@ struct HostGuard: Sendable {
         )
     }
 
-    private func failure(_ kind: FailureKind, _ reason: String, _ url: AvatarKey, _ route: Route) -> OriginError {
+    private func failure(_ kind: FailureKind, _ reason: String, at url: AvatarKey, along route: Route) -> OriginError {
         let consequence = route == .direct ? "" : ", so that nobody knows where the proxy would send the request"
         return OriginError(kind, "\(url.redacted): \(reason)\(consequence).")
+    }
+}
+
+/// Looks at the address a connection really has, after TCP and TLS and before a byte of HTTP.
+///
+/// Names prove nothing: a public name may resolve to a private address, and to another one the next time.
+struct PeerGuard: Sendable {
+    let policy: AddressPolicy
+
+    /// What the HTTP client calls for each new connection.
+    var initializer: @Sendable (any Channel) -> EventLoopFuture<Void> {
+        { channel in
+            guard let address = channel.remoteAddress, let peer = IPAddress(address), policy.allows(peer) else {
+                // A connection that is refused without being closed is never freed.
+                channel.eventLoop.execute { channel.close(mode: .all, promise: nil) }
+                return channel.eventLoop.makeFailedFuture(ForbiddenPeer())
+            }
+            return channel.eventLoop.makeSucceededVoidFuture()
+        }
+    }
+}
+
+/// The connected peer has an address that the policy does not allow.
+struct ForbiddenPeer: Error {}
+
+extension IPAddress {
+    fileprivate init?(_ address: SocketAddress) {
+        switch address {
+        case .v4(let v4):
+            self.init(bytes: withUnsafeBytes(of: v4.address.sin_addr.s_addr) { Array($0) })
+        case .v6(let v6):
+            self.init(bytes: withUnsafeBytes(of: v6.address.sin6_addr) { Array($0) })
+        case .unixDomainSocket:
+            return nil
+        }
     }
 }

@@ -80,10 +80,10 @@ enum OriginFailure {
 
     /// What the connection to `proxy`, and not that to the origin, has come to.
     private static func judge(_ error: any Error, of proxy: ProxyServer, _ url: AvatarKey) -> OriginError? {
-        if error is NIOConnectionError || isNoConnection(error) { return unreachable(proxy, error, url) }
+        if error is NIOConnectionError || isNoConnection(error) { return unreachable(proxy, after: error, for: url) }
         switch error as? HTTPClientError {
         case .connectTimeout:
-            return unreachable(proxy, error, url)
+            return unreachable(proxy, after: error, for: url)
         case .proxyAuthenticationRequired:
             return proxyCredentials(proxy, url)
         case .invalidProxyResponse:
@@ -100,7 +100,7 @@ enum OriginFailure {
         return error.errnoCode == ECONNREFUSED || ConnectFailure.isWithoutRoute(error.errnoCode)
     }
 
-    private static func unreachable(_ proxy: ProxyServer, _ error: any Error, _ url: AvatarKey) -> OriginError {
+    private static func unreachable(_ proxy: ProxyServer, after error: any Error, for url: AvatarKey) -> OriginError {
         OriginError(.offline, "\(url.redacted): the proxy \(proxy) cannot be reached, \(judge(error).1).")
     }
 
@@ -149,5 +149,38 @@ enum OriginFailure {
         let codes = error.connectionErrors.compactMap { ($0.error as? IOError)?.errnoCode }
         let hasTimedOut = error.connectionErrors.contains { $0.error is ChannelError }
         return ConnectFailure(codes: codes, hasTimedOut: hasTimedOut).judge(hasRoute: NetworkRoute.leadsOut)
+    }
+}
+
+/// Why no connection came up, by what the system said of each address of the host.
+struct ConnectFailure {
+    /// The error numbers, one for each address that was tried.
+    var codes: [CInt]
+    /// Whether an address was silent until the connect timeout.
+    var hasTimedOut = false
+
+    /// The failure kind, and the reason in words.
+    ///
+    /// Addresses that were tried say more than one of a protocol that this machine has no network for. Without a route
+    /// to any, it may be the host's fault or the network's: that is what `hasRoute` is asked for, whether there is a way
+    /// to the internet.
+    func judge(hasRoute: () -> Bool) -> (FailureKind, String) {
+        if let told = codes.first(where: { !Self.isWithoutRoute($0) }) { return (.unreachable, Self.words(told)) }
+        if hasTimedOut { return (.timeout, "no connection within the connect timeout") }
+        guard !codes.isEmpty else { return (.unreachable, "the host name cannot be resolved") }
+        return hasRoute() ? (.unreachable, "there is no route to the host") : (.offline, "there is no network")
+    }
+
+    /// Whether the error number means that no packet got anywhere.
+    static func isWithoutRoute(_ code: CInt) -> Bool {
+        [ENETUNREACH, ENETDOWN, EHOSTUNREACH, EHOSTDOWN, EADDRNOTAVAIL].contains(code)
+    }
+
+    private static func words(_ code: CInt) -> String {
+        switch code {
+        case ECONNREFUSED: "the connection was refused"
+        case ECONNRESET, EPIPE: "the connection was reset"
+        default: "no connection (\(String(cString: strerror(code))))"
+        }
     }
 }

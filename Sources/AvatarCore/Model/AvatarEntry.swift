@@ -36,30 +36,6 @@ package enum Absence: String, Sendable {
     case missing
 }
 
-/// What the index keeps of the origin's answers for one entry: validators, freshness and the next check.
-package struct ValidationRecord: Hashable, Sendable {
-    /// The validators, verbatim.
-    package var etag: String?
-    package var lastModified: String?
-    /// The stored header fields that freshness depends on, one "name: value" a line.
-    package var responseFields: String?
-    /// When the stored response came, and how long after its request.
-    package var response: Timestamp?
-    package var responseDelayMilliseconds: Int64 = 0
-    /// When the bytes last came from the origin.
-    package var fetched: Timestamp?
-    /// The last answer, or the last attempt to get one.
-    package var checked: Timestamp?
-    package var freshUntil: Timestamp?
-    /// When the entry is due; `nil`: never.
-    package var nextCheck: Timestamp?
-    /// The kind of the last failure; `nil` after a success.
-    package var failure: FailureKind?
-    package var failureCount: Int = 0
-
-    package init() {}
-}
-
 /// One entry in full: the image somebody asked for, its file if it has one, and what the origin last said.
 package struct AvatarEntry: Hashable, Sendable {
     package var id: Int64

@@ -24,3 +24,31 @@ package enum Hexadecimal {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }
+
+extension StringProtocol where SubSequence == Substring, UTF8View: BidirectionalCollection {
+    /// The text without spaces and tabs at its ends (OWS, RFC 9110 section 5.6.3).
+    package var withoutBlanks: Substring {
+        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        guard let start = utf8.firstIndex(where: { !isBlank($0) }),
+            let last = utf8.lastIndex(where: { !isBlank($0) })
+        else { return "" }
+        return self[start..<utf8.index(after: last)]
+    }
+}
+
+/// Amounts of bytes as people read them.
+package enum ByteSize {
+    /// `822 B`, `12.4 MB`: decimal units, as disks and networks are sold.
+    package static func text(_ bytes: Int) -> String {
+        guard bytes >= 1000 else { return "\(bytes) B" }
+        var unit = 1000
+        for name in ["kB", "MB", "GB", "TB", "PB"] {
+            // In tenths, rounded; 999.96 would be written as 1000.0.
+            let tenths = (bytes / (unit / 100) + 5) / 10
+            if tenths < 10_000 { return "\(tenths / 10).\(tenths % 10) \(name)" }
+            unit *= 1000
+        }
+        let tenths = (bytes / (unit / 100) + 5) / 10
+        return "\(tenths / 10).\(tenths % 10) EB"
+    }
+}

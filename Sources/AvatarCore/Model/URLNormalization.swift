@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Brings http and https URLs to the one spelling that is their key (RFC 3986 sections 6.2.2 and 6.2.3).
 ///
 /// A URL that has this spelling already is only looked at (`URLNormalization+Scan.swift`): that is the path of a hit.
@@ -63,7 +65,7 @@ struct URLNormalization {
         return scheme
     }
 
-    func refusal(_ reason: String) -> AvatarStoreError {
+    private func refusal(_ reason: String) -> AvatarStoreError {
         let message = "The URL \(AvatarKey.redact(original)) \(reason)."
         return AvatarStoreError(.unsupportedURL, message, failure: .unsupportedURL)
     }
@@ -86,5 +88,254 @@ extension URLNormalization {
 
     static func lowercased(_ byte: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+}
+
+extension URLNormalization {
+    /// Whether `url` is spelled as its key already: one look at each byte, nothing allocated.
+    ///
+    /// May say no to a URL that normalisation leaves as it is (one with a port, say), never yes to another.
+    private static func isNormalized(_ url: String) -> Bool {
+        url.utf8.withContiguousStorageIfAvailable { bytes in
+            guard bytes.count <= AvatarKey.maximumBytes, let hostStart = endOfScheme(bytes),
+                let pathStart = endOfHost(bytes, from: hostStart),
+                let queryStart = endOfPath(bytes, from: pathStart)
+            else { return false }
+            return isQuery(bytes, from: queryStart)
+        } ?? false
+    }
+
+    private static func endOfScheme(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+        if bytes.starts(with: "https://".utf8) { return 8 }
+        return bytes.starts(with: "http://".utf8) ? 7 : nil
+    }
+
+    /// The index of the slash after a host name; `nil` for a port, user info or a character to be changed.
+    private static func endOfHost(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+        let allowed = URLCharacterSet.host
+        var index = start
+        while index < bytes.count, allowed.contains(bytes[index]) {
+            index += 1
+        }
+        guard index < bytes.count, bytes[index] == UInt8(ascii: "/"), isHostName(bytes[start..<index]) else {
+            return nil
+        }
+        return index
+    }
+
+    /// The index of the question mark, or of the end.
+    private static func endOfPath(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+        let allowed = URLCharacterSet.path
+        var index = start
+        while index < bytes.count, bytes[index] != UInt8(ascii: "?") {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "%") {
+                guard isNormalEscape(bytes, at: index) else { return nil }
+                index += 2
+            } else if !allowed.contains(byte) || (byte == UInt8(ascii: "/") && isDotSegment(bytes, at: index + 1)) {
+                return nil
+            }
+            index += 1
+        }
+        return index
+    }
+
+    private static func isQuery(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Bool {
+        let allowed = URLCharacterSet.query
+        var index = start
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "%") {
+                guard escapedByte(bytes[index...]) != nil else { return false }
+                index += 2
+            } else if !allowed.contains(bytes[index]) {
+                return false
+            }
+            index += 1
+        }
+        return true
+    }
+
+    /// Whether `%XX` is in upper case and needed.
+    private static func isNormalEscape(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
+        guard let byte = escapedByte(bytes[index...]), !URLCharacterSet.unreserved.contains(byte) else { return false }
+        return bytes[index + 1] < UInt8(ascii: "a") && bytes[index + 2] < UInt8(ascii: "a")
+    }
+
+    /// Whether the segment that begins at `index` is `.` or `..`.
+    private static func isDotSegment(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
+        guard index < bytes.count, bytes[index] == UInt8(ascii: ".") else { return false }
+        let afterDots = index + 1 < bytes.count && bytes[index + 1] == UInt8(ascii: ".") ? index + 2 : index + 1
+        return afterDots == bytes.count || bytes[afterDots] == UInt8(ascii: "/")
+            || bytes[afterDots] == UInt8(ascii: "?")
+    }
+}
+
+// The authority: user info (refused), host and port (RFC 3986 sections 3.2, 6.2.2.1 and 6.2.3).
+
+extension URLNormalization {
+    private func normalizedAuthority(_ authority: ArraySlice<UInt8>, defaultPort: Int) throws(AvatarStoreError)
+        -> [UInt8]
+    {
+        guard !authority.contains(UInt8(ascii: "@")) else {
+            throw refusal("holds user info: give credentials in a header")
+        }
+        let literalEnd = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
+        let host = authority[..<literalEnd] + authority[literalEnd...].prefix { $0 != UInt8(ascii: ":") }
+        guard !host.isEmpty else { throw refusal("has no host") }
+        let normalizedHost = try normalizedHost(host)
+        guard let port = try port(authority.dropFirst(host.count)), port != defaultPort else { return normalizedHost }
+        return normalizedHost + Array(":\(port)".utf8)
+    }
+
+    /// Whether `host` can be looked up: labels of 1 to 63 characters, 253 in all and a dot at the end at most
+    /// (RFC 1035 section 2.3.4), of letters, digits, hyphen and underscore.
+    private static func isHostName(_ host: some Collection<UInt8>) -> Bool {
+        var length = 0
+        var label = 0
+        for byte in host {
+            guard URLCharacterSet.host.contains(byte) else { return false }
+            length += 1
+            if byte == UInt8(ascii: ".") {
+                guard label > 0 else { return false }
+                label = 0
+            } else {
+                label += 1
+                guard label <= 63 else { return false }
+            }
+        }
+        return length > 0 && length - (label == 0 ? 1 : 0) <= 253
+    }
+
+    // MARK: How it works
+
+    private func normalizedHost(_ host: ArraySlice<UInt8>) throws(AvatarStoreError) -> [UInt8] {
+        guard host.first != UInt8(ascii: "[") else { return try normalizedLiteral(host) }
+        let name = try asciiName(unescaped(host)).map(Self.lowercased)
+        guard Self.isHostName(name) else { throw refusal("has a host that is no host name") }
+        return name
+    }
+
+    /// `[…]`: an IPv6 address, in its shortest spelling (RFC 5952). A zone has a meaning on one machine only.
+    private func normalizedLiteral(_ host: ArraySlice<UInt8>) throws(AvatarStoreError) -> [UInt8] {
+        let text = String(decoding: host.dropFirst().dropLast(), as: UTF8.self)
+        guard host.last == UInt8(ascii: "]"), let address = IPAddress(text), address.family == .v6 else {
+            throw refusal("has a host in brackets that is no IPv6 address, or one with a zone")
+        }
+        return Array("[\(address)]".utf8)
+    }
+
+    /// The host with its percent-encoding undone (RFC 3986 section 3.2.2: it stands for UTF-8).
+    private func unescaped(_ host: ArraySlice<UInt8>) throws(AvatarStoreError) -> [UInt8] {
+        var output: [UInt8] = []
+        var rest = host
+        while let byte = rest.first {
+            guard byte == UInt8(ascii: "%") else {
+                output.append(byte)
+                rest = rest.dropFirst()
+                continue
+            }
+            guard let escaped = Self.escapedByte(rest) else { throw refusal("has a host that is no host name") }
+            output.append(escaped)
+            rest = rest.dropFirst(3)
+        }
+        return output
+    }
+
+    /// The host in ASCII: an international name as the resolver wants it (IDNA).
+    private func asciiName(_ host: [UInt8]) throws(AvatarStoreError) -> [UInt8] {
+        guard host.contains(where: { $0 >= 0x80 }) else { return host }
+        var components = URLComponents()
+        components.host = String(validating: host, as: UTF8.self)
+        // Foundation falls back to percent-encoding, which is no host name, where IDNA does not allow the name.
+        guard let encoded = components.encodedHost, !encoded.utf8.contains(UInt8(ascii: "%")) else {
+            throw refusal("has a host that cannot be written in ASCII")
+        }
+        return Array(encoded.utf8)
+    }
+
+    /// The port after the colon; `nil` if there is none, or nothing after the colon (RFC 3986 section 6.2.3).
+    private func port(_ text: ArraySlice<UInt8>) throws(AvatarStoreError) -> Int? {
+        let digits = text.dropFirst()
+        guard !digits.isEmpty else { return nil }
+        guard digits.allSatisfy(Self.isDigit), let port = Int(String(decoding: digits, as: UTF8.self)),
+            (1...65_535).contains(port)
+        else { throw refusal("has a port that is not a number from 1 to 65535") }
+        return port
+    }
+}
+
+// Path and query: percent-encoding (RFC 3986 section 6.2.2.2) and dot segments (sections 6.2.2.3 and 5.2.4).
+
+extension URLNormalization {
+    /// `path`, which is empty or begins with a slash, in its normal spelling.
+    private static func normalizedPath(_ path: ArraySlice<UInt8>) -> [UInt8] {
+        var output: [UInt8] = []
+        var rest = path
+        while let byte = rest.first {
+            if let escaped = escapedByte(rest) {
+                append(escaped, to: &output, allowing: .unreserved)
+                rest = rest.dropFirst(3)
+            } else {
+                append(byte, to: &output, allowing: .path)
+                rest = rest.dropFirst()
+            }
+        }
+        return withoutDotSegments(output)
+    }
+
+    /// `query`, which is empty or begins with a question mark, with only those characters changed that may not stand
+    /// in one: some origins compare a signed query byte for byte.
+    private static func normalizedQuery(_ query: ArraySlice<UInt8>) -> [UInt8] {
+        var output: [UInt8] = []
+        var rest = query
+        while let byte = rest.first {
+            if escapedByte(rest) != nil {
+                output += rest.prefix(3)
+                rest = rest.dropFirst(3)
+            } else {
+                append(byte, to: &output, allowing: .query)
+                rest = rest.dropFirst()
+            }
+        }
+        return output
+    }
+
+    /// The byte that `%XX` at the beginning of `bytes` stands for; `nil` if none begins there.
+    @inline(__always)
+    private static func escapedByte(_ bytes: some RandomAccessCollection<UInt8>) -> UInt8? {
+        guard bytes.count >= 3, bytes.first == UInt8(ascii: "%") else { return nil }
+        let first = bytes.index(after: bytes.startIndex)
+        guard let high = Hexadecimal.value(of: bytes[first]),
+            let low = Hexadecimal.value(of: bytes[bytes.index(after: first)])
+        else { return nil }
+        return high << 4 | low
+    }
+
+    /// A percent sign without two digits is in no set, so it becomes `%25`, which is what its author meant.
+    private static func append(_ byte: UInt8, to output: inout [UInt8], allowing allowed: URLCharacterSet) {
+        guard !allowed.contains(byte) else { return output.append(byte) }
+        let digits = Array("0123456789ABCDEF".utf8)
+        output += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+
+    private static func withoutDotSegments(_ path: [UInt8]) -> [UInt8] {
+        let segments = path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        var kept: [ArraySlice<UInt8>] = []
+        for segment in segments {
+            if segment.elementsEqual("..".utf8) {
+                _ = kept.popLast()
+            } else if !segment.elementsEqual(".".utf8) {
+                kept.append(segment)
+            }
+        }
+        // A dot segment at the end leaves the folder it is in: "/a/." is "/a/".
+        if let last = segments.last, last.elementsEqual(".".utf8) || last.elementsEqual("..".utf8) {
+            kept.append([])
+        }
+        guard let first = kept.first else { return [UInt8(ascii: "/")] }
+        return kept.dropFirst().reduce(into: [UInt8(ascii: "/")] + first) { path, segment in
+            path.append(UInt8(ascii: "/"))
+            path += segment
+        }
     }
 }

@@ -108,7 +108,7 @@ package struct HostHealth: Hashable, Sendable {
         // Nobody was asked.
         case .forbiddenAddress, .unsupportedURL: return
         case _ where failure.blame == .image: recover()
-        case _ where failure.blame == .host: fail(failure, requested, now, jitter)
+        case _ where failure.blame == .host: fail(failure, requested: requested, at: now, jitter: jitter)
         default: return
         }
     }
@@ -119,7 +119,7 @@ package struct HostHealth: Hashable, Sendable {
         restsUntil = nil
     }
 
-    private mutating func fail(_ kind: FailureKind, _ requested: Timestamp, _ now: Timestamp, _ jitter: Double) {
+    private mutating func fail(_ kind: FailureKind, requested: Timestamp, at now: Timestamp, jitter: Double) {
         if isFailing, let restsUntil, requested < restsUntil, isCredible(restsUntil, at: now) { return }
         failure = kind
         failures = failures == .max ? .max : failures + 1

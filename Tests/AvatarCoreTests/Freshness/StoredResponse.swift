@@ -21,3 +21,12 @@ enum StoredResponse {
         HTTPDate.format(received.adding(seconds: seconds))
     }
 }
+
+extension FreshnessPolicy {
+    /// To the letter.
+    static var strict: FreshnessPolicy {
+        var policy = FreshnessPolicy()
+        policy.mode = .strict
+        return policy
+    }
+}

@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// The same numbers in each run (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
@@ -12,5 +14,17 @@ struct SeededGenerator: RandomNumberGenerator {
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)
+    }
+}
+
+extension HTTPFields {
+    /// Fields from header lines; what is no header line is left out.
+    init(lines: [String]) {
+        let fields = lines.compactMap { line -> HTTPField? in
+            let parts = line.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2, let name = HTTPField.Name(String(parts[0])) else { return nil }
+            return HTTPField(name: name, value: parts[1].drop { $0 == " " }.description)
+        }
+        self.init(fields)
     }
 }

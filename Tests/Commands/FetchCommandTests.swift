@@ -165,7 +165,7 @@ import Testing
             #expect(run.lines[1].hasPrefix("fetched "))
             #expect(run.lines[1].hasSuffix("120×120    \(origin.url("/a.png"))"))
             #expect(run.lines[2].hasPrefix("unsupportedURL "))
-            #expect(run.messages == "avatars: The URL ftp://x/y is neither http nor https.\n")
+            #expect(run.messages == "avatars: The URL \"ftp://x/y\" must begin with http:// or https://.\n")
         }
     }
 }

@@ -1,43 +1,43 @@
 package import HTTPTypes
 
-/// What the Cache-Control field of a response says (RFC 9111 section 5.2.2, RFC 5861, RFC 8246).
+/// The Cache-Control directives of a response (RFC 9111 section 5.2.2, RFC 5861, RFC 8246).
 ///
-/// Directives are read in either case, with their argument quoted or not, and unknown ones are skipped (sections 5.2
-/// and 5.2.3). Of two with the same name the first counts; an argument that is no number of seconds, or breaks the
-/// grammar, makes a lifetime zero and a permission void (section 4.2.1); larger numbers than 2^31 count as that
-/// (section 1.2.2). A directive that takes no argument counts also with one.
+/// Names are read in any case, arguments with or without quotes, and unknown directives are ignored (sections 5.2 and
+/// 5.2.3). Of two directives with the same name, the first counts. An argument that is not a number of seconds, or
+/// breaks the grammar, makes a lifetime 0 and a permission void (section 4.2.1). Numbers above 2^31 count as 2^31
+/// (section 1.2.2). A directive that takes no argument counts even with one.
 package struct CacheControl: Hashable, Sendable {
-    /// Seconds of freshness; 0 also where the number cannot be read.
+    /// `max-age`: the freshness lifetime in seconds; 0 if the number is invalid, `nil` without the directive.
     package private(set) var maxAge: Int64?
-    /// As `maxAge`, but for caches that serve several users. Ours serves one host program, so nothing follows from it.
+    /// `s-maxage`: the lifetime for shared caches, in seconds. The store is a private cache and ignores it.
     package private(set) var sharedMaxAge: Int64?
-    /// The response is not to be kept.
+    /// `no-store`: the response must not be stored.
     package private(set) var noStore = false
-    /// The response is not to be used before the origin has confirmed it.
+    /// `no-cache`: the response must not be reused before the origin has confirmed it.
     package private(set) var noCache = false
-    /// The fields that `no-cache="…"` names: only they are not to be reused.
+    /// The fields that `no-cache="…"` names: only these must not be reused.
     package private(set) var noCacheFields: [String] = []
-    /// Once stale, the response is not to be used before the origin has confirmed it.
+    /// `must-revalidate`: once stale, the response must not be reused before the origin has confirmed it.
     package private(set) var mustRevalidate = false
-    /// Caches with several users may not keep it; ours may.
+    /// `private`: shared caches must not store the response; the store may.
     package private(set) var isPrivate = false
-    /// The fields that `private="…"` names: only they are not for caches with several users.
+    /// The fields that `private="…"` names: shared caches must not store only these.
     package private(set) var privateFields: [String] = []
-    /// May be kept whatever its status.
+    /// `public`: the response may be stored whatever its status.
     package private(set) var isPublic = false
-    /// Does not change while it is fresh.
+    /// `immutable`: the image does not change while it is fresh.
     package private(set) var immutable = false
-    /// A cache that knows the status ignores `no-store`.
+    /// `must-understand`: a cache that understands the status ignores `no-store`.
     package private(set) var mustUnderstand = false
-    /// How many seconds a stale response may be used when the origin answers with an error.
+    /// `stale-if-error`: how many seconds a stale response may be served if the origin fails with an error.
     package private(set) var staleIfError: Int64?
 
-    /// What all Cache-Control lines of `fields` say together.
+    /// Reads all Cache-Control lines of `fields` as one list.
     package init(_ fields: HTTPFields) {
         self.init(fields[.cacheControl] ?? "")
     }
 
-    /// What the value of a Cache-Control field says.
+    /// Reads the value of a Cache-Control field.
     package init(_ value: String) {
         var seen: Set<String> = []
         for directive in DirectiveReader(value)
@@ -65,32 +65,32 @@ package struct CacheControl: Hashable, Sendable {
     }
 }
 
-/// Reads the directives of a Cache-Control value one by one: `name`, `name=token` or `name="quoted string"`, between
-/// commas (RFC 9111 section 5.2, RFC 9110 section 5.6).
+/// Reads the directives of a Cache-Control value one by one: `name`, `name=token` or `name="quoted string"`, separated
+/// by commas (RFC 9111 section 5.2, RFC 9110 section 5.6).
 ///
-/// Nothing stops it, but it says where the grammar was broken: by white space around `=`, by a quoted string without its
-/// end, which ends with the value, or by something between an argument and the comma, which is skipped.
+/// A syntax error does not stop the reader, but the directive is marked as not well-formed. Errors are white space
+/// around `=`, a quoted string without its end, and text between an argument and the comma, which is skipped.
 private struct DirectiveReader: Sequence, IteratorProtocol {
     struct Directive {
-        /// In lower case.
+        /// The name in lower case.
         let name: String
-        /// `nil` if there is no `=`.
+        /// The text after `=`, without quotes; `nil` without `=`.
         let argument: String?
         let isQuoted: Bool
-        /// Whether the grammar allows what follows the name.
+        /// Whether the text after the name keeps to the grammar.
         let isWellFormed: Bool
 
-        /// The argument as a number of seconds; `nil` if it is none.
+        /// The argument in seconds; `nil` if it is not a number.
         var seconds: Int64? { isWellFormed ? argument.flatMap(DeltaSeconds.parse) : nil }
 
-        /// `no-cache="…"` or `private="…"` with at least one field name. Without quotes, and with anything else in them,
-        /// it counts as the plain directive, which asks more.
+        /// Whether this is `no-cache="…"` or `private="…"` with a list of field names. Any other argument makes it the
+        /// plain directive, which is stricter.
         var isQualified: Bool {
             (name == "no-cache" || name == "private") && isQuoted && isWellFormed && !fieldNames.isEmpty
                 && fieldNames.allSatisfy { HTTPField.Name($0) != nil }
         }
 
-        /// The argument as a list of field names, in lower case.
+        /// The argument as a list of field names in lower case.
         var fieldNames: [String] {
             (argument ?? "").lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
         }
@@ -122,27 +122,27 @@ private struct DirectiveReader: Sequence, IteratorProtocol {
 
     // MARK: Parts
 
-    /// Up to a comma, an equals sign or white space.
+    /// Takes the text up to a comma, an equals sign or white space.
     private mutating func takeToken() -> String {
         let token = rest.prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "=") && !Self.isSpace($0) }
         rest = rest[token.endIndex...]
         return String(Substring(token))
     }
 
-    /// `isComplete`: the closing quote was there.
+    /// Takes a quoted string without its quotes. `isComplete` tells whether the closing quote was found.
     private mutating func takeQuotedString() -> (text: String, isComplete: Bool) {
         var bytes: [UInt8] = []
         rest = rest.dropFirst()
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "\"") { return (String(decoding: bytes, as: UTF8.self), true) }
-            // A backslash makes the next character stand for itself.
+            // A backslash quotes the next character.
             let isEscape = byte == UInt8(ascii: "\\")
             bytes.append(isEscape ? rest.popFirst() ?? byte : byte)
         }
         return (String(decoding: bytes, as: UTF8.self), false)
     }
 
-    /// - Returns: whether there were any.
+    /// - Returns: whether there were spaces.
     private mutating func skipSpaces() -> Bool {
         let start = rest.startIndex
         rest = rest.drop(while: Self.isSpace)
@@ -161,12 +161,12 @@ private struct DirectiveReader: Sequence, IteratorProtocol {
     }
 }
 
-/// Whole seconds as HTTP writes them (RFC 9111 section 1.2.2).
+/// Whole seconds in header fields (RFC 9111 section 1.2.2).
 enum DeltaSeconds {
-    /// What larger values count as: 2^31 seconds, 68 years.
+    /// The largest value, 2^31 seconds or 68 years. Larger values count as this one.
     static let maximum: Int64 = 1 << 31
 
-    /// The value of `text`; `nil` unless it is digits only.
+    /// The value of `text`; `nil` unless it consists of digits.
     static func parse(_ text: some StringProtocol) -> Int64? {
         guard !text.isEmpty else { return nil }
         var value: Int64 = 0
@@ -177,7 +177,7 @@ enum DeltaSeconds {
         return value
     }
 
-    /// `seconds` as an age or a lifetime: not negative, and no larger than the largest.
+    /// `seconds` limited to 0...`maximum`, the range of an age or a lifetime.
     static func clamped(_ seconds: Int64) -> Int64 {
         min(max(seconds, 0), maximum)
     }

@@ -1,35 +1,35 @@
-/// What a stored response's header fields come to under a policy (RFC 9111 section 4.2). Times are in seconds.
+/// The freshness of a stored response under a policy (RFC 9111 section 4.2). Durations are in seconds.
 package struct Freshness: Hashable, Sendable {
-    /// How long the response is fresh, counted from when the origin made or confirmed it.
+    /// The freshness lifetime, counted from when the origin generated or confirmed the response.
     package var lifetime: Int64
-    /// How old the response was when it arrived (section 4.2.3).
+    /// The age of the response on arrival (section 4.2.3).
     package var initialAge: Int64
     /// When the response arrived.
     package var responseTime: Timestamp
-    /// The response is fresh before this time, and stale from it on. Never before `responseTime`.
+    /// The response is fresh before this time and stale from then on. Never earlier than `responseTime`.
     package var freshUntil: Timestamp
-    /// Whether the response may be kept at all.
+    /// Whether the store may keep the response.
     package var allowsStore: Bool
-    /// Whether a stale response may not be served before the origin has confirmed it, whatever the need.
+    /// Whether a stale response must not be served before the origin has confirmed it, even if the origin fails.
     package var mustRevalidate: Bool
-    /// Whether staleness is nobody's concern but the next check's (`CachingMode.offlineFirst`).
+    /// Whether a stale response may always be served (`CachingMode.offlineFirst`).
     package var servesStaleFreely: Bool
-    /// For how long a stale response may be served when the origin answers with an error (RFC 5861).
+    /// How long a stale response may be served if the origin fails with an error (stale-if-error, RFC 5861).
     package var staleIfError: Int64
-    /// What decided on `freshUntil`.
+    /// The rule that determined `freshUntil`.
     package var reason: Reason
 
-    /// Why a stale response is to be served.
+    /// The reason to serve a stale response.
     package enum StaleCause: Hashable, Sendable {
-        /// The origin cannot be reached, or must not be asked.
+        /// The origin is unreachable, or a request is not allowed.
         case disconnected
-        /// The origin answered with an error of its own (5xx), or broke off.
+        /// The origin responded with a 5xx status, or the response broke off.
         case originError
-        /// The origin gave another answer, or one that is no image: it takes the place of what is stored (RFC 9111
-        /// section 4.3.3).
+        /// The origin sent another response, or a body that is not an image. Such a response replaces the stored one
+        /// (RFC 9111 section 4.3.3).
         case answered
 
-        /// What a failure of `kind` is.
+        /// The cause that a failure of `kind` is.
         package init(_ kind: FailureKind) {
             switch kind {
             case .serverError, .truncated: self = .originError
@@ -39,23 +39,24 @@ package struct Freshness: Hashable, Sendable {
         }
     }
 
-    /// Whether the response may be served at `now` without asking.
+    /// Whether the response is fresh at `now`, so that it may be served without a request.
     ///
-    /// It may not where it arrived much later than now: its time was written by a clock that ran ahead.
+    /// It is stale if it arrived much later than `now`: then a clock that ran ahead wrote its time.
     package func isFresh(at now: Timestamp) -> Bool {
         max(now, responseTime) < freshUntil && !responseTime.isAhead(of: now)
     }
 
-    /// The response's age at `now` (section 4.2.3). A clock that was put back makes nothing younger than on arrival.
+    /// The current age at `now` in seconds (section 4.2.3). It is never less than the age on arrival, even if the clock
+    /// was set back.
     package func currentAge(at now: Timestamp) -> Int64 {
         DeltaSeconds.clamped(initialAge + DeltaSeconds.clamped(now.seconds(since: responseTime)))
     }
 
-    /// When the origin is asked next: at the end of freshness, or up to a tenth of it later, 6 hours at most.
+    /// When the next check is due: at the end of freshness, or up to a tenth of the lifetime later, at most 6 hours.
     ///
-    /// So entries that were stored in one night do not come due in one second. What is fresh for less than a minute is
-    /// not spread.
-    /// - Parameter jitter: 0 to 1, drawn anew for each entry.
+    /// The delay spreads entries that were stored together. A lifetime of less than a minute has no delay.
+    ///
+    /// - Parameter jitter: a random number from 0 to 1, a new one for each entry.
     package func nextCheck(jitter: Double) -> Timestamp {
         let seconds = freshUntil.seconds(since: responseTime)
         guard seconds >= 60 else { return freshUntil }
@@ -63,7 +64,11 @@ package struct Freshness: Hashable, Sendable {
         return freshUntil.adding(milliseconds: Int64(Double(spread) * min(max(jitter, 0), 1)))
     }
 
-    /// Whether the response may be served at `now` although it is stale (section 4.2.4).
+    /// Whether the stale response may be served at `now` (section 4.2.4).
+    ///
+    /// - Parameters:
+    ///   - now: the current time.
+    ///   - cause: the reason why the origin has not confirmed it.
     package func allowsStale(at now: Timestamp, because cause: StaleCause) -> Bool {
         guard !servesStaleFreely else { return true }
         guard !mustRevalidate else { return false }
@@ -77,27 +82,41 @@ package struct Freshness: Hashable, Sendable {
 }
 
 extension Freshness {
-    /// What decided how long a response is fresh. More may be added.
+    /// The rule that determined how long a response is fresh. Later versions may add reasons.
     package struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// The stable spelling.
+        /// The spelling of the reason, the same in all versions.
         package let rawValue: String
 
+        /// The reason spelled `rawValue`.
         package init(rawValue: String) {
             self.rawValue = rawValue
         }
 
+        /// Cache-Control: max-age.
         package static let maxAge = Reason(rawValue: "maxAge")
+        /// Expires.
         package static let expires = Reason(rawValue: "expires")
+        /// A fraction of the time since Last-Modified (section 4.2.2).
         package static let heuristic = Reason(rawValue: "heuristic")
+        /// `FreshnessPolicy.defaultLifetime`, because the response has no other information.
         package static let defaultLifetime = Reason(rawValue: "defaultLifetime")
+        /// Stale at once, because the response has no information and the mode is `strict`.
         package static let unspecified = Reason(rawValue: "unspecified")
+        /// Cache-Control: no-cache.
         package static let noCache = Reason(rawValue: "noCache")
+        /// Cache-Control: no-store.
         package static let noStore = Reason(rawValue: "noStore")
+        /// Pragma: no-cache, without a Cache-Control field.
         package static let pragma = Reason(rawValue: "pragma")
+        /// Vary: `*`.
         package static let varyAll = Reason(rawValue: "varyAll")
+        /// Vary names a request field that has changed since.
         package static let varied = Reason(rawValue: "varied")
+        /// `FreshnessPolicy.minimum`.
         package static let minimum = Reason(rawValue: "minimum")
+        /// `FreshnessPolicy.maximum`.
         package static let maximum = Reason(rawValue: "maximum")
+        /// A redirect on the way, which expires earlier than the image.
         package static let redirect = Reason(rawValue: "redirect")
 
         /// The reason in words, as in "It is fresh for another 3 h: the origin's max-age."
@@ -105,14 +124,14 @@ extension Freshness {
             switch self {
             case .maxAge: "the origin's max-age"
             case .expires: "the origin's Expires date"
-            case .heuristic: "a part of the time since Last-Modified"
-            case .defaultLifetime: "the default, as the origin says nothing"
-            case .unspecified: "no lifetime, as the origin says nothing"
+            case .heuristic: "a fraction of the time since Last-Modified"
+            case .defaultLifetime: "the default lifetime, because the origin sets none"
+            case .unspecified: "no lifetime, because the origin sets none"
             case .noCache: "the origin's no-cache"
             case .noStore: "the origin's no-store"
             case .pragma: "the origin's Pragma: no-cache"
             case .varyAll: "the origin's Vary: *"
-            case .varied: "a change in what is sent, as the origin's Vary names it"
+            case .varied: "a changed request field that the origin's Vary names"
             case .minimum: "the configured minimum"
             case .maximum: "the configured maximum"
             case .redirect: "the redirect that led to it"

@@ -1,55 +1,58 @@
 package import HTTPTypes
 
-/// How long a stored image is served without asking its origin. All times are in seconds.
+/// The freshness rules of a store: how long it serves an image without a request. All durations are in seconds.
 package struct FreshnessPolicy: Hashable, Sendable {
-    /// Whether the origin's word is law. Default: `offlineFirst`.
+    /// How strictly the rules follow the origin. Default: `offlineFirst`.
     package var mode = CachingMode.offlineFirst
 
-    /// For how long after an answer the origin is not asked again, whatever it says, `no-cache` and `no-store`
-    /// included. Default: 0. Without effect in `strict` mode.
+    /// The minimum freshness lifetime after a response, even if it says `no-cache` or `no-store`. Default: 0. No effect
+    /// in `strict` mode.
     package var minimum: Int64 = 0
 
-    /// The longest an image is fresh, whatever the origin says. Default: `nil`, no limit. At 0 the origin is always
-    /// asked.
+    /// The maximum freshness lifetime, whatever the origin says. Default: `nil`, no limit. 0 revalidates an image at
+    /// each read.
     package var maximum: Int64?
 
-    /// How long an image is fresh where the origin says nothing to judge by. Default: 86,400, a day. Without effect in
-    /// `strict` mode, where such an image is stale at once.
+    /// The freshness lifetime if the response has neither an explicit lifetime nor Last-Modified. Default: 86,400, a
+    /// day. No effect in `strict` mode, where such an image is stale at once.
     package var defaultLifetime: Int64 = 86_400
 
-    /// The part of an image's age since Last-Modified for which it is fresh if the origin names no time. Default: 0.1,
-    /// as RFC 9111 section 4.2.2 proposes. At 0 such an image is stale at once.
+    /// The fraction of the time since Last-Modified that an image without an explicit lifetime stays fresh. Default:
+    /// 0.1, as RFC 9111 section 4.2.2 proposes. At 0 such an image is stale at once.
     package var heuristicFraction = 0.1
 
-    /// The most that `heuristicFraction` may come to. Default: 604,800, a week: a picture that was left alone for ten
-    /// years is still noticed within days when it changes.
+    /// The maximum lifetime by `heuristicFraction`. Default: 604,800, a week, so that a change of a picture is noticed
+    /// within days even after ten years without one.
     package var heuristicMaximum: Int64 = 604_800
 
-    /// After how long an image is fetched in full even if its origin keeps saying that it did not change, since some
-    /// origins build validators that do not follow the bytes. Default: 2,592,000, 30 days. At 0 each check is a fetch.
+    /// The time after which a check downloads the image in full instead of revalidating it, because some origins have
+    /// validators that do not change with the bytes. Default: 2,592,000, 30 days. At 0 each check is a download.
     package var maximumAgeWithoutFetch: Int64 = 2_592_000
 
-    /// Whether a response that says `no-store` is left out of the store. Default: `false`. `strict` mode implies it.
+    /// Whether the store refuses a response that says `no-store`. Default: `false`. `strict` mode implies it.
     package var respectsNoStore = false
 
-    /// The defaults.
+    /// The default rules.
     package init() {}
 
-    /// Whether the next check has to fetch the image in full, without validators, as the bytes came at `fetched`.
+    /// Whether the next check must download the image in full, because the last download at `fetched` is too long ago.
     ///
-    /// Also where that is later than now: it was said by a clock that ran ahead, and may be any time ago.
+    /// This also holds if `fetched` is later than `now`: a clock that ran ahead wrote it, so its age is unknown.
     package func requiresFullFetch(fetched: Timestamp, now: Timestamp) -> Bool {
         now.seconds(since: fetched) >= maximumAgeWithoutFetch || fetched.isAhead(of: now)
     }
 }
 
 extension FreshnessPolicy {
-    /// What the response `metadata` comes to: how long it is fresh, and whether it may be kept and served stale.
+    /// Determines how long a response is fresh, and whether it may be stored and served stale.
     ///
-    /// Judged as a private cache: `private` may be kept, `s-maxage` and `proxy-revalidate` are for others. The time now
-    /// is not asked for: the result holds until another response comes.
-    /// - Parameter request: the fields that a request for the image would have now; `nil`: as those of the one that
-    ///   brought it.
+    /// The rules are those of a private cache: `private` responses may be stored, `s-maxage` and `proxy-revalidate` do
+    /// not apply. The result does not depend on the current time, so it holds until another response arrives.
+    ///
+    /// - Parameters:
+    ///   - metadata: the stored response.
+    ///   - request: the fields that a request for the image would have now; `nil` if they are the same as in the
+    ///     request for the stored response.
     package func assess(_ metadata: ResponseMetadata, for request: HTTPFields? = nil) -> Freshness {
         let directives = CacheControl(metadata.fields)
         let (lifetime, own) = limited(lifetime(of: metadata, directives, request))
@@ -73,10 +76,10 @@ extension FreshnessPolicy {
 
     // MARK: Lifetime (RFC 9111 sections 4.2.1 and 4.2.2)
 
-    /// Not to be used again without the origin's word, fresh or stale.
+    /// The reasons that forbid reuse without revalidation, whether fresh or stale.
     private static let forbidsReuse: Set<Freshness.Reason> = [.noStore, .noCache, .pragma, .varyAll, .varied]
 
-    /// Where directives contradict each other, the one that allows least is followed (section 4.2.1).
+    /// The freshness lifetime. If directives contradict each other, the strictest one counts (section 4.2.1).
     private func lifetime(
         of metadata: ResponseMetadata,
         _ directives: CacheControl,
@@ -93,19 +96,20 @@ extension FreshnessPolicy {
         return mode == .strict ? (0, .unspecified) : (defaultLifetime, .defaultLifetime)
     }
 
-    /// For how long redirects hold.
+    /// How many seconds the redirects on the way may be reused.
     private func lifetime(of redirection: Redirection) -> Int64 {
         let unsaid = mode == .strict ? 0 : defaultLifetime
         return min(redirection.lifetime ?? .max, redirection.isOpen ? unsaid : .max)
     }
 
-    /// Whether the stored response answers `request` (section 4.1). `offlineFirst` does not ask.
+    /// Whether the stored response may be used for `request` by its Vary (section 4.1). `offlineFirst` ignores Vary.
     func allowsSelection(of metadata: ResponseMetadata, for request: HTTPFields) -> Bool {
         guard mode == .strict, let selection = metadata.selection else { return true }
         return selection.matches(request)
     }
 
-    /// `nil` if there is nothing to guess from, or guessing is not allowed.
+    /// The lifetime by heuristics (section 4.2.2); `nil` without Last-Modified, or for a status that forbids
+    /// heuristics.
     private func heuristicLifetime(of metadata: ResponseMetadata, _ directives: CacheControl) -> Int64? {
         guard metadata.isHeuristicallyCacheable || directives.isPublic || mode == .offlineFirst,
             let unchangedFor = metadata.unchangedFor
@@ -125,44 +129,45 @@ extension FreshnessPolicy {
         guard metadata.isStorable else { return false }
         guard !forbidsStore(metadata, directives) || !(respectsNoStore || mode == .strict) else { return false }
         guard mode == .strict else { return true }
-        // What no request will ever match is not worth keeping.
+        // With `Vary: *` no later request matches, so the response is not stored.
         guard !VaryRule(metadata.fields).matchesNothing else { return false }
         guard !directives.mustUnderstand || metadata.isUnderstood else { return false }
         return metadata.isHeuristicallyCacheable || directives.isPublic || directives.isPrivate
             || directives.maxAge != nil || metadata.hasExpires
     }
 
-    /// Section 5.2.2.3: who knows the status passes over a `no-store` beside `must-understand`.
+    /// Whether `no-store` counts. A cache that understands the status ignores a `no-store` beside `must-understand`
+    /// (section 5.2.2.3).
     private func forbidsStore(_ metadata: ResponseMetadata, _ directives: CacheControl) -> Bool {
         directives.noStore && !(directives.mustUnderstand && metadata.isUnderstood)
     }
 }
 
-/// How closely the store follows the origin's word on what may be kept and served.
+/// How strictly the store follows the caching rules of RFC 9111.
 public enum CachingMode: String, Hashable, Sendable, CaseIterable {
-    /// An old picture is better than none. These are the knowing departures from RFC 9111:
+    /// An old picture is better than none. This mode departs from RFC 9111 in these points:
     ///
-    /// - What says `no-store` is kept too, unless `respectsNoStore` is set (section 5.2.2.5), and so is what says
+    /// - Responses with `no-store` are stored, unless `respectsNoStore` is set (section 5.2.2.5). So are responses with
     ///   `Vary: *`.
-    /// - A stale image is served whenever the origin cannot confirm it, also against `must-revalidate` and `no-cache`
-    ///   (sections 4.2.4, 5.2.2.2 and 5.2.2.4), and also where the origin answered with an error or with something that
-    ///   is no image (section 4.3.3).
-    /// - The configured minimum keeps an image fresh for longer than the origin says (section 4.2.1).
-    /// - A redirect that is not permanent and says nothing is followed for the default lifetime without being asked again
-    ///   (section 4.2; RFC 9110 section 15.4).
-    /// - A 304 is believed also where it names the same tag with or without `W/`, or a date where none is stored
+    /// - A stale image is served whenever the origin cannot confirm it, even with `must-revalidate` or `no-cache`
+    ///   (sections 4.2.4, 5.2.2.2 and 5.2.2.4), and even if the origin responds with an error or a body that is not an
+    ///   image (section 4.3.3).
+    /// - The configured minimum keeps an image fresh for longer than the origin allows (section 4.2.1).
+    /// - A temporary redirect without a lifetime is reused for the default lifetime (section 4.2; RFC 9110 section
+    ///   15.4).
+    /// - A 304 confirms the stored image even if its tag differs in `W/`, or it has a date and the image has none
     ///   (section 4.3.4).
-    /// - An Expires that is nearly a date counts as that date (section 5.3).
-    /// - Vary is ignored, except that `Vary: *` makes an image stale at once: a stored image is reused whatever
-    ///   User-Agent, Accept or credentials requests carry now (section 4.1). After a change of these, the policy `reload`
-    ///   fetches the image in full.
+    /// - An Expires with a nearly valid date counts as that date (section 5.3).
+    /// - Vary is ignored, except that `Vary: *` makes an image stale at once. The store reuses an image whatever
+    ///   User-Agent, Accept or credentials requests have now (section 4.1). After a change of these, the policy
+    ///   `reload` downloads the image again.
     case offlineFirst
-    /// RFC 9111 to the letter, as a private cache, and where it leaves a choice, the more careful one: `Pragma: no-cache`
-    /// counts as `Cache-Control: no-cache` (section 5.4), and an image is as old as the older of Age and Date says
-    /// (section 4.2.3).
+    /// RFC 9111 to the letter, as a private cache. Where the RFC leaves a choice, the store takes the safer one:
+    /// `Pragma: no-cache` counts as `Cache-Control: no-cache` (section 5.4), and the age of an image is the larger of
+    /// the ages by Age and by Date (section 4.2.3).
     ///
-    /// A 304 without a validator confirms the stored image, as it answers the image's own validators (section 4.3.3).
-    /// `stale-while-revalidate` is ignored, which RFC 5861 section 3 permits: a stale image is revalidated before it is
-    /// served. A `sync` revalidates in the background.
+    /// A 304 without a validator confirms the stored image, because the request has sent its validators (section
+    /// 4.3.3). `stale-while-revalidate` is ignored, as RFC 5861 section 3 permits: the store revalidates a stale image
+    /// before it serves it. A `sync` revalidates in the background.
     case strict
 }

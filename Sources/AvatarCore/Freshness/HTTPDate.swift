@@ -1,15 +1,18 @@
-/// Dates in header fields (RFC 9110 section 5.6.7), without a formatter and without a locale.
+/// Dates in header fields (RFC 9110 section 5.6.7), read and written without Foundation formatters or locales.
 package enum HTTPDate {
-    /// The time that `text` names, in any of the three forms:
+    /// Reads a date in any of the three forms:
     /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
     ///
-    /// Upper and lower case are alike, and a zone other than GMT makes the date invalid (RFC 9111 section 4.2). The
-    /// day of the week has to be one, but is not compared with the date.
-    /// - Parameter now: decides the century of a year with two digits: one that would be more than 50 years ahead is
-    ///   the most recent year in the past that ends in the same digits.
-    /// - Parameter exactly: whether near misses (a day with one digit, more spaces, a full year in the second form) are
-    ///   no dates either. Upper and lower case are alike all the same.
-    /// - Returns: `nil` for what is no date.
+    /// Case does not matter. A zone other than GMT makes the date invalid (RFC 9111 section 4.2). The day of the week
+    /// must be a valid name, but is not compared with the date.
+    ///
+    /// - Parameters:
+    ///   - text: the value of the field.
+    ///   - now: the current time, which decides the century of a year with two digits: a date more than 50 years ahead
+    ///     becomes the most recent year in the past with the same last digits.
+    ///   - exactly: whether to reject near misses, such as a day with one digit, extra spaces, or a full year in the
+    ///     second form. Default: `false`.
+    /// - Returns: the time; `nil` if `text` is not a date.
     package static func parse(_ text: String, now: Timestamp, exactly: Bool = false) -> Timestamp? {
         if let time = preferredForm(text) { return time }
         guard !exactly || hasExactForm(text) else { return nil }
@@ -22,9 +25,9 @@ package enum HTTPDate {
         }
     }
 
-    /// The form that is sent: `Sun, 06 Nov 1994 08:49:37 GMT`, rounded down to the second.
+    /// Writes `time` in the preferred form, `Sun, 06 Nov 1994 08:49:37 GMT`, rounded down to the second.
     ///
-    /// The form has four digits for the year: times before the year 0 or after 9999 become the nearest that it has.
+    /// The form has four digits for the year. A time before the year 0 or after 9999 becomes the nearest one in range.
     package static func format(_ time: Timestamp) -> String {
         let seconds = min(max(time, earliest), latest).milliseconds.dividedRoundingDown(by: 1000)
         let days = seconds.dividedRoundingDown(by: 86_400)
@@ -39,7 +42,7 @@ package enum HTTPDate {
 
     // MARK: The three forms
 
-    /// The form that nearly all origins send, to the letter; `nil` for all others, which are looked at more closely.
+    /// Reads the exact preferred form, which nearly all origins send, without allocating; `nil` for any other text.
     private static func preferredForm(_ text: String) -> Timestamp? {
         var text = text
         return text.withUTF8 { bytes in
@@ -64,7 +67,7 @@ package enum HTTPDate {
                 let minute = number(at: 20, digits: 2), minute < 60, let second = number(at: 23, digits: 2),
                 second <= 60, let date = CivilDate(year: year, month: Int64(month) + 1, day: day)
             else { return nil }
-            // A leap second is the first second of the next minute to a clock that has none.
+            // A clock without leap seconds reads one as the first second of the next minute.
             let seconds = date.daysSinceEpoch * 86_400 + hour * 3600 + minute * 60 + second
             return Timestamp(milliseconds: seconds * 1000)
         }
@@ -82,7 +85,7 @@ package enum HTTPDate {
         return time(year: year, month: words[2], day: words[1], clock: words[4])
     }
 
-    /// RFC 850. Some origins write the year in full.
+    /// Reads the form of RFC 850. Some origins write all four digits of the year.
     private static func obsoleteDate(_ words: [Substring], now: Timestamp) -> Timestamp? {
         let parts = words[1].split(separator: "-", omittingEmptySubsequences: false)
         guard words[0].last == ",", isWeekday(words[0].dropLast()), words[3] == "gmt", parts.count == 3 else {
@@ -92,7 +95,7 @@ package enum HTTPDate {
             return time(year: year, month: parts[1], day: parts[0], clock: words[2])
         }
         guard let shortYear = number(parts[2], digits: 2...2) else { return nil }
-        // A clock that shows no year of four digits says nothing of the century either.
+        // A clock outside the years 0 to 9999 cannot decide the century.
         let now = min(max(now, earliest), latest)
         let century = CivilDate(daysSinceEpoch: now.milliseconds.dividedRoundingDown(by: 86_400_000)).year / 100 * 100
         let candidates = [century + 100, century, century - 100].compactMap {
@@ -115,7 +118,7 @@ package enum HTTPDate {
     private static let weekdays = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
-    /// Whether letters, digits and everything between them stand where the grammar wants them.
+    /// Whether letters, digits and separators stand where the grammar requires them.
     private static func hasExactForm(_ text: String) -> Bool {
         let shape = text.lowercased().utf8.map { byte in
             switch byte {
@@ -149,7 +152,7 @@ package enum HTTPDate {
             let minute = number(parts[1], digits: 2...2),
             let second = number(parts[2], digits: 2...2), hour < 24, minute < 60, second <= 60
         else { return nil }
-        // A leap second is the first second of the next minute to a clock that has none.
+        // A clock without leap seconds reads one as the first second of the next minute.
         return hour * 3600 + minute * 60 + second
     }
 
@@ -177,7 +180,7 @@ extension StringProtocol {
     fileprivate var capitalizedWord: String { prefix(1).uppercased() + dropFirst() }
 }
 
-/// A day of the Gregorian calendar, which HTTP uses for all times.
+/// A day of the proleptic Gregorian calendar, which HTTP uses for all times.
 private struct CivilDate: Hashable, Sendable {
     let year: Int64
     /// 1 to 12.
@@ -185,7 +188,7 @@ private struct CivilDate: Hashable, Sendable {
     /// 1 to 31.
     let day: Int64
 
-    /// `nil` if there is no such day.
+    /// A day by its parts; `nil` if the calendar has no such day.
     init?(year: Int64, month: Int64, day: Int64) {
         guard (1...12).contains(month), (1...Self.length(ofMonth: month, in: year)).contains(day) else { return nil }
         self.year = year
@@ -207,7 +210,7 @@ private struct CivilDate: Hashable, Sendable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// Days since 1970-01-01, negative before.
+    /// Days since 1970-01-01, negative before it.
     var daysSinceEpoch: Int64 {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400

@@ -1,24 +1,29 @@
 package import HTTPTypes
 
-/// That an answer came from another URL than the one that was asked for, and how long that can be relied on.
+/// The redirects that led from the requested URL to the final response, and how long they may be reused.
 ///
-/// Its validators are those of that other resource: nothing can be learnt from them about what the redirects may lead to
-/// the next time (RFC 9110 section 8.8). And it stands for the URL that was asked for no longer than the redirects do,
-/// each of which is a response with a freshness of its own (RFC 9111 section 4).
+/// The validators of the response belong to the final URL. They do not tell whether the redirects will lead there again
+/// (RFC 9110 section 8.8). The response is fresh for the requested URL only as long as each redirect, which is a
+/// response with its own freshness (RFC 9111 section 4).
 package struct Redirection: Hashable, Sendable {
-    /// Where the answer came from, normalised.
+    /// The final URL, normalised.
     package var url: String
-    /// For how many seconds the redirects hold, the least of what they say; `nil` if none of them says anything.
+    /// The shortest lifetime of the redirects in seconds; `nil` if no redirect states one.
     package private(set) var lifetime: Int64?
-    /// Whether one that is not permanent says nothing of how long it holds.
+    /// Whether a temporary redirect states no lifetime.
     package private(set) var isOpen = false
 
-    /// Redirects to `url`, of which nothing is known yet.
+    /// Redirects to `url`, before `add` has recorded their lifetimes.
     package init(to url: String) {
         self.url = url
     }
 
-    /// Takes in one more redirect.
+    /// Adds the lifetime of one redirect.
+    ///
+    /// - Parameters:
+    ///   - status: the status of the redirect, 301 and 308 being permanent.
+    ///   - fields: its header fields.
+    ///   - now: when it arrived.
     package mutating func add(status: Int, fields: HTTPFields, at now: Timestamp) {
         let hop = ResponseMetadata(status: status, fields: fields, requestTime: now, responseTime: now)
         let directives = CacheControl(hop.fields)
@@ -32,13 +37,14 @@ package struct Redirection: Hashable, Sendable {
 
     // MARK: As text
 
-    /// What begins the line, so that it does not look like a header line.
+    /// The first character of the line, which distinguishes it from a header line.
     private static let mark = "@"
 
-    /// `@SECONDS URL`; `?` after the seconds, or in their place, if one of the redirects says nothing.
+    /// The text form in the index: `@SECONDS URL`, without the seconds if `lifetime` is `nil`, and with `?` before the
+    /// space if `isOpen`.
     var line: String { "\(Self.mark)\(lifetime.map(String.init) ?? "")\(isOpen ? "?" : "") \(url)" }
 
-    /// Reads what `line` wrote; `nil` if none of `lines` is one.
+    /// Reads the first of `lines` in the form of `line`; `nil` if no line has it.
     init?(lines: some Sequence<Substring>) {
         guard let line = lines.first(where: { $0.utf8.starts(with: Self.mark.utf8) }),
             let space = line.utf8.firstIndex(of: UInt8(ascii: " "))

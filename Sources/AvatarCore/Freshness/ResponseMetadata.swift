@@ -1,25 +1,26 @@
 package import HTTPTypes
 
-/// What is kept of a response besides its body: enough to judge its freshness and to ask whether it changed.
+/// The part of a response that the store keeps besides its body: enough to judge freshness and to revalidate.
 ///
-/// RFC 9111 section 3.1 wants all header fields kept, so that a cache can send them on. This one hands out images, not
-/// responses: what nothing follows from, such as Set-Cookie, is not kept.
+/// RFC 9111 section 3.1 requires a cache to store all header fields, so that it can forward them. The store returns
+/// images, not responses, so it drops fields that have no effect on it, such as Set-Cookie.
 package struct ResponseMetadata: Hashable, Sendable {
     /// The ETag field, verbatim.
     package var etag: String?
     /// The Last-Modified field, verbatim.
     package var lastModified: String?
-    /// The lines of the fields that freshness depends on, in the order they came.
+    /// The fields that freshness depends on, in the order in which they arrived.
     package var fields: HTTPFields
+    /// The status code of the response.
     package var status: Int
     /// When the request was sent.
     package var requestTime: Timestamp
     /// When the response's head arrived.
     package var responseTime: Timestamp
-    /// What the request said in the fields that Vary names; `nil` if Vary names none, or it is not known. Such requests
-    /// were all alike.
+    /// The request fields that Vary names; `nil` if Vary names none, or the request is unknown. Without it, the
+    /// response matches any request.
     package var selection: VarySelection?
-    /// `nil` if the response came from the very URL that was asked for.
+    /// The redirects on the way; `nil` if the response came from the requested URL.
     package var redirection: Redirection?
 
     private static let keptNames: [String: HTTPField.Name] = {
@@ -27,10 +28,15 @@ package struct ResponseMetadata: Hashable, Sendable {
         return Dictionary(uniqueKeysWithValues: names.compactMap { $0 }.map { ($0.canonicalName, $0) })
     }()
 
-    /// What is kept of a response with `status` and `fields`. Of several validators of a kind the first is kept.
+    /// The metadata of a response. Of several validators of one kind, the first is kept.
     ///
-    /// - Parameter request: the fields of the request, if they are known.
-    /// - Parameter redirection: where redirects have led.
+    /// - Parameters:
+    ///   - status: the status code.
+    ///   - fields: all header fields of the response.
+    ///   - requestTime: when the request was sent.
+    ///   - responseTime: when the head of the response arrived.
+    ///   - request: the fields of the request; `nil` if they are unknown.
+    ///   - redirection: the redirects on the way; `nil` if there were none.
     package init(
         status: Int,
         fields: HTTPFields,
@@ -51,9 +57,9 @@ package struct ResponseMetadata: Hashable, Sendable {
 
     // MARK: As text
 
-    /// What the index holds, where `encodedFields` was made by the property of that name.
+    /// The metadata in the index, where `encodedFields` has the form of the property with that name.
     ///
-    /// A line that cannot be read is passed over: the response is then judged as if the origin had said less.
+    /// A line that cannot be read is ignored, as if the origin had not sent the field.
     package init(
         etag: String?,
         lastModified: String?,
@@ -73,7 +79,8 @@ package struct ResponseMetadata: Hashable, Sendable {
         self.responseTime = responseTime
     }
 
-    /// `fields` as one text, a `name: value` a line, names in lower case; then `selection` and `redirection`.
+    /// The text form in the index: `fields`, one `name: value` per line with names in lower case, then `selection` and
+    /// `redirection`.
     package var encodedFields: String {
         let lines = fields.map { "\($0.name.canonicalName): \($0.value)" }
         let others = (selection?.lines ?? []) + (redirection.map { [$0.line] } ?? [])
@@ -91,37 +98,37 @@ package struct ResponseMetadata: Hashable, Sendable {
     }
 }
 
-// What the fields mean in seconds. Dates are read relative to the time the response arrived.
+// The meaning of the fields in seconds. Dates are read relative to the time at which the response arrived.
 
 extension ResponseMetadata {
-    /// The age on arrival: the larger of what the caches on the way say and what the origin's clock says
-    /// (`corrected_initial_age`, RFC 9111 section 4.2.3).
+    /// The age on arrival in seconds: the larger of the ages by Age and by Date (`corrected_initial_age`, RFC 9111
+    /// section 4.2.3).
     var initialAge: Int64 {
         let apparentAge = DeltaSeconds.clamped(responseTime.seconds(since: date))
         let responseDelay = DeltaSeconds.clamped(responseTime.seconds(since: requestTime))
         return DeltaSeconds.clamped(max(apparentAge, ageValue + responseDelay))
     }
 
-    /// Seconds from Date to Expires, 0 if that is in the past or no date (section 5.3); `nil` without Expires.
+    /// Seconds from Date to Expires; 0 if Expires is in the past or not a date (section 5.3), `nil` without Expires.
     ///
-    /// - Parameter exactly: whether an Expires that is nearly a date is none.
+    /// - Parameter exactly: whether a nearly valid date counts as invalid.
     func expiresAfter(exactly: Bool) -> Int64? {
         guard let text = fields[values: .expires].first else { return nil }
         guard let expires = HTTPDate.parse(text, now: responseTime, exactly: exactly) else { return 0 }
         return DeltaSeconds.clamped(expires.seconds(since: date))
     }
 
-    /// Whether there is an Expires field, whatever it says.
+    /// Whether the response has an Expires field, valid or not.
     var hasExpires: Bool { fields.contains(.expires) }
 
-    /// Seconds from Last-Modified to Date; `nil` if it is no date or a later one.
+    /// Seconds from Last-Modified to Date; `nil` if Last-Modified is missing, not a date, or later than Date.
     var unchangedFor: Int64? {
         guard let lastModified, let modified = parsedDate(lastModified), modified <= date else { return nil }
         return date.seconds(since: modified)
     }
 
-    /// Pragma counts only where there is no Cache-Control. RFC 9111 section 5.4 gives it no meaning in responses, but
-    /// the origins that send it mean it.
+    /// Whether the response says `Pragma: no-cache` and has no Cache-Control, which would take precedence. RFC 9111
+    /// section 5.4 defines no meaning for it in responses, but the origins that send it expect one.
     var saysPragmaNoCache: Bool {
         guard !fields.contains(.cacheControl) else { return false }
         return fields.contains { $0.name.canonicalName == "pragma" && CacheControl($0.value).noCache }
@@ -129,26 +136,27 @@ extension ResponseMetadata {
 
     // MARK: Status
 
-    /// Whether a response with this status may be a stored one: it is final, and no 206 or 304, which a cache has to
-    /// understand (RFC 9111 section 3). Parts and confirmations are taken in by what they belong to.
+    /// Whether a response with this status may be stored: it is final, and neither 206 nor 304 (RFC 9111 section 3).
+    /// `ResumePlan` handles a 206, `updating` a 304.
     var isStorable: Bool { status >= 200 && status != 206 && status != 304 }
 
-    /// Defined as cacheable by RFC 9110 section 15.1, except for 206.
+    /// Whether the status is heuristically cacheable (RFC 9110 section 15.1), apart from 206.
     var isHeuristicallyCacheable: Bool {
         [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].contains(status)
     }
 
-    /// Whether the store does all that this status asks of a cache: it keeps whole images.
+    /// Whether the store understands the status in the sense of `must-understand`. It stores whole images only.
     var isUnderstood: Bool { status == 200 || status == 203 }
 
     // MARK: Fields
 
-    /// When the origin made the response: without a readable Date, the time it arrived (RFC 9110 section 6.6.1).
+    /// When the origin generated the response: its Date, or the time of arrival without a valid Date (RFC 9110 section
+    /// 6.6.1).
     var date: Timestamp {
         fields[values: .date].first.flatMap(parsedDate) ?? responseTime
     }
 
-    /// The first member counts, and one that is no number is passed over (RFC 9111 section 5.1).
+    /// The Age field in seconds. The first member counts; an invalid one counts as 0 (RFC 9111 section 5.1).
     private var ageValue: Int64 {
         let first = fields[.age]?.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
         return DeltaSeconds.parse(first.withoutBlanks) ?? 0
@@ -160,21 +168,27 @@ extension ResponseMetadata {
 }
 
 extension ResponseMetadata {
-    /// The metadata after a 304 to a request with the conditions of this metadata (RFC 9111 sections 3.2 and 4.3.4).
+    /// Updates the metadata with a 304 to a request with the conditions of this metadata (RFC 9111 sections 3.2 and
+    /// 4.3.4).
     ///
-    /// A 304 that names no validator confirms what is stored: it answers a condition that named ours, and means that the
-    /// stored response can be reused (section 4.3.3).
+    /// A 304 without a validator confirms the stored image, because the request has sent its validators (section
+    /// 4.3.3).
     ///
-    /// Each kept field that `notModified` has replaces the stored lines of that name; the others stay, except Age and
-    /// Date, which told of the message and not of the image. A strong tag does not replace a weak one: the bytes came
-    /// with the weak one.
-    /// - Parameter request: the fields of the request, if they are known.
-    /// - Parameter redirection: where redirects have led. A 304 from elsewhere than the stored response speaks of
-    ///   something else.
-    /// - Parameter mode: `offlineFirst` compares tags weakly, as the origin did when it answered If-None-Match (RFC 9110
-    ///   section 13.1.2), since some drop or add `W/` on the way. It also accepts a date where none is stored.
-    /// - Returns: `nil` if the 304 is not known to speak of what is stored. The image then has to be fetched without a
-    ///   condition.
+    /// Each field of the 304 that the store keeps replaces the stored lines of that name. The other lines stay, except
+    /// Age and Date, which describe a message and not the image. A strong tag does not replace a weak one, because the
+    /// bytes arrived with the weak one.
+    ///
+    /// - Parameters:
+    ///   - notModified: the header fields of the 304.
+    ///   - requestTime: when the request was sent.
+    ///   - responseTime: when the head of the 304 arrived.
+    ///   - request: the fields of the request; `nil` if they are unknown.
+    ///   - redirection: the redirects on the way. A 304 from another URL than the stored response refers to another
+    ///     image.
+    ///   - mode: `offlineFirst` compares tags weakly, as the origin does for If-None-Match (RFC 9110 section 13.1.2),
+    ///     because some proxies drop or add `W/`. It also accepts a date if the image has none.
+    /// - Returns: the new metadata; `nil` if the 304 may refer to another image, which must then be fetched without
+    ///   conditions.
     package func updating(
         with notModified: HTTPFields,
         requestTime: Timestamp,
@@ -206,9 +220,9 @@ extension ResponseMetadata {
         return result
     }
 
-    /// Whether the validators of a 304 are those of the stored response, or it names none.
+    /// Whether the validators of a 304 match the stored response, or the 304 has none.
     ///
-    /// A strong tag decides by itself, whatever the date says; one that is not ours is never outweighed by a date.
+    /// A strong tag decides alone, whatever the date. An equal date does not outweigh a different tag.
     private func isSelected(by tags: [EntityTag], _ date: String?, _ mode: CachingMode) -> Bool {
         let ours = etag.map(EntityTag.init)
         let strong = tags.filter(\.isStrong)

@@ -1,29 +1,37 @@
-/// What the index keeps of the origin's answers for one entry: validators, freshness and the next check.
+/// The columns of the index that describe an entry's last responses: validators, freshness and the next check.
 package struct ValidationRecord: Hashable, Sendable {
-    /// The validators, verbatim.
+    /// The ETag field, verbatim.
     package var etag: String?
+    /// The Last-Modified field, verbatim.
     package var lastModified: String?
-    /// The stored header fields that freshness depends on, one "name: value" a line.
+    /// The stored header fields that freshness depends on, one `name: value` per line.
+    /// `ResponseMetadata.encodedFields` writes them.
     package var responseFields: String?
-    /// When the stored response came, and how long after its request.
+    /// When the stored response arrived.
     package var response: Timestamp?
+    /// How long after its request the stored response arrived, in milliseconds.
     package var responseDelayMilliseconds: Int64 = 0
-    /// When the bytes last came from the origin.
+    /// When the image was last downloaded in full; a 304 leaves it as it is.
     package var fetched: Timestamp?
-    /// The last answer, or the last attempt to get one.
+    /// When the origin last responded, or the last attempt failed.
     package var checked: Timestamp?
+    /// The image is fresh before this time; `nil` without a response.
     package var freshUntil: Timestamp?
-    /// When the entry is due; `nil`: never.
+    /// When the next check is due; `nil` without a planned check.
     package var nextCheck: Timestamp?
     /// The kind of the last failure; `nil` after a success.
     package var failure: FailureKind?
+    /// The number of consecutive failures; 0 after a success.
     package var failureCount: Int = 0
 
+    /// A record of an entry that was never requested.
     package init() {}
 }
 
 extension ResponseMetadata {
-    /// The response that brought or confirmed the image of an entry, as the index keeps it.
+    /// The response that delivered or confirmed the image of an entry, read back from the index.
+    ///
+    /// The status counts as 200, because the index does not record it.
     package init(stored record: ValidationRecord) {
         let response = record.response ?? Timestamp(milliseconds: 0)
         let (delay, overflow) = Int64(0).subtractingReportingOverflow(record.responseDelayMilliseconds)
@@ -38,10 +46,13 @@ extension ResponseMetadata {
 }
 
 extension ValidationRecord {
-    /// What the index keeps after an answer that brings or confirms an image.
+    /// The record to store after a response that delivers or confirms an image. It has no trace of earlier failures.
     ///
-    /// - Parameter fetched: when the bytes came.
-    /// - Parameter jitter: 0 to 1; see `Freshness.nextCheck(jitter:)`.
+    /// - Parameters:
+    ///   - metadata: the response, after a 304 the updated one.
+    ///   - fetched: when the image was last downloaded in full.
+    ///   - policy: the freshness rules of the store.
+    ///   - jitter: a random number from 0 to 1; see `Freshness.nextCheck(jitter:)`.
     package init(_ metadata: ResponseMetadata, fetched: Timestamp?, policy: FreshnessPolicy, jitter: Double) {
         self.init()
         let freshness = policy.assess(metadata)
@@ -60,22 +71,23 @@ extension ValidationRecord {
         nextCheck = freshness.nextCheck(jitter: jitter)
     }
 
-    // MARK: Asking it
+    // MARK: Freshness
 
-    /// Whether the image is fresh at `now`, whatever came of later checks.
+    /// Whether the image is fresh at `now`. Failed checks do not end its freshness.
     package func isFresh(at now: Timestamp) -> Bool {
         guard let freshUntil, freshUntil > max(now, response ?? now) else { return false }
         return !wasWrittenLater(than: now)
     }
 
-    /// Whether the last check failed and the time for the next one has not come at `now`.
+    /// Whether the last check failed and the entry still waits for its retry at `now`.
     package func isBackingOff(at now: Timestamp) -> Bool {
         failure != nil && !isDue(at: now)
     }
 
-    /// Whether the origin is to be asked at `now`.
+    /// Whether a check is due at `now`.
     ///
-    /// A plan that was made by a clock which ran ahead is not waited for, nor one beyond what any backoff comes to.
+    /// It is due at once if the planned time was written by a clock that ran ahead, or is further away than the longest
+    /// backoff (`RetryPolicy.longestWait`).
     package func isDue(at now: Timestamp) -> Bool {
         guard let nextCheck else { return false }
         if nextCheck <= now || wasWrittenLater(than: now) { return true }

@@ -1,19 +1,19 @@
 internal import HTTPTypes
 
-/// An entity tag as the origin sent it (RFC 9110 section 8.8.3).
+/// The value of an ETag field, verbatim (RFC 9110 section 8.8.3).
 package struct EntityTag: Hashable, Sendable {
     /// The tag verbatim, with its quotes and `W/`.
     package let text: String
 
-    /// A tag of any form: one that is not valid is still sent back as it came, but is never strong.
+    /// A tag of any form. An invalid tag is still sent back verbatim, but is never strong.
     package init(_ text: String) {
         self.text = text
     }
 
-    /// Whether the origin promises only that the representations mean the same.
+    /// Whether the tag begins with `W/`: equal tags do not guarantee equal bytes.
     package var isWeak: Bool { text.utf8.starts(with: "W/".utf8) }
 
-    /// Whether the tag keeps to the grammar: an optional `W/`, then printable characters in double quotes.
+    /// Whether the tag follows the grammar: an optional `W/`, then printable characters in double quotes.
     package var isValid: Bool {
         let opaque = Array(opaqueTag)
         let quote = UInt8(ascii: "\"")
@@ -21,33 +21,34 @@ package struct EntityTag: Hashable, Sendable {
         return opaque.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != quote }
     }
 
-    /// Whether equal tags mean equal bytes, so that a download may be resumed with it.
+    /// Whether equal tags guarantee equal bytes, so that a download may be resumed.
     package var isStrong: Bool { isValid && !isWeak && isIntact }
 
-    /// The longest tag that is sent back: with a longer one a request may not fit what origins take.
+    /// The maximum length of a tag that is sent back, in bytes. A longer one could exceed the request limits of
+    /// origins.
     package static let longestSent = 4_096
 
-    /// Whether the tag can be sent back byte for byte, and then asks for nothing but our image.
+    /// Whether the tag can be sent back in If-None-Match byte for byte.
     ///
-    /// A `*` outside of quotes would ask whether there is any image at all, and the answer would be "not modified" for
-    /// ever (section 13.1.2).
+    /// A tag with `*` outside of quotes cannot: it matches any image, so the origin would respond with 304 for ever
+    /// (section 13.1.2).
     package var isSendable: Bool {
         guard isIntact, !text.isEmpty, text.utf8.count <= Self.longestSent else { return false }
         return HTTPField.isValidValue(text) && (isValid || !text.utf8.contains(UInt8(ascii: "*")))
     }
 
-    /// Whether nothing was lost when the tag became text: what is no UTF-8 is replaced, and different tags may look
-    /// alike then.
+    /// Whether the text holds all bytes of the tag. Bytes that are not UTF-8 were replaced by U+FFFD, after which
+    /// different tags may look equal.
     private var isIntact: Bool { !text.unicodeScalars.contains("\u{FFFD}") }
 
     // MARK: Comparison (section 8.8.3.2)
 
-    /// Whether both are strong and the same.
+    /// Whether both tags are strong and equal.
     package func stronglyEquals(_ other: EntityTag) -> Bool {
         isStrong && other.isStrong && opaqueTag.elementsEqual(other.opaqueTag)
     }
 
-    /// Whether both are the same but for `W/`.
+    /// Whether both tags are equal apart from `W/`.
     package func weaklyEquals(_ other: EntityTag) -> Bool {
         opaqueTag.elementsEqual(other.opaqueTag)
     }
@@ -59,19 +60,19 @@ package struct EntityTag: Hashable, Sendable {
 
 /// A Last-Modified field as a validator (RFC 9110 section 8.8.2).
 ///
-/// It is one only where it is a date, and none later than the response: an origin that has one names no later time
-/// (section 8.8.2.1), and a date in the future would hide every change until then.
+/// The field is a validator only if it is a date not later than the response. Origins must not send a later one
+/// (section 8.8.2.1), and with a date in the future every check until then would end with 304.
 package struct LastModified: Hashable, Sendable {
-    /// The field verbatim, as it is sent back: some origins compare it as text.
+    /// The field verbatim, which the request sends back, because some origins compare it as text.
     package let text: String
-    /// Whether equal dates mean equal bytes (section 8.8.2.2): the response was made so much later that no second
-    /// change can lie in the same second, and that differences between two clocks of one origin do not matter.
+    /// Whether equal dates guarantee equal bytes (section 8.8.2.2): the response was generated at least a minute later,
+    /// so that neither a second change in the same second nor two clocks of one origin can matter.
     package let isStrong: Bool
 
-    /// What has to lie between date and response for a strong validator, in seconds.
+    /// The minimum time between date and response for a strong validator, in seconds.
     private static let margin: Int64 = 60
 
-    /// The Last-Modified field `text` of a response that was made at `date`, in its origin's time.
+    /// The Last-Modified field `text` of a response generated at `date`; `nil` if it is not a validator.
     init?(_ text: String, date: Timestamp) {
         guard let modified = HTTPDate.parse(text, now: date), modified <= date else { return nil }
         self.text = text
@@ -80,12 +81,12 @@ package struct LastModified: Hashable, Sendable {
 }
 
 extension ResponseMetadata {
-    /// The ETag, if there is one that can be sent back.
+    /// The ETag as a validator; `nil` without a tag that can be sent back.
     package var entityTag: EntityTag? {
         etag.map(EntityTag.init).flatMap { $0.isSendable ? $0 : nil }
     }
 
-    /// The Last-Modified field, if it is a validator.
+    /// The Last-Modified field as a validator; `nil` if it is not one.
     package var modification: LastModified? {
         lastModified.flatMap { LastModified($0, date: date) }
     }

@@ -1,41 +1,41 @@
 package import HTTPTypes
 
-/// What a request said in the fields that its response's Vary names: kept with the response, to be compared with what
-/// the next request would say (RFC 9111 section 4.1).
+/// The request fields that the Vary of the response names. The index stores them with the response, to compare them
+/// with the next request (RFC 9111 section 4.1).
 ///
-/// Only values that are no secret are kept. Of other fields (credentials, and whatever a host program adds) it is kept
-/// that they were there.
+/// Values are stored only for fields that are not secret. Of other fields, such as credentials and fields of the host
+/// program, the index records only that they were present.
 package struct VarySelection: Hashable, Sendable {
     private enum Said: Hashable {
         case nothing
         case value(String)
-        /// Something that is not kept, and cannot be compared.
+        /// A value that is not stored and therefore cannot be compared.
         case secret
     }
 
     private struct Line: Hashable {
-        /// In lower case.
+        /// The name in lower case.
         let name: String
         let said: Said
     }
 
     private let fields: [Line]
 
-    /// What the store itself may send; its values may be written down.
+    /// Fields whose values are not secret, because the store itself may send them.
     private static let publicNames: Set = [
         "accept", "accept-charset", "accept-encoding", "accept-language", "origin", "save-data", "user-agent",
     ]
 
-    /// What `request` says in the fields called `names`, which are in lower case; `nil` if none of them is a field.
+    /// The values of `names`, which are in lower case, in `request`; `nil` if no name is a valid field name.
     init?(_ names: [String], in request: HTTPFields) {
-        // What is no field name cannot stand in any request.
+        // A name that is not a valid field name cannot occur in any request.
         fields = Set(names).sorted().compactMap { name in
             HTTPField.Name(name).map { Line(name: name, said: Self.said(request[$0], name)) }
         }
         guard !fields.isEmpty else { return nil }
     }
 
-    /// Whether `request` is known to say the same. A secret is not: the one sent then was not kept.
+    /// Whether `request` has the same values. A secret never matches, because its earlier value is not stored.
     package func matches(_ request: HTTPFields) -> Bool {
         fields.allSatisfy { line in
             guard let name = HTTPField.Name(line.name) else { return true }
@@ -50,10 +50,11 @@ package struct VarySelection: Hashable, Sendable {
 
     // MARK: As text
 
-    /// What begins a line, so that none looks like a header line.
+    /// The first character of a line, which distinguishes it from a header line.
     private static let mark = ">"
 
-    /// `>name`, `>name: value` or, for a secret, `>name?` for each field. No field name holds `>` or `?`.
+    /// The text form in the index, one line per field: `>name`, `>name: value` or, for a secret, `>name?`. Field names
+    /// do not contain `>` or `?`.
     var lines: [String] {
         fields.map { line in
             switch line.said {
@@ -64,7 +65,7 @@ package struct VarySelection: Hashable, Sendable {
         }
     }
 
-    /// Reads what `lines` wrote; `nil` if none of them is one.
+    /// Reads lines in the form of `lines`; `nil` if there are none.
     init?(lines: some Sequence<Substring>) {
         fields = lines.compactMap(Self.line)
         guard !fields.isEmpty else { return nil }
@@ -84,20 +85,20 @@ package struct VarySelection: Hashable, Sendable {
     }
 }
 
-/// Which requests a stored response answers, by its Vary field (RFC 9111 section 4.1).
+/// The Vary field of a response, which decides for which requests it may be reused (RFC 9111 section 4.1).
 package struct VaryRule: Hashable, Sendable {
-    /// The request fields that the origin chose the response by, in lower case.
+    /// The request fields by which the origin selected the response, in lower case.
     private let names: [String]
 
-    /// What all Vary lines of a response's `fields` say together.
+    /// Reads all Vary lines of a response's `fields` as one list.
     package init(_ fields: HTTPFields) {
         names = (fields[.vary] ?? "").lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
     }
 
-    /// `Vary: *`: the origin chose by more than the request's fields, so no other request is known to match.
+    /// Whether this is `Vary: *`: the origin selected by more than the request's fields, so no later request matches.
     package var matchesNothing: Bool { names.contains("*") }
 
-    /// What has to be kept of `request` to compare it with later ones; `nil` if nothing has.
+    /// The fields of `request` to compare with later requests; `nil` if there is nothing to compare.
     package func selection(of request: HTTPFields) -> VarySelection? {
         matchesNothing ? nil : VarySelection(names, in: request)
     }

@@ -1,30 +1,33 @@
-/// One change of a picture, or of who uses it, in the order in which the store made them.
+/// One record of the change feed: a picture changed, or the contacts that use it did.
+///
+/// The store numbers the records in the order in which it made the changes. A program that reads the feed keeps the
+/// `sequence` of the last record that it processed.
 public struct AvatarChange: Hashable, Sendable {
-    /// What happened. The raw value is the spelling for messages.
+    /// The kinds of changes. The raw value is the word in messages and JSON.
     public enum Kind: String, Sendable, CaseIterable {
-        /// The owners have this picture now: it is new, or it is new to them.
+        /// The contacts in `owners` now have this picture, which is new in the store or new to them.
         case added
-        /// The picture has other bytes. The same bytes under another ETag are no change.
+        /// The picture has other bytes. The same bytes under another ETag do not count as a change.
         case changed
-        /// The owners do not have the picture any more. An eviction removes nothing: the picture is fetched again when it
-        /// is needed.
+        /// The contacts in `owners` no longer have the picture. An eviction is not a removal, because the store fetches
+        /// an evicted picture again when a program reads it.
         case removed
     }
 
-    /// Later changes have higher numbers. They are not consecutive.
+    /// The number of the record. Later records have higher numbers, with gaps.
     public var sequence: Int64
-    /// Which image.
+    /// The key of the image.
     public var key: AvatarKey
-    /// The contacts that are concerned, in the order of their bytes.
+    /// The ids of the contacts that the change concerns, sorted by their UTF-8 bytes.
     public var owners: [String]
-    /// What happened.
+    /// The kind of the change.
     public var kind: Kind
-    /// The SHA-256 of the bytes in hexadecimal; with `removed`, of those that were there last.
+    /// The SHA-256 digest of the image in lower-case hexadecimal; for `removed`, of the last bytes stored.
     public var digest: String
     /// When the store made the change.
     public var time: Timestamp
 
-    /// A change.
+    /// A record with these values.
     public init(sequence: Int64, key: AvatarKey, owners: [String], kind: Kind, digest: String, time: Timestamp) {
         self.sequence = sequence
         self.key = key

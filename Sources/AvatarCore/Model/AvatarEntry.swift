@@ -1,14 +1,21 @@
-/// A published file as the index knows it.
+/// A published file as the index records it.
 package struct FileRecord: Hashable, Sendable {
+    /// The row id of the file in the index.
     package var id: Int64
+    /// The storage class whose root holds the file.
     package var storageClass: StorageClass
-    /// Relative to the root of the class.
+    /// The path relative to the root of `storageClass`.
     package var path: String
+    /// The length of the file in bytes.
     package var sizeBytes: Int
+    /// The media type read from the image's own bytes, such as `image/png`.
     package var mediaType: String
+    /// The width in pixels.
     package var width: Int
+    /// The height in pixels.
     package var height: Int
 
+    /// A record with these values, as read from the index.
     package init(
         id: Int64,
         storageClass: StorageClass,
@@ -28,32 +35,40 @@ package struct FileRecord: Hashable, Sendable {
     }
 }
 
-/// Why an entry has no file although it had one.
+/// Why an entry that had a file has none now.
 package enum Absence: String, Sendable {
-    /// The evictor took it to keep the budget.
+    /// The store evicted the file to keep the byte budget.
     case evicted
-    /// It was not where the index said: purged by the system or by a person.
+    /// The file was gone from its indexed path: the system purged it, or a user deleted it.
     case missing
 }
 
-/// One entry in full: the image somebody asked for, its file if it has one, and what the origin last said.
+/// One entry of the index in full: a key, its file if it has one, and the origin's last response.
 package struct AvatarEntry: Hashable, Sendable {
+    /// The row id of the entry in the index.
     package var id: Int64
+    /// The key of the image.
     package var key: AvatarKey
-    /// What is fetched; `nil` for an own image.
+    /// The URL that the store fetches; `nil` for an own image.
     package var sourceURL: String?
+    /// The storage class of the image, also while it has no file.
     package var storageClass: StorageClass
+    /// The published file; `nil` without one.
     package var file: FileRecord?
-    /// The digest of the file's bytes.
+    /// The SHA-256 digest of the file's bytes, 32 bytes.
     package var sha256: [UInt8]?
+    /// When a program last read the file, in microseconds since the Unix epoch.
     package var lastAccessMicroseconds: Int64?
+    /// Why there is no file although there was one; `nil` if there is a file or never was one.
     package var absence: Absence?
+    /// The validators, the freshness and the next check.
     package var validation: ValidationRecord
-    /// The smaller image that stands in for this one while the network is constrained.
+    /// The URL of the smaller image that the store fetches instead while the network is constrained.
     package var lowDataURL: String?
-    /// Whether the file is that smaller image.
+    /// Whether the stored file is the smaller image at `lowDataURL`.
     package var isLowData: Bool
 
+    /// An entry with these values, as read from the index.
     package init(
         id: Int64,
         key: AvatarKey,

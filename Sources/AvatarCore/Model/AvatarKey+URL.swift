@@ -1,9 +1,9 @@
 extension AvatarKey {
     /// The part of `url` that a message may show: scheme, host and path, cut to 200 characters.
     ///
-    /// Works on any string, above all on one that is no URL: user info, query and fragment are left out, of `data:`
-    /// and other URLs without `//` only the scheme is shown, and where it is not clear what is user info nothing of
-    /// that part is shown. Control characters are replaced, so that a message stays one line.
+    /// Accepts any string, whether it is a URL or not. User info, query and fragment are left out. A URL without `//`,
+    /// such as `data:`, is reduced to its scheme. Text that may or may not be user info is replaced by `…`, and a
+    /// control character by U+FFFD, so that a message stays on one line.
     public static func redact(_ url: String) -> String {
         let text = url.utf8.drop(while: URLNormalization.isWhiteSpace)
         let visible = text.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
@@ -17,9 +17,9 @@ extension AvatarKey {
         return mayBeUserInfo ? "…" : printable(scheme)
     }
 
-    /// `text`, which begins with slashes and an authority (RFC 3986 section 3.2), without user info.
+    /// Removes the user info from `text`, which begins with slashes and an authority (RFC 3986 section 3.2).
     ///
-    /// Any number of slashes may come first: where a URL has one too many, what follows is meant as the authority.
+    /// `text` may begin with any number of slashes: after one slash too many, the author still meant an authority.
     private static func withoutUserInfo(_ text: Substring.UTF8View) -> String {
         let slashes = text.prefix { $0 == UInt8(ascii: "/") }
         let rest = text[slashes.endIndex...]
@@ -30,7 +30,8 @@ extension AvatarKey {
         return String(Substring(slashes)) + String(Substring(rest[mark...].dropFirst()))
     }
 
-    /// Whether the port is a number: a password with a slash in it ("//anna:se/cret@host") ends up where a port stands.
+    /// Whether the text after the colon is a number. In "//anna:se/cret@host" the slash ends the authority, so that a
+    /// part of the password stands in the place of the port.
     private static func looksLikeHost(_ authority: Substring.UTF8View) -> Bool {
         let afterLiteral = authority.lastIndex(of: UInt8(ascii: "]")).map { authority[$0...] } ?? authority
         guard let colon = afterLiteral.firstIndex(of: UInt8(ascii: ":")) else { return true }
@@ -49,7 +50,7 @@ extension AvatarKey {
         return String(String.UnicodeScalarView(cut.unicodeScalars.map { isPlain($0) ? $0 : "\u{FFFD}" }))
     }
 
-    /// Whether a character leaves the line and its direction alone.
+    /// Whether a character neither ends the line nor changes its direction.
     private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: false
@@ -59,7 +60,8 @@ extension AvatarKey {
 }
 
 extension AvatarKey {
-    /// Scheme and authority (`https://example.org:81`), and the request target after them (`/path?query`), of a URL.
+    /// The two parts of a URL key: scheme and authority (`https://example.org:81`), and the request target
+    /// (`/path?query`).
     package var originAndTarget: (origin: String, target: String) {
         let text = rawValue.utf8
         let authority = text.dropFirst(rawValue.utf8.starts(with: "https:".utf8) ? 8 : 7)
@@ -67,13 +69,17 @@ extension AvatarKey {
         return (String(Substring(text[..<slash])), String(Substring(text[slash...])))
     }
 
-    /// The key of the URL that `reference` means relative to `base`, a URL (RFC 3986 section 5.2.2), byte for byte.
+    /// Resolves `reference` against `base` (RFC 3986 section 5.2.2), byte for byte, and normalises the result.
     ///
-    /// - Throws: `unsupportedURL` as `init(url:)`, and for a reference that is empty.
+    /// - Parameters:
+    ///   - reference: a URL or a relative reference, such as the value of a Location field.
+    ///   - base: a key that is a URL.
+    /// - Throws: `unsupportedURL` for an empty reference, and for a result that `init(url:)` refuses.
     package init(reference: String, relativeTo base: AvatarKey) throws(AvatarStoreError) {
         let bytes = reference.utf8.drop(while: URLNormalization.isWhiteSpace)
         guard let first = bytes.first else {
-            throw AvatarStoreError(.unsupportedURL, "The reference to a URL is empty.", failure: .unsupportedURL)
+            let message = "The URL reference is empty; a redirect must name its target."
+            throw AvatarStoreError(.unsupportedURL, message, failure: .unsupportedURL)
         }
         let rest = String(Substring(bytes))
         let (origin, target) = base.originAndTarget
@@ -94,7 +100,7 @@ extension AvatarKey {
         }
     }
 
-    /// Whether a colon stands before the first slash, question mark or number sign, after the letters of a scheme.
+    /// Whether `bytes` begin with a scheme and its colon.
     private static func hasScheme(_ bytes: Substring.UTF8View) -> Bool {
         guard let first = bytes.first, URLNormalization.isLetter(first) else { return false }
         return bytes.first { !URLCharacterSet.scheme.contains($0) } == UInt8(ascii: ":")

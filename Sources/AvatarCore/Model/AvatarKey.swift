@@ -1,83 +1,90 @@
 internal import Foundation
 
-/// The name of one image in the store: a URL in its one normal spelling, an own image's name, or a caller's own key.
+/// The key of one image in the store: a normalised URL, the name of an own image, or a custom key.
 ///
-/// Keys are kept whole and compared byte by byte. The five kinds never collide:
-/// `https://…` (normalised), `name:NAME`, `contact:ID`, `email:https://…`, and anything else, which is a caller's own key.
+/// The index keeps keys whole and compares them byte by byte. The five kinds never collide: `https://…` (normalised),
+/// `name:NAME`, `contact:ID`, `email:https://…`, and any other text, which is a custom key.
 public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
-    /// The most bytes a URL may have, before and after normalisation.
+    /// The maximum length of a URL in bytes, before and after normalisation: 8,192.
     public static let maximumBytes = 8_192
-    /// The most bytes of UTF-8 a name, a contact's id or a caller's own key may have.
+    /// The maximum length of a name, a contact id or a custom key in bytes of UTF-8: 1,024.
     public static let maximumNameBytes = 1_024
 
-    /// The whole key, as the index holds it. A URL's query is part of it: print `redacted` instead.
+    /// The whole key, as the index holds it. It includes a URL's query, which may be secret: print `redacted` instead.
     public let rawValue: String
 
-    // MARK: Making one
+    // MARK: Creating keys
 
     /// The key of the image at `url`: http or https, in any spelling.
     ///
-    /// Normalised by RFC 3986 sections 6.2.2 and 6.2.3: scheme and host in lower case, the default port and the
-    /// fragment dropped, dot segments removed, percent-encoding in upper case and not used for unreserved characters,
-    /// an international host in its ASCII form. White space around the URL is dropped. A character that may not stand
-    /// in a URL (a space, `"`, anything beyond ASCII, `%` without two hexadecimal digits) is percent-encoded as UTF-8;
-    /// everything else in the query stays byte for byte. A dot at the end of the host is kept: to the resolver the two
-    /// are different names.
-    /// - Throws: `unsupportedURL` for another scheme, a relative URL, user info, a missing or impossible host, a port
-    ///   outside 1...65535, a control character, and more than `maximumBytes` bytes.
+    /// The URL is normalised by RFC 3986 sections 6.2.2 and 6.2.3. Scheme and host become lower case, an international
+    /// host becomes ASCII, and the default port, the fragment and dot segments are removed. Percent-encoding becomes
+    /// upper case, and is undone for unreserved characters. White space around the URL is removed. A character that a
+    /// URL must not contain (a space, `"`, anything beyond ASCII, `%` without two hexadecimal digits) is
+    /// percent-encoded as UTF-8; the rest of the query stays byte for byte. A dot at the end of the host stays, because
+    /// a resolver treats the two as different names.
+    /// - Throws: `unsupportedURL` for another scheme, a relative URL, user info, a missing or invalid host, a port
+    ///   outside 1...65535, a control character, or more than `maximumBytes` bytes.
     public init(url string: String) throws(AvatarStoreError) {
         rawValue = try URLNormalization.normalized(string)
     }
 
-    /// The key `name:NAME` of an own image.
+    /// The key `name:NAME` of an own image, which the caller saves and the store never fetches.
     /// - Throws: `invalidKey` unless `name` has 1 to 1,024 bytes of UTF-8 without NUL.
     public init(name: String) throws(AvatarStoreError) {
         try Self.check(name, is: "A name")
         rawValue = Self.namePrefix + name
     }
 
-    /// The key `contact:ID` of the photo that came inside the contact `id`, or `contact:ID#2` of its second one.
+    /// The key `contact:ID` of the first photo embedded in the contact `id`, or `contact:ID#2` of its second one.
     ///
-    /// An `id` that itself ends like `#2` is followed by its number also when that is 1 (`contact:a#2#1`), so that no
-    /// two photos share a key.
+    /// If `id` itself ends like `#2`, the key also states the number 1 (`contact:a#2#1`), so that no two photos share a
+    /// key.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the contact.
+    ///   - number: the position of the photo, counted from 1. Default: 1.
     /// - Throws: `invalidKey` unless `id` has 1 to 1,024 bytes of UTF-8 without NUL and `number` is at least 1.
     public init(contact id: String, number: Int = 1) throws(AvatarStoreError) {
-        try Self.check(id, is: "A contact's id")
+        try Self.check(id, is: "A contact id")
         guard number >= 1 else {
-            throw AvatarStoreError(.invalidKey, "A contact's photo has a number from 1 up, not \(number).")
+            throw AvatarStoreError(.invalidKey, "A contact's photo number must be at least 1, not \(number).")
         }
         let needsNumber = number > 1 || Self.splitNumber(id) != nil
         rawValue = Self.contactPrefix + id + (needsNumber ? "#\(number)" : "")
     }
 
-    /// The key `email:URL` of the image that a source has for an e-mail address.
+    /// The key `email:URL` of the image that a source such as Gravatar has for an e-mail address.
     ///
-    /// A kind of its own: the URL holds a digest of the address, so that the entry goes with the last contact that has
-    /// the address, and no message shows its path.
-    /// - Throws: as `init(url:)`.
+    /// These images have their own kind of key because the URL contains a digest of the address: the store removes the
+    /// entry with the last contact that has the address, and no message shows the path.
+    ///
+    /// - Throws: `unsupportedURL`, as `init(url:)`.
     package init(emailImageAt url: String) throws(AvatarStoreError) {
         rawValue = Self.emailPrefix + (try URLNormalization.normalized(url))
     }
 
-    /// A caller's own key, for an image whose URL is signed anew each time.
+    /// A custom key, for an image whose URL changes with each signature.
+    ///
     /// - Throws: `invalidKey` unless `custom` has 1 to 1,024 bytes of UTF-8 without control characters, and looks like
     ///   neither `name:…`, `contact:…`, `email:http…` nor an http or https URL.
     public init(custom: String) throws(AvatarStoreError) {
-        try Self.check(custom, is: "A key")
+        try Self.check(custom, is: "A custom key")
         guard !custom.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-            throw AvatarStoreError(.invalidKey, "A key must not hold control characters.")
+            throw AvatarStoreError(.invalidKey, "A custom key must not contain control characters.")
         }
         guard !Self.looksLikeURL(custom), !Self.looksOwn(custom), Self.emailURL(in: custom) == nil else {
             let message =
-                "A caller's own key must not begin like a URL, with \"name:\", \"contact:\" or \"email:http\"."
+                "A custom key must not be a URL, nor begin with \"name:\", \"contact:\" or \"email:http\"."
             throw AvatarStoreError(.invalidKey, message)
         }
         rawValue = custom
     }
 
-    /// What a person means by `text`: a URL in any spelling, `name:NAME`, `contact:ID`, `contact:ID#2`, `email:URL`, or
-    /// else a caller's own key.
-    /// - Throws: as the initialiser of the kind that `text` is.
+    /// Reads a key as a user writes it: a URL in any spelling, `name:NAME`, `contact:ID`, `contact:ID#2`, `email:URL`,
+    /// or else a custom key.
+    ///
+    /// - Throws: `unsupportedURL` or `invalidKey`, as the initialiser for that kind of key.
     public init(parsing text: String) throws(AvatarStoreError) {
         if Self.looksLikeURL(text) {
             try self.init(url: text)
@@ -93,33 +100,33 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// A key as the index holds it, which was checked when it was made.
+    /// A key read from the index, taken unchecked because it was checked before it was stored.
     package init(stored: String) {
         rawValue = stored
     }
 
-    // MARK: Asking it
+    // MARK: Properties
 
-    /// Whether this is an image of the caller's own (`name:…` or `contact:…`): it has no URL and is never fetched.
+    /// Whether this is an own image (`name:…` or `contact:…`), which has no URL and is never fetched.
     public var isOwnImage: Bool { Self.looksOwn(rawValue) }
 
-    /// Whether this is a photo that came inside a contact (`contact:…`).
+    /// Whether this is a photo embedded in a contact (`contact:…`).
     public var isContactPhoto: Bool { rawValue.utf8.starts(with: Self.contactPrefix.utf8) }
 
-    /// Whether this is the image that a source has for an e-mail address (`email:https://…`).
+    /// Whether this is the image for an e-mail address (`email:https://…`).
     public var isEmailImage: Bool { Self.emailURL(in: rawValue) != nil }
 
-    /// Whether this is a URL.
+    /// Whether this is an http or https URL. A custom key and `email:…` are not.
     public var isURL: Bool { rawValue.hasPrefix("https://") || rawValue.hasPrefix("http://") }
 
-    /// The host and port that a URL is fetched from; `nil` for the other kinds.
+    /// The host and port of a URL key; `nil` for the other kinds.
     public var host: HostName? { isURL ? HostName(ofNormalizedURL: rawValue) : nil }
 
-    /// What is fetched, where the key says it.
+    /// The URL to fetch, if the key contains it; `nil` for own images and custom keys.
     package var url: String? { isURL ? rawValue : Self.emailURL(in: rawValue) }
 
-    /// The key for messages and logs: a URL without its query, cut to 200 characters; of an e-mail address' image only
-    /// the host.
+    /// The key for messages and logs: a URL without its query, cut to 200 characters. Of an image for an e-mail
+    /// address, only the host is shown.
     public var redacted: String {
         if let url = Self.emailURL(in: rawValue) {
             return "\(Self.emailPrefix)\(url.split(separator: "/").prefix(2).joined(separator: "//"))/…"
@@ -127,11 +134,11 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
         return isURL || rawValue.contains("://") ? Self.redact(rawValue) : rawValue
     }
 
-    /// As `redacted`, so that a key in a message gives no secret away; `rawValue` is the whole key.
+    /// The same as `redacted`, so that a key printed in a message reveals no secret.
     public var description: String { redacted }
 
-    /// Whether two keys have the same bytes. (Swift compares strings by canonical equivalence; the index and the
-    /// origin do not.)
+    /// Whether two keys have the same bytes. Swift compares strings by canonical equivalence, but the index and origins
+    /// compare bytes.
     public static func == (left: AvatarKey, right: AvatarKey) -> Bool {
         var (left, right) = (left.rawValue, right.rawValue)
         return left.withUTF8 { left in
@@ -144,7 +151,7 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Hashes the bytes.
+    /// Hashes the bytes that `==` compares.
     public func hash(into hasher: inout Hasher) {
         var text = rawValue
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -168,13 +175,13 @@ extension AvatarKey {
         return url
     }
 
-    /// What follows `prefix`, taken by bytes: a combining character may follow the colon.
+    /// The text after `prefix`. Compares bytes, because a combining character may follow the colon.
     private static func rest(of text: String, after prefix: String) -> String? {
         guard text.utf8.starts(with: prefix.utf8) else { return nil }
         return String(Substring(text.utf8.dropFirst(prefix.utf8.count)))
     }
 
-    /// Whether `text` begins with `http:` or `https:`, whatever its case and the white space before it.
+    /// Whether `text` begins with `http:` or `https:`, in any case and after any white space.
     private static func looksLikeURL(_ text: String) -> Bool {
         let bytes = text.utf8.drop(while: URLNormalization.isWhiteSpace)
         let scheme = bytes.prefix(6).prefix { $0 != UInt8(ascii: ":") }
@@ -185,10 +192,11 @@ extension AvatarKey {
     private static func check(_ text: String, is what: String) throws(AvatarStoreError) {
         let count = text.utf8.count
         guard (1...maximumNameBytes).contains(count) else {
-            throw AvatarStoreError(.invalidKey, "\(what) has 1 to \(maximumNameBytes) bytes, not \(count).")
+            let message = "\(what) must have 1 to \(maximumNameBytes) bytes of UTF-8, not \(count)."
+            throw AvatarStoreError(.invalidKey, message)
         }
         guard !text.utf8.contains(0) else {
-            throw AvatarStoreError(.invalidKey, "\(what) must not hold NUL.")
+            throw AvatarStoreError(.invalidKey, "\(what) must not contain a NUL byte.")
         }
     }
 

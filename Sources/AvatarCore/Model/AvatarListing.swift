@@ -1,6 +1,6 @@
-/// Which entries a listing gives, in which order, and where it goes on.
+/// The filter, the order and the page of a listing.
 public struct AvatarListQuery: Sendable {
-    /// What a listing is ordered by; equal values by key.
+    /// The order of a listing. Entries with equal values are ordered by key.
     public enum Order: String, Sendable, CaseIterable, Codable {
         /// By key, as bytes.
         case key
@@ -12,52 +12,54 @@ public struct AvatarListQuery: Sendable {
         case nextCheck = "next-check"
     }
 
-    /// Only entries of this class.
+    /// List only entries of this storage class; `nil` for both.
     public var storageClass: StorageClass?
-    /// Only entries in this state, as in `avatar_overview`.
+    /// List only entries in this state, one of the words in `AvatarListItem.state`; `nil` for all.
     public var state: String?
-    /// Only entries of this host name, on any port.
+    /// List only entries of this host name, on any port; `nil` for all.
     public var host: String?
-    /// Only entries that this contact uses.
+    /// List only entries that the contact with this id uses; `nil` for all.
     public var owner: String?
-    /// The order.
+    /// The order. Default: by key.
     public var order = Order.key
-    /// Whether the order is turned round; equal values are in the order of their keys all the same. Default: no.
+    /// Whether the order is reversed. Entries with equal values still come in the order of their keys. Default:
+    /// `false`.
     public var isReversed = false
-    /// At most so many entries; at least 1.
+    /// The maximum number of entries in a page, at least 1. Default: 1,000.
     public var limit = 1000
-    /// Goes on after the entry that a page before gave as its `next`.
+    /// The `next` of the previous page; `nil` for the first page.
     public var after: String?
 
-    /// All entries by key, 1,000 a page.
+    /// A listing of all entries by key, 1,000 per page.
     public init() {}
 }
 
-/// One line of a listing: the columns of `avatar_overview`, and the contacts that use the image.
+/// One line of a listing: the columns of the view `avatar_overview`, and the contacts that use the image.
 public struct AvatarListItem: Hashable, Sendable {
     /// The whole key.
     public var key: String
-    /// What is fetched; `nil` for an own image.
+    /// The URL that the store fetches; `nil` for an own image.
     public var sourceURL: String?
-    /// Begins with the name of the class; `nil` without a file.
+    /// The path of the file, beginning with `caches/` or `documents/`; `nil` without a file.
     public var localFile: String?
-    /// `caches` or `documents`.
+    /// The storage class, `caches` or `documents`.
     public var storageClass: String
-    /// `nil` without a file.
+    /// The length of the file in bytes; `nil` without a file.
     public var sizeBytes: Int?
-    /// Verbatim, with quotes and `W/`.
+    /// The ETag verbatim, with quotes and `W/`; `nil` if the origin sent none.
     public var etag: String?
-    /// UTC, ISO 8601, milliseconds.
+    /// When a program last read the file: UTC, ISO 8601, with milliseconds.
     public var lastAccess: String?
-    /// UTC, ISO 8601, milliseconds.
+    /// Until when the image is fresh, in the same form.
     public var freshUntil: String?
-    /// UTC, ISO 8601, milliseconds.
+    /// When the origin last responded or the last attempt failed, in the same form.
     public var checkedAt: String?
-    /// `fresh`, `stale`, `failing`, `gone`, `evicted`, `missing` or `own`.
+    /// The state: `fresh`, `stale`, `failing`, `gone`, `evicted`, `missing` or `own`.
     public var state: String
-    /// The contacts that use the image.
+    /// The ids of the contacts that use the image.
     public var owners: [String]
 
+    /// A line with these values, as read from the index.
     package init(
         key: String,
         sourceURL: String?,
@@ -87,11 +89,12 @@ public struct AvatarListItem: Hashable, Sendable {
 
 /// One page of a listing.
 public struct AvatarListPage: Sendable {
-    /// The entries, in the order asked for.
+    /// The entries, in the order of the query.
     public var items: [AvatarListItem]
-    /// What `AvatarListQuery.after` takes for the page that follows; `nil` on the last page.
+    /// The value of `AvatarListQuery.after` for the next page; `nil` on the last page.
     public var next: String?
 
+    /// A page with these entries.
     package init(items: [AvatarListItem], next: String?) {
         self.items = items
         self.next = next

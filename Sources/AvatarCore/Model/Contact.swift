@@ -1,27 +1,29 @@
-/// A person in a contact list, and where their pictures are.
+/// A contact of a contact list, with the places of its pictures.
 public struct Contact: Hashable, Sendable {
-    /// The host's own, opaque name for the person; unique in a list.
+    /// The id that the list or the host program gives the contact, unique in a list. The store does not interpret it.
     public var id: String
-    /// The person's name for display, if the list has one.
+    /// The display name of the contact; `nil` if the list has none.
     public var name: String?
-    /// The person's e-mail addresses as the list spells them, the preferred one first.
+    /// The e-mail addresses of the contact as the list spells them, the preferred one first.
     public var emails: [String]
-    /// The person's images, the preferred one first; empty for a person without a picture. Of several that have a URL, the
-    /// next one is used while the origin of the one before answers 404 or 410, and nothing is stored for it.
+    /// The images of the contact, the preferred one first; empty for a contact without a picture.
+    ///
+    /// If several have a URL, the store uses the next one while the origin of the one before responds with 404 or 410
+    /// and no image is stored for it.
     public var images: [ContactImage]
 
-    /// Where a smaller picture is that stands in for the one at `avatarURL` while the network is constrained.
+    /// The URL of a smaller picture that the store fetches instead of `avatarURL` while the network is constrained.
     public var lowDataURL: String?
 
-    /// Where the record begins, if a list says so. Two contacts that differ only in their places are equal.
+    /// The place of the record in its list; `nil` if unknown. Comparing two contacts ignores it.
     public var place: ListPlace?
 
-    /// A person `id`, with a picture at `avatarURL` if there is one.
+    /// The contact `id`, with one picture at `avatarURL`, or none.
     public init(id: String, name: String? = nil, avatarURL: String? = nil, emails: [String] = []) {
         self.init(id: id, name: name, emails: emails, images: avatarURL.map { [.url($0)] } ?? [])
     }
 
-    /// A person `id` with `images`, the preferred one first.
+    /// The contact `id` with `images`, the preferred one first.
     public init(id: String, name: String? = nil, emails: [String] = [], images: [ContactImage]) {
         self.id = id
         self.name = name
@@ -29,10 +31,10 @@ public struct Contact: Hashable, Sendable {
         self.images = images
     }
 
-    /// The URL of the first image that has one, as the list spells it, unchecked; `nil` if none has.
+    /// The URL of the first image that has one, unchecked and as the list spells it; `nil` if no image has a URL.
     ///
-    /// A new URL takes the place of the first one, or comes in front of all images if there is none; `nil` removes
-    /// every image that has a URL.
+    /// Setting a URL replaces the first one, or inserts an image in front of the others if none has a URL. Setting
+    /// `nil` removes every image that has a URL.
     public var avatarURL: String? {
         get { images.lazy.compactMap(\.url).first }
         set {
@@ -47,7 +49,7 @@ public struct Contact: Hashable, Sendable {
 }
 
 extension Contact {
-    /// Whether two contacts agree in everything but their places.
+    /// Whether two contacts are equal, apart from their `place`.
     public static func == (left: Contact, right: Contact) -> Bool {
         left.id == right.id && left.name == right.name && left.emails == right.emails && left.images == right.images
             && left.lowDataURL == right.lowDataURL
@@ -63,46 +65,46 @@ extension Contact {
     }
 }
 
-/// One record of a contact list: a person, or the reason why the record cannot be read.
+/// One record of a contact list: a contact, or the reason why the record cannot be read.
 public enum ContactRecord: Hashable, Sendable {
-    /// A person.
+    /// A contact.
     case contact(Contact)
-    /// The record that starts in `line` (counted from 1) cannot be read; the records after it can. `list` names the list
-    /// in messages, where several are read as one or a person has to find the file.
+    /// A record that cannot be read; reading goes on with the next record. It begins in `line`, counted from 1. `list`
+    /// is the name of the list in messages; `nil` if there is only one.
     case unreadable(line: Int, reason: String, list: String? = nil)
 }
 
-/// One image of a person in a contact list.
+/// One image of a contact in a contact list.
 public enum ContactImage: Hashable, Sendable {
-    /// An image at a URL, as the list spells it, unchecked.
+    /// An image at a URL, unchecked and as the list spells it.
     case url(String)
-    /// An image whose bytes stand in the list itself.
+    /// An image whose bytes are embedded in the list.
     case photo(ContactPhoto)
-    /// An image that is in the list and cannot be read. The person is not without a picture: what an earlier list gave
-    /// is still the best there is.
+    /// An image of the list that cannot be read. A sync keeps the picture that an earlier list gave the contact.
     case unreadable(UnreadableContactImage)
 
-    /// The URL, if the image has one.
+    /// The URL of the image; `nil` for the other cases.
     public var url: String? {
         guard case .url(let url) = self else { return nil }
         return url
     }
 }
 
-/// An image that came inside a contact.
+/// An image that is embedded in a contact.
 public struct ContactPhoto: Hashable, Sendable {
-    /// Which of the contact's own photos this is, counted from 1 in the order of preference, those that cannot be read
-    /// counted too: the number in the key `contact:ID#2`, see `AvatarKey.init(contact:number:)`. A sync gives a photo whose number
-    /// is below 1 or taken by another one the next free number.
+    /// The position of the photo among those of its contact, counted from 1 in the order of preference.
+    ///
+    /// Photos that cannot be read count too. The number becomes part of the key (`contact:ID#2`), see
+    /// `AvatarKey.init(contact:number:)`. A sync replaces a number that is below 1 or taken by the next free one.
     public var number: Int
-    /// The image file. Nobody has looked yet whether it is one.
+    /// The bytes of the image file, not yet checked.
     public var bytes: [UInt8]
     /// The line of the list in which the photo begins, counted from 1.
     public var line: Int
-    /// The name of the list in messages; `nil` unless the caller of a sync gives one.
+    /// The name of the list in messages; `nil` unless the caller of the sync sets it.
     public var list: String?
 
-    /// The `number`th photo of a contact.
+    /// The photo `number` of a contact.
     public init(number: Int = 1, bytes: [UInt8], line: Int = 1) {
         self.number = number
         self.bytes = bytes
@@ -110,18 +112,18 @@ public struct ContactPhoto: Hashable, Sendable {
     }
 }
 
-/// Why an image in a contact list cannot be read.
+/// An image of a contact list that cannot be read, with the reason.
 public struct UnreadableContactImage: Hashable, Sendable {
-    /// The number that the photo would have; `nil` for an image at a URL.
+    /// The number that the photo would have (`ContactPhoto.number`); `nil` for an image at a URL.
     public var number: Int?
     /// The line of the list in which the image begins, counted from 1.
     public var line: Int
-    /// What is wrong with it, for a person.
+    /// The reason, as a text for messages.
     public var reason: String
-    /// The name of the list in messages; `nil` unless the caller of a sync gives one.
+    /// The name of the list in messages; `nil` unless the caller of the sync sets it.
     public var list: String?
 
-    /// An image in `line` that cannot be read because of `reason`.
+    /// An unreadable image in `line`, with its `reason`.
     public init(number: Int?, line: Int, reason: String) {
         self.number = number
         self.line = line
@@ -129,11 +131,11 @@ public struct UnreadableContactImage: Hashable, Sendable {
     }
 }
 
-/// Where a record of a contact list begins.
+/// The place at which a record of a contact list begins.
 public struct ListPlace: Hashable, Sendable, CustomStringConvertible {
-    /// The list, as messages name it; `nil` if there is only one.
+    /// The name of the list in messages; `nil` if there is only one.
     public var list: String?
-    /// The line, counted from 1.
+    /// The line of the list, counted from 1.
     public var line: Int
 
     /// A record that begins in `line` of `list`.

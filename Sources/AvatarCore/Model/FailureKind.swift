@@ -1,8 +1,8 @@
-/// Why an image could not be had: the word that is kept with the entry and printed by the commands.
+/// The reason why the store has no current image: the word that the index records and the commands print.
 ///
-/// More kinds may be added; compare with the members below.
+/// Later versions may add kinds, so compare with the members below instead of expecting a complete list.
 public struct FailureKind: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
-    /// The stable spelling, as in JSON output.
+    /// The spelling of the kind, the same in all versions and in JSON output.
     public let rawValue: String
 
     /// The kind spelled `rawValue`.
@@ -10,50 +10,50 @@ public struct FailureKind: RawRepresentable, Hashable, Sendable, Codable, Custom
         self.rawValue = rawValue
     }
 
-    /// The stable spelling.
+    /// The same as `rawValue`.
     public var description: String { rawValue }
 
-    /// 404 or 410: the origin says there is no such image.
+    /// 404 or 410: the origin has no such image.
     public static let gone = FailureKind(rawValue: "gone")
-    /// 401 or 403: the origin does not give the image to us.
+    /// 401 or 403: the origin refuses this client the image.
     public static let refused = FailureKind(rawValue: "refused")
     /// 429: the origin asks for fewer requests.
     public static let rateLimited = FailureKind(rawValue: "rateLimited")
-    /// Any 5xx answer.
+    /// Any 5xx status.
     public static let serverError = FailureKind(rawValue: "serverError")
-    /// An answer with a status that gives no image.
+    /// Any other status that does not deliver an image.
     public static let unexpectedStatus = FailureKind(rawValue: "unexpectedStatus")
-    /// The bytes are no image of a known format.
+    /// The body is not an image of a known format.
     public static let notImage = FailureKind(rawValue: "notImage")
-    /// More bytes than the limit for one image, or than the whole budget.
+    /// The image has more bytes than the limit for one image, or than the whole byte budget.
     public static let tooLarge = FailureKind(rawValue: "tooLarge")
-    /// More pixels than the limit.
+    /// The image has more pixels than the limit.
     public static let tooManyPixels = FailureKind(rawValue: "tooManyPixels")
-    /// The image ends before its own end.
+    /// The image is incomplete.
     public static let truncated = FailureKind(rawValue: "truncated")
     /// The deadline for one image passed.
     public static let timeout = FailureKind(rawValue: "timeout")
-    /// No connection to this host, or it broke.
+    /// No connection to the host came up, or it broke.
     public static let unreachable = FailureKind(rawValue: "unreachable")
-    /// There is no network, or a read asked for no request.
+    /// There is no network, or the read policy forbade a request.
     public static let offline = FailureKind(rawValue: "offline")
-    /// More redirects than the limit, or a circle of them.
+    /// More redirects than the limit, or redirects in a circle.
     public static let tooManyRedirects = FailureKind(rawValue: "tooManyRedirects")
-    /// The host has an address that may not be contacted.
+    /// The rules forbid the host, its port or its address.
     public static let forbiddenAddress = FailureKind(rawValue: "forbiddenAddress")
-    /// Not http or https, with user info, or no URL at all.
+    /// The URL is not http or https, contains user info, or is not a URL.
     public static let unsupportedURL = FailureKind(rawValue: "unsupportedURL")
-    /// The image could not be written or indexed.
+    /// The image could not be written to disk or to the index.
     public static let storage = FailureKind(rawValue: "storage")
-    /// A record of a contact list cannot be read.
+    /// A record of the contact list cannot be read.
     public static let badRecord = FailureKind(rawValue: "badRecord")
 }
 
 extension FailureKind {
-    /// The failure that a response with `status` is; `nil` for one that may bring an image or confirms one (304).
+    /// The failure that the status of a response means; `nil` if it delivers an image or confirms one (304).
     ///
-    /// 200, 203 and unassigned 2xx bring one (RFC 9110 section 15). A 206 counts as a failure here: its fields decide
-    /// whether it is whole.
+    /// 200, 203 and unassigned 2xx deliver one (RFC 9110 section 15). A 206 counts as a failure here; `holdWholeBody`
+    /// decides from its fields whether it is complete.
     package init?(status: Int) {
         switch status {
         case 200, 203, 304: return nil
@@ -66,19 +66,20 @@ extension FailureKind {
         }
     }
 
-    /// Other than 200 and 203. What they mean is more or less than that the body is the image.
+    /// The assigned 2xx other than 200 and 203: their body is not the image, or not all of it.
     private static let assignedSuccesses: Set = [201, 202, 204, 205, 206, 207, 208, 226]
 
-    /// Whose fault a failure is.
+    /// The party that caused a failure.
     package enum Blame: Hashable, Sendable {
-        /// The image's own: others of its host may well be had.
+        /// The image. Other images of the host may well be available.
         case image
-        /// The host's: others would fare no better.
+        /// The host. Its other images would fail too.
         case host
-        /// Neither's: the network is not there, or our own disk failed. Nothing is kept of it.
+        /// Neither: there is no network, or the local disk failed. The index does not record such a failure.
         case nobody
     }
 
+    /// The party that caused this failure. Kinds of later versions count as the image's.
     package var blame: Blame {
         switch self {
         case .timeout, .unreachable, .serverError, .rateLimited: .host

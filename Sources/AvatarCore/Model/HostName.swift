@@ -1,8 +1,10 @@
-/// A host as the store counts them: a name and a port. Written `name:port`, always with the port.
+/// A host: a name and a port. Connection limits and pauses apply to each host separately.
+///
+/// The text form is `name:port` and always includes the port.
 public struct HostName: Hashable, Sendable, LosslessStringConvertible {
-    /// The name in lower case and ASCII, or an address as a URL writes it (`[::1]`).
+    /// The name in lower case and ASCII, or an address as in a URL (`[::1]`).
     public let name: String
-    /// The port, also where it is the scheme's default.
+    /// The port, even if it is the default of the scheme.
     public let port: Int
 
     /// The host `name` at `port`.
@@ -11,7 +13,7 @@ public struct HostName: Hashable, Sendable, LosslessStringConvertible {
         self.port = port
     }
 
-    /// Reads `name:port`; `nil` if either part is missing.
+    /// Reads `name:port`; `nil` if the name or the port is missing. The name is taken unchecked.
     public init?(_ description: String) {
         guard let colon = description.lastIndex(of: ":"), colon > description.startIndex,
             let port = Int(description[colon...].dropFirst())
@@ -19,7 +21,7 @@ public struct HostName: Hashable, Sendable, LosslessStringConvertible {
         self.init(name: String(description[..<colon]), port: port)
     }
 
-    /// The host of a URL in its normal spelling, which has no user info; `nil` if it has none.
+    /// The host of a normalised URL, which has no user info; `nil` if the URL has no host.
     init?(ofNormalizedURL url: String) {
         let isSecure = url.utf8.starts(with: "https:".utf8)
         let authority = url.utf8.dropFirst(isSecure ? 8 : 7).prefix { $0 != UInt8(ascii: "/") }
@@ -31,7 +33,7 @@ public struct HostName: Hashable, Sendable, LosslessStringConvertible {
         }
     }
 
-    /// The name as the system's calls want it: an IPv6 address without brackets.
+    /// The name for calls of the system: an IPv6 address without brackets, any other name as it is.
     package var bareName: String { name.hasPrefix("[") ? String(name.dropFirst().dropLast()) : name }
     /// `name:port`.
     public var description: String { "\(name):\(port)" }

@@ -1,19 +1,22 @@
-/// An IPv4 or IPv6 address, without a zone.
+/// An IPv4 or IPv6 address without a zone.
+///
+/// URL normalisation reads IPv6 literals with it, and the address guard of `AvatarOrigin` judges by its bits.
 package struct IPAddress: Hashable, Sendable {
-    /// Which of the two protocols an address belongs to.
+    /// The protocol of an address.
     package enum Family: Hashable, Sendable {
         case v4
         case v6
 
-        /// The bits of an address: 32 or 128.
+        /// The number of bits of an address: 32 or 128.
         package var bitCount: Int { self == .v4 ? 32 : 128 }
     }
 
+    /// The protocol of the address.
     package let family: Family
-    /// The address as a number; an IPv4 address takes the low 32 bits.
+    /// The address as a number. An IPv4 address takes the low 32 bits.
     package let bits: UInt128
 
-    /// The address in network byte order: 4 bytes are IPv4, 16 are IPv6, any other count is `nil`.
+    /// Reads `bytes` in network byte order: 4 are an IPv4 address, 16 an IPv6 address; `nil` for any other count.
     package init?(bytes: some Collection<UInt8>) {
         switch bytes.count {
         case 4: family = .v4
@@ -23,12 +26,13 @@ package struct IPAddress: Hashable, Sendable {
         bits = bytes.reduce(0) { $0 << 8 | UInt128($1) }
     }
 
+    /// The address of `family` with the number `bits`.
     package init(family: Family, bits: UInt128) {
         self.family = family
         self.bits = bits
     }
 
-    /// The 32 bits from `offset` on, counted from the left, as an IPv4 address.
+    /// The IPv4 address in the 32 bits that begin at bit `offset`, counted from the left.
     package func embeddedIPv4(at offset: Int) -> IPAddress {
         IPAddress(family: .v4, bits: bits >> UInt128(family.bitCount - offset - 32) & 0xFFFF_FFFF)
     }
@@ -37,8 +41,8 @@ package struct IPAddress: Hashable, Sendable {
 extension IPAddress: LosslessStringConvertible {
     /// Reads `192.0.2.1`, `2001:db8::1` or `::ffff:192.0.2.1` (RFC 4291 section 2.2).
     ///
-    /// `nil` for anything else: zones, brackets, and IPv4 with fewer parts, leading zeros or hexadecimal digits, which
-    /// programs read differently.
+    /// `nil` for anything else: zones, brackets, and IPv4 with fewer parts, leading zeros or hexadecimal digits,
+    /// because programs disagree on those spellings.
     package init?(_ description: String) {
         if description.utf8.contains(UInt8(ascii: ":")) {
             guard let bits = Self.bits(ofIPv6: description[...]) else { return nil }
@@ -49,7 +53,7 @@ extension IPAddress: LosslessStringConvertible {
         }
     }
 
-    /// The spelling everybody agrees on: dotted decimal, or RFC 5952 for IPv6.
+    /// The canonical spelling: dotted decimal for IPv4, RFC 5952 for IPv6.
     package var description: String {
         switch family {
         case .v4: bytes.map { String($0) }.joined(separator: ".")
@@ -90,7 +94,8 @@ extension IPAddress: LosslessStringConvertible {
         return bits(ofGroups: head + Array(repeating: 0, count: 8 - head.count - tail.count) + tail)
     }
 
-    /// The groups between colons; the last may be an IPv4 address, which makes two, if `text` ends the address.
+    /// The groups between colons. If `text` ends the address, its last part may be an IPv4 address, which is two
+    /// groups.
     private static func groups(of text: Substring, endsAddress: Bool = true) -> [UInt16]? {
         guard !text.isEmpty else { return [] }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
@@ -114,7 +119,7 @@ extension IPAddress: LosslessStringConvertible {
 
     // MARK: Writing
 
-    /// Lower case, and the first longest run of two or more zero groups left out (RFC 5952 section 4).
+    /// Lower case, with `::` for the first of the longest runs of two or more zero groups (RFC 5952 section 4).
     private static func text(ofGroups groups: [UInt16]) -> String {
         let gap = longestZeroRun(in: groups)
         guard gap.count >= 2 else { return joined(groups[...]) }
@@ -140,8 +145,8 @@ extension IPAddress: LosslessStringConvertible {
 }
 
 extension IPAddress {
-    /// The address that the system's resolver takes a URL's host for, without asking anybody: `[2001:db8::1]`,
-    /// `192.0.2.1`, and what `inet_aton` takes for an IPv4 address: `192.0.513`, `0xC0000201`, `0300.0.02.1`.
+    /// The address that the system's resolver reads from a URL's host without a name server: `[2001:db8::1]`,
+    /// `192.0.2.1`, and the spellings that `inet_aton` accepts, such as `192.0.513`, `0xC0000201` and `0300.0.02.1`.
     ///
     /// `nil` for a name.
     package init?(host: String) {
@@ -153,7 +158,7 @@ extension IPAddress {
         }
     }
 
-    /// One to four numbers; the last one fills what is left of the 32 bits.
+    /// Reads one to four numbers; the last one fills the rest of the 32 bits.
     private static func looseIPv4(_ host: String) -> UInt32? {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         guard (1...4).contains(parts.count), let last = parts.last.flatMap(looseNumber) else { return nil }
@@ -167,12 +172,12 @@ extension IPAddress {
         return UInt32(bits << free | last)
     }
 
-    /// A number in decimal, octal (`0…`) or hexadecimal (`0x…`) digits.
+    /// Reads a number in decimal, octal (`0…`) or hexadecimal (`0x…`) digits.
     private static func looseNumber(_ text: Substring) -> UInt64? {
         let isHexadecimal = text.lowercased().hasPrefix("0x")
         let isOctal = !isHexadecimal && text.utf8.count > 1 && text.utf8.first == UInt8(ascii: "0")
         let digits = isHexadecimal ? text.dropFirst(2) : text
-        // The initialiser would take a sign.
+        // UInt64.init would accept a sign.
         guard digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
         return UInt64(digits, radix: isHexadecimal ? 16 : isOctal ? 8 : 10)
     }

@@ -1,25 +1,25 @@
-/// Where a store keeps its parts. Each root has its staging folder beside it, on the same file system.
+/// The paths of a store. The staging folder lies beside each root, so that both are on the same file system.
 public struct StoreLayout: Hashable, Sendable {
-    /// The root of the class `caches`, absolute.
+    /// The absolute path of the root for the storage class `caches`.
     public var cachesRoot: String
-    /// The root of the class `documents`, absolute.
+    /// The absolute path of the root for the storage class `documents`.
     public var documentsRoot: String
-    /// The index's file, absolute. SQLite adds `-wal` and `-shm` beside it.
+    /// The absolute path of the index. SQLite keeps `-wal` and `-shm` files beside it.
     public var indexPath: String
 
-    /// Everything under one directory: `caches`, `documents`, `staging`, `index.sqlite`.
+    /// A store in one directory: `caches`, `documents`, `staging` and `index.sqlite`.
     public init(directory: String) {
         self.init(cachesIn: directory, documentsIn: directory)
     }
 
-    /// Caches under one directory, documents and the index under another, as platforms with a purgeable place want it.
+    /// A store in two directories: `caches` in one that the system may purge, `documents` and the index in the other.
     public init(cachesIn caches: String, documentsIn documents: String) {
         cachesRoot = caches + "/caches"
         documentsRoot = documents + "/documents"
         indexPath = documents + "/index.sqlite"
     }
 
-    /// The root of `storageClass`.
+    /// The root folder of `storageClass`.
     public func root(of storageClass: StorageClass) -> String {
         switch storageClass {
         case .caches: cachesRoot
@@ -27,24 +27,27 @@ public struct StoreLayout: Hashable, Sendable {
         }
     }
 
-    /// The folder in which files of `storageClass` are made before they are published.
+    /// The folder in which the store writes files of `storageClass` before it publishes them.
     package func staging(of storageClass: StorageClass) -> String {
         Self.parent(of: root(of: storageClass)) + "/staging"
     }
 
-    /// The folder that holds the index.
+    /// The folder of the index.
     package var indexDirectory: String { Self.parent(of: indexPath) }
 
+    /// The folder that contains `path`: `.` if `path` has no slash.
     package static func parent(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }
 
-/// Where an image's file is kept, and for how long.
+/// The storage class of an image: where its file is kept, and for how long.
 public enum StorageClass: String, Hashable, Sendable, CaseIterable, Codable {
-    /// Can be fetched again: lives under the byte budget, least recently used first out, and the system may purge it.
+    /// For images that can be fetched again. They count against the byte budget, the store evicts the least recently
+    /// used first, and the system may purge them.
     case caches
-    /// Kept until the caller removes it: outside the budget, never evicted, on stable storage before a call returns.
+    /// For images that are kept until the caller removes them. They are outside the budget, never evicted, and durable
+    /// on disk when the call that saves them returns.
     case documents
 }

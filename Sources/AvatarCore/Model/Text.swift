@@ -1,6 +1,6 @@
-/// Hexadecimal digits.
+/// Conversion between bytes and hexadecimal digits.
 package enum Hexadecimal {
-    /// Two lower-case digits a byte.
+    /// The bytes in lower-case hexadecimal, two digits per byte.
     package static func text(_ bytes: some Sequence<UInt8>) -> String {
         var digits: [UInt8] = []
         for byte in bytes {
@@ -10,7 +10,7 @@ package enum Hexadecimal {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// What the character `byte` is worth as a digit, in upper or lower case; `nil` if it is none.
+    /// The value of the ASCII character `byte` as a digit, in either case; `nil` if it is not a digit.
     package static func value(of byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -26,7 +26,7 @@ package enum Hexadecimal {
 }
 
 extension StringProtocol where SubSequence == Substring, UTF8View: BidirectionalCollection {
-    /// The text without spaces and tabs at its ends (OWS, RFC 9110 section 5.6.3).
+    /// The text without spaces and tabs at both ends (OWS, RFC 9110 section 5.6.3).
     package var withoutBlanks: Substring {
         let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         guard let start = utf8.firstIndex(where: { !isBlank($0) }),
@@ -36,14 +36,14 @@ extension StringProtocol where SubSequence == Substring, UTF8View: Bidirectional
     }
 }
 
-/// Amounts of bytes as people read them.
+/// Byte counts for display.
 package enum ByteSize {
-    /// `822 B`, `12.4 MB`: decimal units, as disks and networks are sold.
+    /// `bytes` in decimal units with one digit after the point: `822 B`, `12.4 MB`. 1 MB is 1,000,000 bytes.
     package static func text(_ bytes: Int) -> String {
         guard bytes >= 1000 else { return "\(bytes) B" }
         var unit = 1000
         for name in ["kB", "MB", "GB", "TB", "PB"] {
-            // In tenths, rounded; 999.96 would be written as 1000.0.
+            // Rounded to tenths first, so that 999.96 kB becomes 1.0 MB and not 1000.0 kB.
             let tenths = (bytes / (unit / 100) + 5) / 10
             if tenths < 10_000 { return "\(tenths / 10).\(tenths % 10) \(name)" }
             unit *= 1000

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// A point in time as the index keeps it: whole milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
+/// A point in time as the index stores it: whole milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
 public struct Timestamp: Hashable, Comparable, Sendable {
-    /// Milliseconds since the Unix epoch.
+    /// Milliseconds since the Unix epoch, negative before it.
     public var milliseconds: Int64
 
     /// A point in time `milliseconds` after the Unix epoch.
@@ -10,35 +10,35 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         self.milliseconds = milliseconds
     }
 
-    /// The millisecond that holds `date`, clamped to what fits 64 bits.
+    /// `date` rounded down to a millisecond, and clamped to the range of 64 bits.
     public init(_ date: Date) {
         let value = (date.timeIntervalSince1970 * 1000).rounded(.down)
         milliseconds = Int64(exactly: value) ?? (value < 0 ? .min : .max)
     }
 
-    /// The same point in time for Foundation.
+    /// The same point in time as a Foundation date.
     public var date: Date {
         Date(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
 
-    /// Earlier before later.
+    /// Whether `left` is earlier than `right`.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }
 
-    /// `milliseconds` later; sums beyond 64 bits stay at the largest or smallest value.
+    /// This time plus `milliseconds`. A sum beyond 64 bits becomes the largest or smallest value.
     package func adding(milliseconds added: Int64) -> Timestamp {
         let (sum, overflow) = milliseconds.addingReportingOverflow(added)
         return Timestamp(milliseconds: overflow ? (added < 0 ? .min : .max) : sum)
     }
 
-    /// `seconds` later, as `adding(milliseconds:)`.
+    /// This time plus `seconds`, clamped as in `adding(milliseconds:)`.
     package func adding(seconds: Int64) -> Timestamp {
         let (product, tooLarge) = seconds.multipliedReportingOverflow(by: 1000)
         return tooLarge ? Timestamp(milliseconds: seconds < 0 ? .min : .max) : adding(milliseconds: product)
     }
 
-    /// Whole seconds from `earlier` to this point, rounded towards zero; negative if `earlier` is later.
+    /// Whole seconds from `earlier` to this time, rounded towards zero; negative if `earlier` is the later one.
     package func seconds(since earlier: Timestamp) -> Int64 {
         let (difference, overflow) = milliseconds.subtractingReportingOverflow(earlier.milliseconds)
         return overflow ? (milliseconds < 0 ? .min : .max) : difference / 1000
@@ -46,15 +46,15 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension Timestamp {
-    /// How far a clock may be put back, in seconds, before what it said is no longer believed.
+    /// How many seconds a stored time may lie in the future before it is distrusted: 300.
     ///
-    /// Small corrections are everyday business of a clock that is kept right.
+    /// Small corrections of the clock are normal on a machine that synchronises its time.
     package static let clockTolerance: Int64 = 300
 
-    /// Whether this was written by a clock that ran ahead, as it is later than `now`.
+    /// Whether a clock that ran ahead wrote this time: it is later than `now` by more than `clockTolerance`.
     ///
-    /// Nothing can be said of how long ago that was. Without asking, an image that was stored on a day when the clock
-    /// was years ahead would be fresh for all these years after the clock was put right.
+    /// The age of such a time is unknown. Without this check, an image stored while the clock was years ahead would
+    /// stay fresh for years after the clock was corrected.
     package func isAhead(of now: Timestamp) -> Bool {
         seconds(since: now) > Self.clockTolerance
     }

@@ -1,4 +1,4 @@
-/// A set of ASCII characters, asked byte by byte.
+/// A set of ASCII characters as two 64-bit masks, for fast tests of single bytes.
 struct URLCharacterSet: Sendable {
     private var low: UInt64 = 0
     private var high: UInt64 = 0
@@ -9,7 +9,7 @@ struct URLCharacterSet: Sendable {
         }
     }
 
-    /// Bytes beyond ASCII are in no set.
+    /// Whether the set contains `byte`. Bytes beyond ASCII are in no set.
     @inline(__always)
     func contains(_ byte: UInt8) -> Bool {
         guard byte < 128 else { return false }
@@ -33,14 +33,15 @@ extension URLCharacterSet {
     private static let letters = lowerCase + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     private static let digits = "0123456789"
 
-    /// Section 3.1.
+    /// Characters of a scheme (section 3.1).
     static let scheme = URLCharacterSet(letters + digits + "+-.")
-    /// What a host name of ours is made of: narrower than `reg-name` of section 3.2.2, as no resolver knows the rest.
+    /// Characters of a normalised host name. Narrower than `reg-name` of section 3.2.2, because resolvers know no
+    /// others.
     static let host = URLCharacterSet(lowerCase + digits + "-_.")
-    /// Section 2.3.
+    /// Unreserved characters (section 2.3).
     static let unreserved = URLCharacterSet(letters + digits + "-._~")
-    /// `pchar` of section 3.3 without percent-encoding, and the slash.
+    /// Characters of a path: `pchar` of section 3.3 without percent-encoding, and the slash.
     static let path = URLCharacterSet(letters + digits + "-._~!$&'()*+,;=:@/")
-    /// Section 3.4, without percent-encoding.
+    /// Characters of a query (section 3.4), without percent-encoding.
     static let query = URLCharacterSet(letters + digits + "-._~!$&'()*+,;=:@/?")
 }

@@ -1,15 +1,17 @@
 internal import Foundation
 
-/// Brings http and https URLs to the one spelling that is their key (RFC 3986 sections 6.2.2 and 6.2.3).
+/// Normalises http and https URLs to the one spelling that is their key (RFC 3986 sections 6.2.2 and 6.2.3).
 ///
-/// A URL that has this spelling already is only looked at (`URLNormalization+Scan.swift`): that is the path of a hit.
-/// Any other is taken apart and written anew.
+/// A URL that is normalised already, as in most reads, is only scanned (`isNormalized`). Any other is parsed and
+/// written again.
 struct URLNormalization {
     /// The URL as the caller wrote it, for messages.
     private let original: String
     private let bytes: ArraySlice<UInt8>
 
-    /// The normal spelling of `url`.
+    /// The normalised spelling of `url`.
+    ///
+    /// - Throws: `unsupportedURL`, as `AvatarKey.init(url:)`.
     static func normalized(_ url: String) throws(AvatarStoreError) -> String {
         if isNormalized(url) { return url }
         return try URLNormalization(url).normalized()
@@ -24,7 +26,7 @@ struct URLNormalization {
         self.bytes = bytes
     }
 
-    // MARK: How it works
+    // MARK: Parts of the URL
 
     private func normalized() throws(AvatarStoreError) -> String {
         try checkWhole()
@@ -45,28 +47,29 @@ struct URLNormalization {
     private func checkWhole() throws(AvatarStoreError) {
         try checkLength(bytes.count)
         guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-            throw refusal("holds a control character")
+            throw refusal("contains a control character, which must be percent-encoded")
         }
     }
 
     private func checkLength(_ count: Int) throws(AvatarStoreError) {
         let limit = AvatarKey.maximumBytes
-        guard count <= limit else { throw refusal("has \(count) bytes, more than the limit of \(limit)") }
+        guard count <= limit else { throw refusal("has \(count) bytes, more than the limit of \(limit) bytes") }
     }
 
-    /// `http` or `https`.
+    /// The scheme in lower case, `http` or `https`.
     private func scheme() throws(AvatarStoreError) -> String {
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
             bytes[..<colon].allSatisfy(URLCharacterSet.scheme.contains)
-        else { throw refusal("is relative: it has to begin with http:// or https://") }
+        else { throw refusal("is relative; it must begin with http:// or https://") }
         let scheme = String(decoding: bytes[..<colon].map(Self.lowercased), as: UTF8.self)
-        guard scheme == "http" || scheme == "https" else { throw refusal("is neither http nor https") }
+        guard scheme == "http" || scheme == "https" else { throw refusal("must begin with http:// or https://") }
         guard bytes[colon...].dropFirst().starts(with: "//".utf8) else { throw refusal("has no host") }
         return scheme
     }
 
+    /// An error that quotes the URL without its secrets; `reason` is the rest of the sentence.
     private func refusal(_ reason: String) -> AvatarStoreError {
-        let message = "The URL \(AvatarKey.redact(original)) \(reason)."
+        let message = "The URL \"\(AvatarKey.redact(original))\" \(reason)."
         return AvatarStoreError(.unsupportedURL, message, failure: .unsupportedURL)
     }
 }
@@ -92,9 +95,9 @@ extension URLNormalization {
 }
 
 extension URLNormalization {
-    /// Whether `url` is spelled as its key already: one look at each byte, nothing allocated.
+    /// Whether `url` is normalised already, found in one pass without allocating.
     ///
-    /// May say no to a URL that normalisation leaves as it is (one with a port, say), never yes to another.
+    /// The answer `true` is certain. The answer may be `false` for a normalised URL with a rare part, such as a port.
     private static func isNormalized(_ url: String) -> Bool {
         url.utf8.withContiguousStorageIfAvailable { bytes in
             guard bytes.count <= AvatarKey.maximumBytes, let hostStart = endOfScheme(bytes),
@@ -110,7 +113,7 @@ extension URLNormalization {
         return bytes.starts(with: "http://".utf8) ? 7 : nil
     }
 
-    /// The index of the slash after a host name; `nil` for a port, user info or a character to be changed.
+    /// The index of the slash after a host name; `nil` for a port, user info or a character that must be changed.
     private static func endOfHost(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         let allowed = URLCharacterSet.host
         var index = start
@@ -123,7 +126,7 @@ extension URLNormalization {
         return index
     }
 
-    /// The index of the question mark, or of the end.
+    /// The index of the question mark or of the end; `nil` if the path is not normalised.
     private static func endOfPath(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         let allowed = URLCharacterSet.path
         var index = start
@@ -155,7 +158,7 @@ extension URLNormalization {
         return true
     }
 
-    /// Whether `%XX` is in upper case and needed.
+    /// Whether the `%XX` at `index` is in upper case and stands for a character that must be encoded.
     private static func isNormalEscape(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
         guard let byte = escapedByte(bytes[index...]), !URLCharacterSet.unreserved.contains(byte) else { return false }
         return bytes[index + 1] < UInt8(ascii: "a") && bytes[index + 2] < UInt8(ascii: "a")
@@ -170,14 +173,14 @@ extension URLNormalization {
     }
 }
 
-// The authority: user info (refused), host and port (RFC 3986 sections 3.2, 6.2.2.1 and 6.2.3).
+// The authority: host and port (RFC 3986 sections 3.2, 6.2.2.1 and 6.2.3). User info is refused.
 
 extension URLNormalization {
     private func normalizedAuthority(_ authority: ArraySlice<UInt8>, defaultPort: Int) throws(AvatarStoreError)
         -> [UInt8]
     {
         guard !authority.contains(UInt8(ascii: "@")) else {
-            throw refusal("holds user info: give credentials in a header")
+            throw refusal("contains user info; pass credentials in a header field instead")
         }
         let literalEnd = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
         let host = authority[..<literalEnd] + authority[literalEnd...].prefix { $0 != UInt8(ascii: ":") }
@@ -187,8 +190,8 @@ extension URLNormalization {
         return normalizedHost + Array(":\(port)".utf8)
     }
 
-    /// Whether `host` can be looked up: labels of 1 to 63 characters, 253 in all and a dot at the end at most
-    /// (RFC 1035 section 2.3.4), of letters, digits, hyphen and underscore.
+    /// Whether `host` is a name that a resolver accepts: letters, digits, hyphens and underscores, in labels of 1 to 63
+    /// characters, at most 253 characters in all (RFC 1035 section 2.3.4). A dot at the end is allowed.
     private static func isHostName(_ host: some Collection<UInt8>) -> Bool {
         var length = 0
         var label = 0
@@ -206,25 +209,24 @@ extension URLNormalization {
         return length > 0 && length - (label == 0 ? 1 : 0) <= 253
     }
 
-    // MARK: How it works
-
     private func normalizedHost(_ host: ArraySlice<UInt8>) throws(AvatarStoreError) -> [UInt8] {
         guard host.first != UInt8(ascii: "[") else { return try normalizedLiteral(host) }
         let name = try asciiName(unescaped(host)).map(Self.lowercased)
-        guard Self.isHostName(name) else { throw refusal("has a host that is no host name") }
+        guard Self.isHostName(name) else { throw refusal("has an invalid host name") }
         return name
     }
 
-    /// `[…]`: an IPv6 address, in its shortest spelling (RFC 5952). A zone has a meaning on one machine only.
+    /// Normalises `[…]`: an IPv6 address in its shortest spelling (RFC 5952). Zones are refused, because they have a
+    /// meaning on one machine only.
     private func normalizedLiteral(_ host: ArraySlice<UInt8>) throws(AvatarStoreError) -> [UInt8] {
         let text = String(decoding: host.dropFirst().dropLast(), as: UTF8.self)
         guard host.last == UInt8(ascii: "]"), let address = IPAddress(text), address.family == .v6 else {
-            throw refusal("has a host in brackets that is no IPv6 address, or one with a zone")
+            throw refusal("has a host in brackets that is not an IPv6 address without a zone")
         }
         return Array("[\(address)]".utf8)
     }
 
-    /// The host with its percent-encoding undone (RFC 3986 section 3.2.2: it stands for UTF-8).
+    /// The host without percent-encoding, which stands for UTF-8 (RFC 3986 section 3.2.2).
     private func unescaped(_ host: ArraySlice<UInt8>) throws(AvatarStoreError) -> [UInt8] {
         var output: [UInt8] = []
         var rest = host
@@ -234,32 +236,32 @@ extension URLNormalization {
                 rest = rest.dropFirst()
                 continue
             }
-            guard let escaped = Self.escapedByte(rest) else { throw refusal("has a host that is no host name") }
+            guard let escaped = Self.escapedByte(rest) else { throw refusal("has an invalid host name") }
             output.append(escaped)
             rest = rest.dropFirst(3)
         }
         return output
     }
 
-    /// The host in ASCII: an international name as the resolver wants it (IDNA).
+    /// The host in ASCII; an international name is encoded by IDNA.
     private func asciiName(_ host: [UInt8]) throws(AvatarStoreError) -> [UInt8] {
         guard host.contains(where: { $0 >= 0x80 }) else { return host }
         var components = URLComponents()
         components.host = String(validating: host, as: UTF8.self)
-        // Foundation falls back to percent-encoding, which is no host name, where IDNA does not allow the name.
+        // If IDNA does not allow the name, Foundation falls back to percent-encoding, which is not a host name.
         guard let encoded = components.encodedHost, !encoded.utf8.contains(UInt8(ascii: "%")) else {
-            throw refusal("has a host that cannot be written in ASCII")
+            throw refusal("has a host name that IDNA cannot encode in ASCII")
         }
         return Array(encoded.utf8)
     }
 
-    /// The port after the colon; `nil` if there is none, or nothing after the colon (RFC 3986 section 6.2.3).
+    /// The port after the colon; `nil` without a colon or without digits after it (RFC 3986 section 6.2.3).
     private func port(_ text: ArraySlice<UInt8>) throws(AvatarStoreError) -> Int? {
         let digits = text.dropFirst()
         guard !digits.isEmpty else { return nil }
         guard digits.allSatisfy(Self.isDigit), let port = Int(String(decoding: digits, as: UTF8.self)),
             (1...65_535).contains(port)
-        else { throw refusal("has a port that is not a number from 1 to 65535") }
+        else { throw refusal("has an invalid port, which must be a number from 1 to 65535") }
         return port
     }
 }
@@ -267,7 +269,7 @@ extension URLNormalization {
 // Path and query: percent-encoding (RFC 3986 section 6.2.2.2) and dot segments (sections 6.2.2.3 and 5.2.4).
 
 extension URLNormalization {
-    /// `path`, which is empty or begins with a slash, in its normal spelling.
+    /// Normalises `path`, which is empty or begins with a slash.
     private static func normalizedPath(_ path: ArraySlice<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
         var rest = path
@@ -283,8 +285,10 @@ extension URLNormalization {
         return withoutDotSegments(output)
     }
 
-    /// `query`, which is empty or begins with a question mark, with only those characters changed that may not stand
-    /// in one: some origins compare a signed query byte for byte.
+    /// Normalises `query`, which is empty or begins with a question mark.
+    ///
+    /// Encodes only the characters that a query must not contain, because some origins compare a signed query byte for
+    /// byte.
     private static func normalizedQuery(_ query: ArraySlice<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
         var rest = query
@@ -300,7 +304,7 @@ extension URLNormalization {
         return output
     }
 
-    /// The byte that `%XX` at the beginning of `bytes` stands for; `nil` if none begins there.
+    /// The byte that `%XX` at the start of `bytes` encodes; `nil` if `bytes` do not start with an escape.
     @inline(__always)
     private static func escapedByte(_ bytes: some RandomAccessCollection<UInt8>) -> UInt8? {
         guard bytes.count >= 3, bytes.first == UInt8(ascii: "%") else { return nil }
@@ -311,7 +315,8 @@ extension URLNormalization {
         return high << 4 | low
     }
 
-    /// A percent sign without two digits is in no set, so it becomes `%25`, which is what its author meant.
+    /// Appends `byte`, percent-encoded unless `allowed` contains it. A percent sign without two digits becomes `%25`,
+    /// as its author meant.
     private static func append(_ byte: UInt8, to output: inout [UInt8], allowing allowed: URLCharacterSet) {
         guard !allowed.contains(byte) else { return output.append(byte) }
         let digits = Array("0123456789ABCDEF".utf8)
@@ -328,7 +333,7 @@ extension URLNormalization {
                 kept.append(segment)
             }
         }
-        // A dot segment at the end leaves the folder it is in: "/a/." is "/a/".
+        // A dot segment at the end stands for a folder: "/a/." is "/a/".
         if let last = segments.last, last.elementsEqual(".".utf8) || last.elementsEqual("..".utf8) {
             kept.append([])
         }

@@ -1,27 +1,32 @@
 public import HTTPTypes
 
-/// Sends requests to origins. The store brings its own on AsyncHTTPClient; a host may pass another.
+/// Sends requests to origins. The store has its own client (`HTTPOrigin`); a host program may pass another.
 ///
-/// A client that a host passes answers itself for what it contacts and follows (the store's own guards addresses and
-/// redirects); the store still bounds bytes, pixels and time, and takes only images.
+/// A client that the host program passes decides by itself which addresses it contacts and which redirects it follows.
+/// The store limits the bytes, the pixels and the time of a fetch, and accepts only images, whichever client it uses.
 public protocol OriginClient: Sendable {
-    /// Sends `request`, follows redirects, and hands the final answer to `receive`.
+    /// Sends `request`, follows redirects, and passes the final response to `receive`.
     ///
-    /// The connection may be used again or closed when `receive` returns; when it throws, or the task is cancelled,
-    /// the rest of the body is not read. The store's deadline cancels the task: a client has to end soon after that.
+    /// When `receive` returns, the client may reuse or close the connection. When it throws, or the task is cancelled,
+    /// the client does not read the rest of the body. The store cancels the task at the deadline of the fetch, and the
+    /// client must return soon after.
     ///
-    /// In a package without the upcoming feature `NonisolatedNonsendingByDefault`, `receive` is to be written
+    /// A package without the upcoming feature `NonisolatedNonsendingByDefault` must declare `receive` as
     /// `nonisolated(nonsending)`.
     ///
-    /// - Throws: `OriginError` for what went wrong before an answer came; what `receive` throws passes through.
+    /// - Parameters:
+    ///   - request: the URL and the header fields.
+    ///   - receive: reads the response; called at most once.
+    /// - Returns: the result of `receive`.
+    /// - Throws: `OriginError` if no response arrives; `CancellationError`; any error of `receive`.
     func send<Result: Sendable>(
         _ request: OriginRequest,
         receive: (OriginResponse) async throws -> Result
     ) async throws -> Result
 
-    /// The fields that a request for `url` would have, besides conditions; by default `nil`, not known.
+    /// The header fields of a request for `url`, without conditions. Default: `nil`, unknown.
     ///
-    /// Where they are known, `CachingMode.strict` checks an image whose Vary names one of them when that one changes.
+    /// If they are known, `CachingMode.strict` revalidates an image when a field that its Vary names changes.
     func requestFields(for url: String) -> HTTPFields?
 
     /// Which addresses the client refuses to contact. Default: `external`, the client decides by itself.
@@ -31,7 +36,7 @@ public protocol OriginClient: Sendable {
 }
 
 extension OriginClient {
-    /// Not known.
+    /// `nil`: the fields are unknown.
     public func requestFields(for url: String) -> HTTPFields? { nil }
 
     /// `external`: the client decides by itself which addresses it contacts.
@@ -62,17 +67,17 @@ public enum AddressGuard: Hashable, Sendable, CustomStringConvertible {
 
 /// A GET request for one image.
 public struct OriginRequest: Sendable {
-    /// The whole URL: http or https, normalised, without user info.
+    /// The URL, http or https without user info. The store passes a normalised one.
     public var url: String { didSet { key = nil } }
-    /// Conditions and what the host added. The client adds its own, such as User-Agent and Accept.
+    /// The conditions of the store and the fields of the host program. The client adds its own, such as User-Agent.
     public var fields: HTTPFields
-    /// Called by the client each time it sends an HTTP request, also for redirects and repeated attempts.
+    /// The client calls this before each HTTP request it sends, including redirects and retries.
     public var willSend: @Sendable () -> Void
 
-    /// `url` as a key, if it was checked and normalised already.
+    /// The key of `url`, if the store has normalised it already; `nil` after `url` is set.
     package private(set) var key: AvatarKey?
-    /// What the conditions among the fields are about, if that is not `url`: where redirects have led before. They are
-    /// for nobody else.
+    /// The URL that the conditions in `fields` apply to, if earlier redirects led away from `url`. The client sends the
+    /// conditions to this URL only.
     package var conditionalURL: String?
 
     /// A request for the URL `key` with `fields`.
@@ -93,20 +98,20 @@ public struct OriginRequest: Sendable {
     }
 }
 
-/// The answer of an origin: the head, and the body as it arrives.
+/// The response of an origin: the head, and the body as it arrives.
 ///
-/// Stays in the task that sent the request: the body is bound to its connection.
+/// It stays in the task that sent the request, because the body is bound to its connection.
 public struct OriginResponse {
     /// The status code.
     public var status: Int
     /// The header fields.
     public var fields: HTTPFields
-    /// The body.
+    /// The body, to be read once.
     public var body: OriginBody
-    /// Where the answer came from, if redirects led there.
+    /// The final URL, if redirects led to it; `nil` otherwise.
     package var redirection: Redirection?
 
-    /// An answer.
+    /// A response with these values.
     public init(status: Int, fields: HTTPFields, body: OriginBody) {
         self.status = status
         self.fields = fields
@@ -114,61 +119,67 @@ public struct OriginResponse {
     }
 }
 
-/// A body as it arrives. To be read once.
+/// The body of a response as it arrives. It can be read once.
 public struct OriginBody {
     private let nextChunk: () async throws -> [UInt8]?
 
-    /// A body whose pieces `next` gives, `nil` at the end. `next` waits until a piece has arrived, and the origin's
-    /// side waits until `next` is called, so that memory stays bounded.
+    /// A body whose chunks come from `next`, which returns `nil` at the end.
+    ///
+    /// `next` waits until a chunk has arrived. The client should not read ahead without a limit, so that memory stays
+    /// bounded. An error that `next` throws ends the body; a client should throw an `OriginError`.
     public init(next: @escaping () async throws -> [UInt8]?) {
         nextChunk = next
     }
 
-    /// The next piece; `nil` at the end.
+    /// The next chunk; `nil` at the end.
+    ///
+    /// - Throws: `OriginError` if the connection breaks; `CancellationError`.
     public func next() async throws -> [UInt8]? {
         try await nextChunk()
     }
 }
 
-/// Why no answer, or only part of one, came.
+/// The reason why no response, or only a part of one, arrived.
 public struct OriginError: Error, Sendable, CustomStringConvertible {
-    /// The kind that is kept with the entry.
+    /// The kind of the failure, which the index records with the entry.
     public var kind: FailureKind
-    /// A sentence for a person; names the host, never the query.
+    /// The message: a full sentence that names the host and never the query.
     public var message: String
-    /// The host that it says something of, if redirects had led to another one than was asked.
+    /// The host that failed, if redirects had led to another one than the request names.
     package var redirectedHost: String?
 
-    /// A failure of `kind`.
+    /// An error with `kind` and `message`.
     public init(_ kind: FailureKind, _ message: String) {
         self.kind = kind
         self.message = message
     }
 
-    /// The message.
+    /// The same as `message`.
     public var description: String { message }
 }
 
-/// An origin client that begins requests by plain calls.
+/// An origin client that can begin requests by plain calls, without a task for each.
 ///
-/// A task for each request costs as much as the request itself where the answer is only that nothing changed; a sync of
-/// thousands of such images begins them by calls, and is told of their answers together.
+/// If most responses are 304, a task costs as much as its request. A sync of thousands of images therefore begins its
+/// requests by calls, and handles the responses together.
 package protocol BatchOriginClient: OriginClient {
-    /// Begins `request`. It may wait for others until `flush` is called, to be sent together with them.
+    /// Begins `request`. The client may hold it back until `flush`, to send several requests together.
     ///
-    /// - Parameter arrival: called once, on any thread: with the head of the first answer, or the `OriginError` or
-    ///   `CancellationError` that came instead. An answer without a body, such as a 304, has ended by then.
-    /// - Returns: `nil` if it cannot be begun without waiting for something; `send` does that.
+    /// - Parameters:
+    ///   - request: the URL and the header fields.
+    ///   - arrival: called once, on any thread, with the head of the first response, or with an `OriginError` or
+    ///     `CancellationError`. A response without a body, such as a 304, is complete by then.
+    /// - Returns: `nil` if the client would have to wait first, for a name server for instance; then call `send`.
     func begin(
         _ request: OriginRequest,
         arrival: @escaping @Sendable (Result<OriginHead, any Error>) -> Void
     ) -> (any BegunRequest)?
 
-    /// Sends what was begun and still waits. To be called when nothing more is begun for now.
+    /// Sends the requests that are held back. Call it when no more requests follow for now.
     func flush()
 }
 
-/// The head of an answer.
+/// The head of a response.
 package struct OriginHead: Sendable {
     /// The status code.
     package var status: Int
@@ -182,12 +193,15 @@ package struct OriginHead: Sendable {
     }
 }
 
-/// A request that was begun. Whoever has it either goes on with it or cancels it, unless the answer had no body.
+/// A request that `BatchOriginClient.begin` sent. Its holder must call `finish` or `cancel`, unless the response has no
+/// body.
 package protocol BegunRequest: Sendable {
-    /// Goes on from the head that arrived, as `OriginClient.send` does: redirects are followed, and the final answer is
-    /// handed to `receive`.
+    /// Continues after the head, as `OriginClient.send` does: follows redirects and passes the final response to
+    /// `receive`.
+    ///
+    /// - Throws: `OriginError`; `CancellationError`, also if no head has arrived; any error of `receive`.
     func finish<Result: Sendable>(receive: (OriginResponse) async throws -> Result) async throws -> Result
 
-    /// Ends it: whoever waits for the head is told of a `CancellationError`.
+    /// Cancels the request. If its head is still awaited, `arrival` is called with a `CancellationError`.
     func cancel()
 }

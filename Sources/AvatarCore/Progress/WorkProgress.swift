@@ -4,11 +4,11 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// How far long work has come.
+/// The progress of a long operation, reported phase by phase.
 public struct WorkProgress: Hashable, Sendable {
-    /// What is being done. More phases may be added.
+    /// A phase of an operation. Later versions may add phases.
     public struct Phase: RawRepresentable, Hashable, Sendable {
-        /// What a person reads: `comparing files`.
+        /// The words for display, such as `comparing files`.
         public let rawValue: String
 
         /// The phase called `rawValue`.
@@ -16,39 +16,39 @@ public struct WorkProgress: Hashable, Sendable {
             self.rawValue = rawValue
         }
 
-        /// A sync fetches, revalidates and links.
+        /// A sync fetches, revalidates and links images.
         public static let syncing = Phase(rawValue: "syncing")
-        /// The database itself is examined. Not counted.
+        /// SQLite checks the database. Not counted.
         public static let checkingIndex = Phase(rawValue: "checking the index")
-        /// Each row is compared with its file.
+        /// The store compares each row with its file.
         public static let comparingFiles = Phase(rawValue: "comparing files")
-        /// Files that no row names are looked for, folder by folder.
+        /// The store looks for orphans, files without a row, folder by folder.
         public static let seekingOrphans = Phase(rawValue: "looking for unknown files")
-        /// Files are evicted.
+        /// The store evicts files.
         public static let evicting = Phase(rawValue: "evicting")
-        /// The index is copied, as it is at one moment. Counted, in bytes, before a migration only.
+        /// The store copies a snapshot of the index. Counted, in bytes, only before a migration.
         public static let copyingIndex = Phase(rawValue: "copying the index")
-        /// Files are linked or copied.
+        /// The store hard-links or copies files.
         public static let copyingFiles = Phase(rawValue: "copying files")
-        /// What was copied is made durable. Not counted.
+        /// The store waits until the copies are durable on disk. Not counted.
         public static let synchronizing = Phase(rawValue: "waiting for the disk")
-        /// The schema is brought up to date, step by step.
+        /// The store upgrades the schema, step by step.
         public static let migrating = Phase(rawValue: "migrating")
-        /// Unused pages of the index are given back.
+        /// The store shrinks the index file by its unused pages.
         public static let compacting = Phase(rawValue: "compacting")
-        /// Images are written to a folder.
+        /// The store writes images to a folder.
         public static let exporting = Phase(rawValue: "exporting")
-        /// Pictures are taken from a folder.
+        /// The store saves pictures from a folder.
         public static let importing = Phase(rawValue: "importing")
     }
 
-    /// What is counted.
+    /// The unit of `done` and `total`.
     public enum Unit: String, Sendable {
-        /// Contacts of a list, or entries that are due.
+        /// Contacts of a list, or entries due for a check.
         case entries
         /// Files.
         case files
-        /// Folders, 256 in each root.
+        /// Folders, of which each root has 256.
         case folders
         /// Bytes.
         case bytes
@@ -56,20 +56,20 @@ public struct WorkProgress: Hashable, Sendable {
         case steps
     }
 
-    /// What is being done.
+    /// The current phase.
     public var phase: Phase
-    /// What `done` and `total` count.
+    /// The unit of `done` and `total`.
     public var unit: Unit
-    /// How much is done in this phase.
+    /// The amount done in this phase.
     public var done: Int
-    /// How much there is to do in this phase; `nil`: not known.
+    /// The amount to do in this phase; `nil` if unknown.
     public var total: Int?
-    /// How much of what is done failed, or was found at fault.
+    /// The part of `done` that failed or was found damaged.
     public var failed: Int
-    /// The bytes received or copied so far, where `unit` is something else; `nil`: not known.
+    /// The bytes received or copied so far, if `unit` is not `bytes`; `nil` if unknown.
     public var bytes: Int?
 
-    /// How far `phase` has come.
+    /// The progress of `phase`.
     public init(
         _ phase: Phase,
         _ unit: Unit,
@@ -87,19 +87,20 @@ public struct WorkProgress: Hashable, Sendable {
     }
 }
 
-/// Is told how far work has come: often, on any thread, and always from the same piece of work. It should return soon.
+/// Receives the progress of one operation, often and on any thread. It should return quickly.
 public typealias ProgressHandler = @Sendable (WorkProgress) -> Void
 
-/// How fast counted work goes on lately, and how long the rest of it takes at that pace.
+/// The recent rate of counted work, and an estimate of the remaining time.
 ///
-/// A moving average that forgets: what happened a memory ago counts a third of what happens now. So a slow beginning or a
-/// burst is not believed for long, and work that stands still says so. For the first seconds it says nothing.
+/// The rate is an exponential moving average: an event `memory` seconds ago counts 1/e of a new one. A slow start or a
+/// burst therefore soon loses its influence, and stalled work shows a falling rate. There is no estimate for the first
+/// `shortestExperience` seconds.
 package struct Pace: Sendable {
-    /// How long ago counts 1/e of now, in seconds.
+    /// The time constant of the average, in seconds.
     static let memory = 10.0
-    /// Less than this says nothing about the rest, in seconds.
+    /// The time before the first estimate, in seconds.
     static let shortestExperience = 2.0
-    /// Work that is reported in lumps is averaged over this at least, in seconds.
+    /// The shortest time between two samples, in seconds, so that work reported in lumps is averaged.
     static let shortestStep = 0.25
 
     private var done = 0
@@ -108,35 +109,36 @@ package struct Pace: Sendable {
     private var sum = 0.0
     private var weight = 0.0
 
-    /// - Parameter time: in seconds, on any clock that does not go back.
+    /// A rate for work that begins at `time`, in seconds on any monotonic clock.
     package init(at time: Double) {
         self.time = time
         began = time
     }
 
-    /// Takes note that `done` are done at `time`.
+    /// Records that `done` items are done at `time`, in seconds on the same clock.
     package mutating func note(_ done: Int, at time: Double) {
         let step = time - self.time
         guard step >= Self.shortestStep else { return }
         let kept = exp(-step / Self.memory)
         sum = sum * kept + Double(done - self.done) / step * (1 - kept)
-        // What was not seen yet counts for nothing, rather than as standstill.
+        // The time before the first sample must not count as a standstill.
         weight = weight * kept + (1 - kept)
         self.done = done
         self.time = time
     }
 
-    /// So many a second; `nil` as long as nothing can be said.
+    /// Items per second; `nil` before the first estimate.
     package var perSecond: Double? {
         guard time - began >= Self.shortestExperience, weight > 0 else { return nil }
         return max(0, sum / weight)
     }
 
-    /// How long the rest takes, if it goes on like this; `nil` as long as nothing can be said, and at a standstill.
+    /// The seconds until `total` items are done at the current rate; `nil` before the first estimate and at a
+    /// standstill.
     package func secondsLeft(of total: Int) -> Int? {
         guard let perSecond, perSecond * 360_000 > 1 else { return nil }
         let left = max(0, total - done)
-        // As long as something is left, so is some time.
+        // While items are left, the estimate is at least one second.
         return left == 0 ? 0 : max(1, Int((Double(left) / perSecond).rounded()))
     }
 }

@@ -1,37 +1,42 @@
 package import HTTPTypes
 
-/// Whether the origin is asked for an image in full or only for what changed (RFC 9110 section 13, RFC 9111 section
-/// 4.3.1).
+/// Decides whether a request revalidates the stored image with its validators or downloads it in full (RFC 9110
+/// section 13, RFC 9111 section 4.3.1).
 package struct ConditionalRequest: Hashable, Sendable {
-    /// Why the request has conditions, or has none.
+    /// The reason why the request has conditions, or has none.
     package enum Ground: Hashable, Sendable {
-        /// What is stored has validators.
+        /// The stored image has validators, which the request sends.
         case validators
-        /// There is no image that an answer without a body could confirm.
+        /// No image is stored that a 304 could confirm.
         case nothingStored
-        /// The caller wants the bytes.
+        /// The caller forces a download (policy `reload`).
         case reload
-        /// The origin has said "not modified" for so long that it is no longer believed.
+        /// The last download is older than `FreshnessPolicy.maximumAgeWithoutFetch`, so a 304 is no longer trusted.
         case fullFetchDue
-        /// The origin gave nothing to ask with.
+        /// The origin sent no validator that can be sent back.
         case noValidator
-        /// What is stored answers another request, by the origin's Vary.
+        /// By the origin's Vary, the stored image belongs to another request.
         case varied
     }
 
+    /// The reason for the conditions, or for their absence.
     package let ground: Ground
-    /// If-None-Match and If-Modified-Since, verbatim what the origin sent; empty without conditions.
+    /// If-None-Match and If-Modified-Since with the validators verbatim; empty without conditions.
     package let fields: HTTPFields
 
     /// The request for the image of an entry.
     ///
-    /// Both validators are sent if there are both: an origin that knows the tag passes over the date (RFC 9110 section
+    /// If there are two validators, both are sent. An origin that compares the tag ignores the date (RFC 9110 section
     /// 13.1.3).
-    /// - Parameter stored: what the origin said of the image that is stored; `nil` if there is none, or its file was not
-    ///   seen with its indexed length.
-    /// - Parameter fetched: when its bytes came.
-    /// - Parameter isReload: whether the caller wants the bytes whatever is stored.
-    /// - Parameter request: the fields that the request will have otherwise, if they are known.
+    ///
+    /// - Parameters:
+    ///   - stored: the response of the stored image; `nil` without an image, or if its file does not have the indexed
+    ///     length.
+    ///   - fetched: when the image was last downloaded in full.
+    ///   - isReload: whether the caller forces a download.
+    ///   - policy: the freshness rules of the store.
+    ///   - now: the current time.
+    ///   - request: the other fields of the request; `nil` if they are unknown.
     package init(
         for stored: ResponseMetadata?,
         fetched: Timestamp?,

@@ -1,35 +1,36 @@
-/// How a host has answered lately, and what may be asked of it.
+/// The recent failures of one host, and the requests it may get (a circuit breaker).
 ///
 /// ```
-///            five failures in a row, or a 429            the wait is over
-///  answering ──────────────────────────────▶ resting ──────────────────────▶ on probation: one request
+///            five failures in a row, or a 429           the pause is over
+///  answering ──────────────────────────────▶ paused ───────────────────────▶ on probation: one request
 ///      ▲                                        ▲                                │          │
-///      │                                        └── a failure: twice the wait ───┘          │
-///      └─────────────────────────────────── an answer ─────────────────────────────────────┘
+///      │                                        └── a failure: twice the pause ──┘          │
+///      └─────────────────────────────────── a response ───────────────────────────────────┘
 /// ```
 ///
-/// An answer of any status but 429 and 5xx shows that the host is there, whatever it says of the image. What Retry-After
-/// asks for is kept beside this, and no answer shortens it. A value: the engine keeps one a host.
+/// Any response other than 429 and 5xx proves that the host works, whatever its status means for the image. The end of
+/// a Retry-After time is kept apart from the pause, and no response shortens it. The store keeps one value per host.
 package struct HostHealth: Hashable, Sendable {
-    /// Failures in a row.
+    /// The number of consecutive failures.
     package private(set) var failures = 0
-    /// The kind of the last of them.
+    /// The kind of the last failure; `nil` without failures.
     package private(set) var failure: FailureKind?
-    /// Until when the host is left alone because it keeps failing.
+    /// The end of the pause that consecutive failures caused; `nil` without one.
     package private(set) var restsUntil: Timestamp?
-    /// Until when it is left alone because it asked for that.
+    /// The end of the pause that the host asked for (Retry-After); `nil` without one.
     package private(set) var blockedUntil: Timestamp?
 
-    /// So many failures in a row are taken for chance.
+    /// The number of consecutive failures tolerated before the host is paused.
     package static let tolerated = 4
+    /// The first pause, in seconds; each further failure doubles it.
     private static let firstRest: Int64 = 60
-    /// No failing host is left alone for longer, in seconds: 6 hours.
+    /// The longest pause after failures, in seconds: 6 hours.
     package static let longestRest: Int64 = 21_600
 
-    /// A host of which nothing bad is known.
+    /// A host without failures.
     package init() {}
 
-    /// What was kept of a host.
+    /// A host as the index recorded it. A negative number of failures counts as 0.
     package init(failures: Int, failure: FailureKind?, restsUntil: Timestamp?, blockedUntil: Timestamp?) {
         self.failures = max(failures, 0)
         self.failure = failure
@@ -37,64 +38,72 @@ package struct HostHealth: Hashable, Sendable {
         self.blockedUntil = blockedUntil
     }
 
-    /// The same without the pause that follows from failures. A pause that the host asked for (`Retry-After`) stays, and
-    /// so does its probation.
+    /// The same host without the pause after failures. The pause that it asked for (Retry-After) and its probation
+    /// stay.
     package var withoutOwnPause: HostHealth {
         HostHealth(failures: failures, failure: failure, restsUntil: nil, blockedUntil: blockedUntil)
     }
 
-    // MARK: Asking it
+    // MARK: Admission
 
-    /// What may be asked of the host.
+    /// The requests that the host may get now.
     package enum Admission: Hashable, Sendable {
-        /// As much as the limits allow.
+        /// As many requests as the connection limits allow.
         case free
-        /// One request at a time, until it is answered.
+        /// One request at a time, until a response arrives.
         case oneProbe
-        /// Nothing before this time.
+        /// No request before this time.
         case nothing(until: Timestamp)
     }
 
-    /// What may be asked of the host at `now`.
+    /// The requests that the host may get at `now`.
     ///
-    /// A time further off than any wait was written by a clock that ran ahead, and is not waited for.
+    /// The end of a pause that is further away than the longest pause was written by a clock that ran ahead, and is
+    /// ignored.
     package func admission(at now: Timestamp) -> Admission {
         let rest = restsUntil.flatMap { $0 > now && isCredible($0, at: now) ? $0 : nil }
         if let until = [rest, block(at: now)].compactMap(\.self).max() { return .nothing(until: until) }
         return isFailing ? .oneProbe : .free
     }
 
-    /// Until when the host wants no request, if it does and the time can be believed.
+    /// The end of the Retry-After time, if it lies ahead and is credible.
     private func block(at now: Timestamp) -> Timestamp? {
         blockedUntil.flatMap { $0 > now && $0.seconds(since: now) <= RetryAfter.longest ? $0 : nil }
     }
 
-    /// Whether it failed too often to be asked as others are. Who says "too many requests" is believed at once.
+    /// Whether the host failed more often than tolerated. A single 429 suffices.
     package var isFailing: Bool { failures > Self.tolerated || failure == .rateLimited }
 
-    /// Why the host is not asked freely, in words that follow its name; `nil` if it is.
+    /// The reason why the host gets no or few requests, as the end of a sentence that begins with its name; `nil` if
+    /// there is no restriction.
     package func reason(at now: Timestamp) -> String? {
         let admission = admission(at: now)
         let cause =
             switch failure {
             case .rateLimited: "asked for fewer requests"
             case let kind? where isFailing: "failed \(failures) times in a row (\(kind))"
-            default: "asked for no request for a while"
+            default: "asked for a pause (Retry-After)"
             }
         return switch admission {
         case .free: nil
-        case .oneProbe: "\(cause), and is tried with one request"
-        case .nothing: "\(cause), and is left alone"
+        case .oneProbe: "\(cause), and gets one request as a test"
+        case .nothing: "\(cause), and is paused"
         }
     }
 
-    // MARK: What it did
+    // MARK: Recording results
 
-    /// Takes note of what came of a request that was sent at `requested`; `failure` is `nil` after an image or a 304.
+    /// Records the result of one request.
     ///
-    /// What was sent before the host was left alone says nothing new when it fails: eight requests that time out together
-    /// are one reason to wait, not eight.
-    /// - Parameter jitter: 0 to 1; the rest is between half and the whole of what the doubling gives.
+    /// The failure of a request that was sent before the pause began does not count again: eight requests that time out
+    /// together cause one pause, not eight.
+    ///
+    /// - Parameters:
+    ///   - failure: the kind of the failure; `nil` after an image or a 304.
+    ///   - retryAfter: the end of the Retry-After time in the response, if it has one.
+    ///   - requested: when the request was sent.
+    ///   - now: when it ended.
+    ///   - jitter: a random number from 0 to 1, which selects a pause between half and all of the doubled time.
     package mutating func record(
         _ failure: FailureKind?,
         retryAfter: Timestamp? = nil,
@@ -105,7 +114,7 @@ package struct HostHealth: Hashable, Sendable {
         if let retryAfter, retryAfter > max(now, block(at: now) ?? now) { blockedUntil = retryAfter }
         guard let failure else { return recover() }
         switch failure {
-        // Nobody was asked.
+        // No request was sent.
         case .forbiddenAddress, .unsupportedURL: return
         case _ where failure.blame == .image: recover()
         case _ where failure.blame == .host: fail(failure, requested: requested, at: now, jitter: jitter)
@@ -129,7 +138,7 @@ package struct HostHealth: Hashable, Sendable {
         restsUntil = now.adding(milliseconds: full / 2 + Int64(Double(full / 2) * min(max(jitter, 0), 1)))
     }
 
-    /// Whether a rest until `time` can have been decided by a clock that does not run ahead of `now`.
+    /// Whether a pause until `time` is short enough to have begun by `now`.
     private func isCredible(_ time: Timestamp, at now: Timestamp) -> Bool {
         time.seconds(since: now) <= Self.longestRest
     }

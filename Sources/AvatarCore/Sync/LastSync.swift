@@ -1,32 +1,33 @@
-/// How a sync ended.
+/// The outcome of a sync.
 public enum SyncOutcome: String, Hashable, Sendable {
-    /// Every image that was asked for came, was confirmed, or was left out for a reason that is no failure.
+    /// Every image is stored or confirmed, or was skipped for a reason that is not a failure.
     case complete
-    /// Some images failed, a record of the list could not be read, or the network was missing at the end.
+    /// Some images failed, a record of the list is unreadable, or the network was missing at the end.
     case incomplete
-    /// There were images to ask for, and not one could be asked or answered: no network, or every host was down or paused.
+    /// The sync had images to request and got no response: there was no network, or every host was down or paused.
     case unreached
-    /// The sync was cancelled. What had arrived is stored.
+    /// The sync was cancelled. The images that had arrived are stored.
     case interrupted
-    /// The sync threw an error of the list, the index or the disk.
+    /// The sync threw an error of the contact list, the index or the disk.
     case failed
 }
 
-/// The last sync of a store, as the index keeps it.
+/// The last sync of a store, as the index records it.
 public struct LastSync: Hashable, Sendable {
-    /// When it ended.
+    /// When the sync ended.
     public var time: Timestamp
-    /// How long it took, in seconds.
+    /// The duration in seconds.
     public var seconds: Double
-    /// How it ended.
+    /// The outcome.
     public var outcome: SyncOutcome
-    /// Different images that it wanted.
+    /// The number of distinct images that the sync was to check or fetch.
     public var wanted: Int
-    /// Images that failed.
+    /// The number of images that failed.
     public var failed: Int
-    /// Images that were not asked for, or had no answer before the sync ended.
+    /// The number of images without a request, or without a response before the sync ended.
     public var skipped: Int
 
+    /// A sync with these values, as read from the index.
     package init(time: Timestamp, seconds: Double, outcome: SyncOutcome, wanted: Int, failed: Int, skipped: Int) {
         self.time = time
         self.seconds = seconds

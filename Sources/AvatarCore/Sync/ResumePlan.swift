@@ -1,60 +1,61 @@
 package import HTTPTypes
 
-/// How an interrupted download goes on: one range request, and what its answer is good for (RFC 9110 sections 13.1.5,
-/// 14 and 15.3.7).
+/// The plan to resume an interrupted download: one range request, and a verdict on its response (RFC 9110 sections
+/// 13.1.5, 14 and 15.3.7).
 ///
-/// Parts are put together only where the answer itself says that they belong together: the same strong tag, a range that
-/// begins where the file ends, the same length of the whole. What says less is refused, and the image is asked for
-/// anew: a resumed file is the origin's file or none.
+/// Two parts are joined only if the response proves that they belong together: it has the same strong tag, its range
+/// begins where the stored part ends, and the total length is the same. Any other response is refused, and the image is
+/// downloaded from the start. A resumed file therefore equals the origin's file.
 package struct ResumePlan: Hashable, Sendable {
+    /// The part that is stored.
     package let partial: PartialDownload
 
-    /// The plan for `partial`; `nil` if all of its bytes are there.
+    /// The plan for `partial`; `nil` if it is complete.
     package init?(_ partial: PartialDownload) {
         guard !partial.isComplete else { return nil }
         self.partial = partial
     }
 
-    /// Range and If-Range. No other condition goes with them: "not modified" would speak of the part.
+    /// Range and If-Range. The request has no other condition, because a 304 would refer to the part.
     package var fields: HTTPFields {
         [.range: "bytes=\(partial.length)-", .ifRange: partial.etag.text]
     }
 
-    /// What to do with an answer.
+    /// The action for a response.
     package enum Verdict: Hashable, Sendable {
-        /// The body goes on where the file ends: `count` bytes, of an image of `total` in all.
+        /// Append the body, `count` bytes of an image of `total` bytes, to the stored part.
         case append(count: Int64, total: Int64)
-        /// The body is a whole image: what is there is thrown away, and the answer is as any other.
+        /// Discard the stored part: the body is a whole image.
         case startAnew
-        /// The answer is no use and neither is what is there: the image is asked for without a range.
+        /// Discard the stored part and the response, and request the image without a range.
         case refuse(Refusal)
-        /// The answer is a failure as any other; what is there may be continued another time.
+        /// Handle the response as a failure, and keep the stored part for another attempt.
         case fail
     }
 
-    /// Why parts do not belong together.
+    /// The reason why a response cannot be joined to the stored part.
     package enum Refusal: String, Hashable, Sendable {
-        /// A 206 in several parts, which nobody asked for.
+        /// A 206 with several ranges, although the request has one.
         case multipart
-        /// A 206 that does not say which bytes it holds, or says it twice or wrongly.
+        /// A 206 whose Content-Range is missing, repeated or invalid.
         case noRange
-        /// It holds other bytes than were asked for.
+        /// The range begins at another byte than requested.
         case otherRange
-        /// It does not say how long the whole is, so nobody could tell whether it is complete.
+        /// The total length is missing, so the store could not tell whether the image is complete.
         case noTotal
-        /// The whole has another length than before, or the body another one than its range.
+        /// The total length has changed, or Content-Length differs from the range.
         case contradiction
-        /// It names no tag.
+        /// The response has no ETag.
         case noValidator
-        /// It names another tag: the image changed.
+        /// The response has another ETag, or a weak one: the image may have changed.
         case changed
-        /// Its body is coded.
+        /// The body has a content coding.
         case coded
-        /// The origin has no bytes beyond those that are there, or does not know the condition.
+        /// A 304, 412 or 416: the origin has no bytes after the stored part, or misreads the condition.
         case unsatisfiable
     }
 
-    /// What the answer with `status` and `fields` is good for.
+    /// The verdict on a response with `status` and `fields`.
     package func judge(status: Int, fields: HTTPFields) -> Verdict {
         switch status {
         case 206: fields.holdWholeBody ? .startAnew : judgePart(fields)
@@ -83,16 +84,17 @@ package struct ResumePlan: Hashable, Sendable {
     }
 }
 
-/// The first bytes of an image whose download was interrupted.
+/// The stored part of an image whose download was interrupted: its first bytes.
 package struct PartialDownload: Hashable, Sendable {
-    /// The strong tag that all parts have to share.
+    /// The strong tag that all parts must have.
     package let etag: EntityTag
-    /// How many bytes are there.
+    /// The number of bytes stored.
     package var length: Int64
-    /// How many there are in all, if the origin said.
+    /// The length of the whole image in bytes; `nil` if the origin did not state it.
     package let total: Int64?
 
-    /// Bytes that were kept with the tag they came with; `nil` if the tag is not strong or there are none.
+    /// A stored part with the tag of its response; `nil` if the tag is not strong, there are no bytes, or more than
+    /// `total`.
     package init?(etag: String, length: Int64, total: Int64?) {
         let tag = EntityTag(etag)
         guard tag.isStrong, tag.isSendable, length > 0, (total ?? .max) >= length else { return nil }
@@ -101,10 +103,15 @@ package struct PartialDownload: Hashable, Sendable {
         self.total = total
     }
 
-    /// What remains of a download that broke off; `nil` if it cannot be continued (RFC 9111 section 3.3).
+    /// The part left by a response that broke off; `nil` if it cannot be resumed (RFC 9111 section 3.3).
     ///
-    /// A download can be continued after a 200 that is no product of a proxy or of a coding, with one strong tag.
-    /// - Parameter length: the bytes that are there.
+    /// A download can be resumed after a 200 with one strong tag and no content coding, unless the origin refuses
+    /// ranges.
+    ///
+    /// - Parameters:
+    ///   - status: the status of the response.
+    ///   - fields: its header fields.
+    ///   - length: the number of bytes received.
     package init?(status: Int, fields: HTTPFields, length: Int64) {
         let tags = fields[values: .eTag]
         guard status == 200, tags.count == 1, fields[.acceptRanges]?.lowercased() != "none",
@@ -117,6 +124,6 @@ package struct PartialDownload: Hashable, Sendable {
         )
     }
 
-    /// Whether all bytes are there, so that nothing has to be asked for.
+    /// Whether the part is the whole image, so that no request is needed.
     package var isComplete: Bool { length == total }
 }

@@ -1,18 +1,22 @@
 package import HTTPTypes
 
-/// When an image that could not be had is asked for again.
+/// The backoff of one image: how long it waits for a retry after a failure.
 ///
-/// Each kind of failure has its own first wait; each further failure in a row doubles it, up to the longest wait. A
-/// random part spreads entries that failed together.
+/// Each kind of failure has its own first wait, and each consecutive failure doubles it, up to a longest wait. Jitter
+/// spreads entries that failed at the same time.
 package struct RetryPolicy: Sendable {
-    /// No image waits for longer between two attempts, in seconds: a week.
+    /// The longest wait between two attempts, in seconds: a week.
     package static let longestWait: Int64 = 7 * 86_400
 
+    /// The backoff of the store; it has no settings.
     package init() {}
 
-    /// How long to wait after the failure number `count` in a row, in seconds.
+    /// The wait before the next attempt, in seconds.
     ///
-    /// - Parameter jitter: 0 to 1; the wait is between half and the whole of what the doubling gives.
+    /// - Parameters:
+    ///   - kind: the kind of the failure.
+    ///   - count: the number of consecutive failures, this one included.
+    ///   - jitter: a random number from 0 to 1, which selects a wait between half and all of the doubled time.
     package func wait(after kind: FailureKind, count: Int, jitter: Double) -> Int64 {
         let doublings = min(max(count, 1) - 1, 20)
         let (first, longest) = bounds(of: kind)
@@ -20,16 +24,16 @@ package struct RetryPolicy: Sendable {
         return full / 2 + Int64(Double(full / 2) * min(max(jitter, 0), 1))
     }
 
-    /// How many failures in a row this one makes.
+    /// The number of consecutive failures, including the one of `kind` at `checked`.
     ///
-    /// One that comes before its time, as somebody insisted, is the same failure once more and lengthens no wait.
-    /// "Gone" is counted for itself, and only when it is seen again after half a day: the origin's own word, again and
-    /// again, may remove an image, an afternoon of mistakes may not.
+    /// A failure before the planned check, which a forced request can cause, does not count again, so it lengthens no
+    /// wait. `gone` is counted apart from the other kinds, and only once in half a day: repeated 404 responses may
+    /// remove an image, but a misconfigured origin must not do so within an afternoon.
     package static func count(of kind: FailureKind, at checked: Timestamp, after past: PastFailure?) -> Int {
         guard let past, (past.kind == .gone) == (kind == .gone) else { return 1 }
         let isRepeated =
             if kind == .gone {
-                // Being read again and again puts off no count: it comes with the check that was planned.
+                // Repeated reads must not postpone the count, so it rises at the planned check at the latest.
                 checked.seconds(since: past.checked) < goneGraceSeconds && (past.nextCheck.map { checked < $0 } ?? true)
             } else {
                 past.nextCheck.map { checked < $0 && !past.checked.isAhead(of: checked) } ?? false
@@ -39,22 +43,23 @@ package struct RetryPolicy: Sendable {
 
     private static let goneGraceSeconds: Int64 = 43_200
 
-    /// Whether a failure says something of the URL, and is kept with the entry. Being offline or out of disk does not.
+    /// Whether the index records a failure of `kind` with the entry. It does not record failures of the network or the
+    /// local disk, which are unrelated to the URL.
     package static func isKept(_ kind: FailureKind) -> Bool {
         kind.blame != .nobody
     }
 
-    /// The first wait and the longest one, in seconds.
+    /// The first and the longest wait after a failure of `kind`, in seconds.
     private func bounds(of kind: FailureKind) -> (first: Int64, longest: Int64) {
         switch kind {
         case .gone, .refused, .tooLarge, .tooManyPixels, .forbiddenAddress, .unsupportedURL:
-            // A person has to change something at the origin.
+            // Only a change at the origin or in the settings helps.
             (86_400, Self.longestWait)
         case .notImage, .unexpectedStatus, .tooManyRedirects:
-            // Likely the same, but a captive portal looks so too, for all hosts at once, and is soon over.
+            // The same, except that a captive portal causes these failures for all hosts at once, for a short time.
             (3_600, Self.longestWait)
         case .rateLimited, .serverError:
-            // How the host fares is not the image's fault: when it is back, its images are not days behind.
+            // The host failed, not the image. The limit of a day lets its images recover soon after the host.
             (600, 86_400)
         case .timeout, .unreachable:
             (120, 86_400)
@@ -64,21 +69,26 @@ package struct RetryPolicy: Sendable {
     }
 }
 
-/// What follows from a check that failed: when the entry is checked next, and whether its image is gone for good. Nothing
-/// that was said of the image changes.
+/// The consequences of a failed check: the time of the next check, and whether the image counts as gone for good.
+///
+/// The validators and the freshness of the stored image stay as they are.
 package struct FailedCheck: Hashable, Sendable {
-    /// Failures in a row, this one among them.
+    /// The number of consecutive failures, including this one.
     package let count: Int
+    /// When the entry is checked next.
     package let nextCheck: Timestamp
-    /// The origin has said "gone" as often as the store wants to hear it: the file may go.
+    /// Whether the origin has reported `gone` as often as the settings require, so that the file may be deleted.
     package let isRemovalConfirmed: Bool
 
-    /// What follows from a failure of `kind` at `now`; `nil` for one that says nothing of the URL, and is not kept.
+    /// The consequences of a failure; `nil` for a kind that the index does not record (`RetryPolicy.isKept`).
     ///
-    /// - Parameter past: the failure that is kept with the entry.
-    /// - Parameter retryAfter: until when the host wants no request; a week from now counts at most.
-    /// - Parameter goneConfirmations: how many times "gone" removes the file; 0: never.
-    /// - Parameter jitter: 0 to 1, drawn anew for each check.
+    /// - Parameters:
+    ///   - kind: the kind of the failure.
+    ///   - now: the time of the check.
+    ///   - past: the failure that the index has recorded for the entry; `nil` if the last check succeeded.
+    ///   - retryAfter: the end of the host's Retry-After time; limited to a week from `now`.
+    ///   - goneConfirmations: the number of counted `gone` failures that deletes the file; 0 for never.
+    ///   - jitter: a random number from 0 to 1 for this check.
     package init?(
         _ kind: FailureKind,
         at now: Timestamp,
@@ -92,21 +102,27 @@ package struct FailedCheck: Hashable, Sendable {
         let wait = RetryPolicy().wait(after: kind, count: count, jitter: jitter)
         let wish = min(retryAfter ?? now, now.adding(seconds: RetryAfter.longest))
         let planned = now.adding(seconds: wait)
-        // "Gone" once more before its time: the plan that was made stands.
+        // A `gone` that does not count must not postpone the planned check.
         let isRepeated = kind == .gone && past?.kind == kind && past?.count == count
         nextCheck = max(isRepeated ? min(planned, past?.nextCheck ?? planned) : planned, wish)
         isRemovalConfirmed = kind == .gone && goneConfirmations > 0 && count >= goneConfirmations
     }
 }
 
-/// The failure that is kept with an entry.
+/// The failure that the index has recorded for an entry.
 package struct PastFailure: Sendable {
     let kind: FailureKind
     let count: Int
     let checked: Timestamp
     let nextCheck: Timestamp?
 
-    /// - Parameter nextCheck: when the entry was to be asked for again, if that is known.
+    /// A recorded failure.
+    ///
+    /// - Parameters:
+    ///   - kind: the kind of the failure.
+    ///   - count: the number of consecutive failures.
+    ///   - checked: when the last check failed.
+    ///   - nextCheck: the planned time of the next check; `nil` if unknown.
     package init(kind: FailureKind, count: Int, checked: Timestamp, nextCheck: Timestamp? = nil) {
         self.kind = kind
         self.count = count
@@ -115,15 +131,16 @@ package struct PastFailure: Sendable {
     }
 }
 
-/// Until when a host wants no further request (RFC 9110 section 10.2.3).
+/// The Retry-After field: until when a host asks for no more requests (RFC 9110 section 10.2.3).
 package enum RetryAfter {
-    /// No host is left alone for longer, in seconds: a week.
+    /// The longest pause that a host may ask for, in seconds: a week.
     package static let longest: Int64 = 7 * 86_400
 
-    /// The time that a 429 or 503 names, in seconds or as a date; `nil` if it names none that lies ahead.
+    /// The time that the Retry-After field of a 429 or 503 names, in seconds or as a date; `nil` if it names no time
+    /// after `now`. The result is at most `longest` seconds after `now`.
     ///
-    /// A date is read by the origin's own clock, if the answer shows it: what counts is how long it wants to be left
-    /// alone, and the two clocks may differ by years.
+    /// A date is compared with the Date field of the response, because the clocks of origin and store may differ by
+    /// years.
     package static func time(status: Int, fields: HTTPFields, now: Timestamp) -> Timestamp? {
         guard status == 429 || status == 503, let text = fields[values: .retryAfter].first,
             let seconds = DeltaSeconds.parse(text) ?? secondsUntil(text, fields: fields, now: now), seconds > 0

@@ -43,9 +43,9 @@ struct HostHealthTests {
 
         #expect(health.admission(at: time(4)) == .nothing(until: time(64)))
         #expect(health.admission(at: time(63)) == .nothing(until: time(64)))
-        #expect(health.reason(at: time(63)) == "failed 5 times in a row (timeout), and is left alone")
+        #expect(health.reason(at: time(63)) == "failed 5 times in a row (timeout), and is paused")
         #expect(health.admission(at: time(64)) == .oneProbe)
-        #expect(health.reason(at: time(64)) == "failed 5 times in a row (timeout), and is tried with one request")
+        #expect(health.reason(at: time(64)) == "failed 5 times in a row (timeout), and gets one request as a test")
     }
 
     @Test(arguments: [
@@ -128,7 +128,7 @@ struct HostHealthTests {
         fail(&health, nil, requested: 0, at: 1)
 
         #expect(health.admission(at: time(1)) == .nothing(until: time(600)))
-        #expect(health.reason(at: time(1)) == "asked for no request for a while, and is left alone")
+        #expect(health.reason(at: time(1)) == "asked for a pause (Retry-After), and is paused")
         #expect(health.admission(at: time(600)) == .free)
     }
 
@@ -140,7 +140,7 @@ struct HostHealthTests {
         #expect(health.admission(at: time(60)) == .oneProbe)
         fail(&health, .rateLimited, at: 60)
         #expect(health.admission(at: time(61)) == .nothing(until: time(180)))
-        #expect(health.reason(at: time(61)) == "asked for fewer requests, and is left alone")
+        #expect(health.reason(at: time(61)) == "asked for fewer requests, and is paused")
     }
 
     @Test func longerOfRestAndWishCounts() {

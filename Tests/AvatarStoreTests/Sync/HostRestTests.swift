@@ -56,7 +56,7 @@ struct HostRestTests {
             #expect(resting.skipped == 20 && fixture.origin.requestCount == 0)
             let reasons = try #require(try again.details(for: key)).reasons
             #expect(
-                reasons.contains { $0.contains("in a row (serverError)") && $0.contains("left alone") },
+                reasons.contains { $0.contains("in a row (serverError)") && $0.contains("paused") },
                 "\(reasons)"
             )
             try await again.close()

@@ -3,13 +3,15 @@ import AvatarCore
 import NIOCore
 import NIOSSL
 
-/// The HTTP clients of an origin client: one that connects to origins itself, and one for each way through a proxy, as
-/// a client has one proxy for all.
+/// The HTTP clients of an `HTTPOrigin`: one for direct connections, and one for each route through a proxy, because an
+/// `HTTPClient` has one proxy for all requests.
 struct ClientSet: Sendable {
     private let direct: HTTPClient
     private let throughProxies: [Route: HTTPClient]
 
-    /// - Throws: `invalidConfiguration` if the trust roots cannot be read.
+    /// The clients for `configuration`, with connections on the event loops of `group`.
+    ///
+    /// - Throws: `invalidConfiguration` if the file of additional trust roots cannot be read.
     init(_ configuration: HTTPOrigin.Configuration, on group: any EventLoopGroup) throws {
         let common = try Self.common(configuration)
         var plain = common
@@ -32,14 +34,14 @@ struct ClientSet: Sendable {
     /// The client for `route`.
     subscript(route: Route) -> HTTPClient { throughProxies[route] ?? direct }
 
-    /// Closes all connections.
+    /// Closes all connections, and returns when they are closed.
     func shutdown() async throws {
         for client in all { try await client.shutdown() }
     }
 
-    /// Closes all connections, some time.
+    /// Starts to close all connections without waiting.
     func abandon() {
-        // A client that is not shut down traps. One that is reports that, which is all that can be reported here.
+        // HTTPClient traps if it is released without a shutdown. An error of the shutdown can only be ignored here.
         for client in all { client.shutdown(queue: .global()) { _ in } }
     }
 
@@ -55,12 +57,12 @@ struct ClientSet: Sendable {
         client.http1_1ConnectionDebugInitializer = RequestTarget.connectionInitializer
         client.http2StreamChannelDebugInitializer = RequestTarget.streamInitializer
         client.decompression = .disabled
-        // A trace id would be sent to every origin.
+        // Tracing would send a trace id to every origin.
         client.tracing.tracer = nil
         client.timeout.connect = .seconds(Int64(configuration.connectTimeoutSeconds))
         client.timeout.read = .seconds(Int64(configuration.idleTimeoutSeconds))
         client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connectionsPerHost
-        // Required by the guard: the client's retry cannot bear a connection that is closed while it comes up.
+        // PeerGuard closes forbidden connections while they come up, which the client's retry does not support.
         client.connectionPool.retryConnectionEstablishment = false
         if let file = configuration.additionalTrustRootsFile {
             client.tlsConfiguration = try tlsConfiguration(trusting: file)
@@ -85,7 +87,7 @@ struct ClientSet: Sendable {
                 authorization: server.user.map { .basic(username: $0, password: server.password ?? "") }
             )
         case .forward:
-            // To this client the proxy is the one host of all requests; who sends them bounds them host by host.
+            // This client sees all requests as requests to the proxy. The store limits connections per host itself.
             client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(64, configuration.connectionsPerHost)
         }
         return client
@@ -98,7 +100,7 @@ struct ClientSet: Sendable {
         } catch {
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "\(file) holds no PEM certificates that can be read.",
+                "The trust roots file \"\(file)\" must be a readable file of PEM certificates.",
                 underlying: error
             )
         }

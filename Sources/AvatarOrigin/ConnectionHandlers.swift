@@ -2,19 +2,19 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTP2
 
-/// Puts the exact request target on the wire, byte for byte as the normalised URL has it, or for a proxy the whole URL
+/// Sends the exact request target: path and query byte for byte as in the normalised URL, or for a proxy the whole URL
 /// (RFC 9112 section 3.2).
 ///
-/// The HTTP client takes the target through Foundation, which loses a path with percent-encoded bytes that are not UTF-8.
-/// So each request carries its target in a field of its own, which is taken off here.
+/// The HTTP client parses the URL with Foundation, which loses a path with percent-encoded bytes that are not UTF-8.
+/// Therefore each request carries its target in a header field, which this handler removes.
 final class RequestTarget: ChannelOutboundHandler {
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// The field that carries the target as far as this handler.
+    /// The name of the header field that carries the target to this handler. It is never sent.
     static let fieldName = "AvatarStore-Request-Target"
 
-    /// For the stream of a request over HTTP/2.
+    /// Adds the handler to the stream of a request over HTTP/2.
     static let streamInitializer: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
@@ -23,7 +23,7 @@ final class RequestTarget: ChannelOutboundHandler {
         }
     }
 
-    /// For a connection over HTTP/1.
+    /// Adds the handler and a `ResponseHeadRepair` to a connection over HTTP/1.
     static let connectionInitializer: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
@@ -41,13 +41,13 @@ final class RequestTarget: ChannelOutboundHandler {
     }
 }
 
-/// Closes an HTTP/2 connection after an error that is not of one stream alone, such as a header that is too large.
+/// Closes an HTTP/2 connection after an error that affects all of its streams, such as an oversized header.
 ///
-/// Nothing more can be read from it, and the client would leave all requests on it waiting until they time out.
+/// Such a connection delivers nothing more, and without the close all of its requests would wait for their timeouts.
 final class ConnectionErrorHandler: ChannelInboundHandler {
     typealias InboundIn = Any
 
-    /// What the HTTP client calls for each new connection.
+    /// Adds the handler to a new connection.
     static let initializer: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
         channel.eventLoop.submit {
             try channel.pipeline.syncOperations.addHandler(ConnectionErrorHandler())

@@ -1,10 +1,10 @@
 import AvatarCore
 
-/// The cookies of one redirect chain (RFC 6265): they are set by a redirect, sent on later hops of the same chain, and
-/// forgotten with it.
+/// The cookies of one redirect chain (RFC 6265). A redirect sets them, later hops of the same chain send them, and they
+/// are dropped at its end.
 ///
-/// A cookie goes back to the host that set it and to no other, also if it has a `Domain`: which parent domains are open to
-/// registration, and so shared by strangers, is not known here.
+/// A cookie is sent only to the host that set it, even if it has a `Domain`. The client has no public suffix list, so
+/// it cannot tell which parent domains are shared by strangers.
 struct CookieJar {
     private struct Cookie: Hashable {
         let name: Substring
@@ -14,30 +14,34 @@ struct CookieJar {
         var value: Substring
     }
 
-    /// The most cookies of a chain. Later ones are ignored.
+    /// The maximum number of cookies in a chain. Further ones are ignored.
     static let maximumCount = 50
-    /// The most bytes of name and value. Longer ones are ignored.
+    /// The maximum length of name and value together, in bytes. Longer cookies are ignored.
     static let maximumBytes = 4_096
 
     private var cookies: [Cookie] = []
 
-    /// Takes in the `Set-Cookie` fields of the response from `url`.
+    /// Stores the `Set-Cookie` fields of a response from `url`.
     ///
-    /// - Returns: whether a later request to that host would differ by it.
+    /// - Parameters:
+    ///   - fields: the values of the fields.
+    ///   - url: the URL of the response.
+    ///   - now: the current time, which decides whether a cookie has expired.
+    /// - Returns: whether the cookies changed, so that a later request to the host would differ.
     mutating func store(_ fields: [String], from url: AvatarKey, at now: Timestamp) -> Bool {
         let before = cookies
         for field in fields { store(field, from: url, at: now) }
         return cookies != before
     }
 
-    /// The `Cookie` field of a request to `url`; `nil` if no cookie belongs to it.
+    /// The value of the `Cookie` field in a request to `url`; `nil` without a matching cookie.
     func field(for url: AvatarKey) -> String? {
         guard let host = url.host?.bareName else { return nil }
         let path = Self.path(of: url)
         let sent = cookies.filter { cookie in
             cookie.host == host && (url.isSecure || !cookie.isSecure) && Self.matches(path, cookie.path)
         }
-        // Longer paths first (section 5.4).
+        // Cookies with longer paths come first (section 5.4).
         let sorted = sent.enumerated().sorted {
             ($1.element.path.utf8.count, $0.offset) < ($0.element.path.utf8.count, $1.offset)
         }
@@ -45,13 +49,13 @@ struct CookieJar {
         return pairs.isEmpty ? nil : pairs.joined(separator: "; ")
     }
 
-    // MARK: How it works
+    // MARK: Storing
 
     private mutating func store(_ field: String, from url: AvatarKey, at now: Timestamp) {
         guard let host = url.host?.bareName else { return }
         let parts = field.split(separator: ";", omittingEmptySubsequences: false)
         let (name, value) = Self.pair(parts[0])
-        // The replacement character stands for bytes that are lost.
+        // U+FFFD stands for bytes that were not UTF-8, so the cookie could not be sent back verbatim.
         guard !name.isEmpty, name.utf8.count + value.utf8.count <= Self.maximumBytes, !field.contains("\u{FFFD}") else {
             return
         }
@@ -81,13 +85,13 @@ struct CookieJar {
         }
     }
 
-    /// `name=value`; without an equals sign the name of an attribute, or nothing of a cookie.
+    /// Splits `name=value`. Without an equals sign, an attribute has only a name, and a cookie is invalid.
     private static func pair(_ text: Substring, isAttribute: Bool = false) -> (name: Substring, value: Substring) {
         guard let sign = text.firstIndex(of: "=") else { return (isAttribute ? text.withoutBlanks : "", "") }
         return (text[..<sign].withoutBlanks, text[sign...].dropFirst().withoutBlanks)
     }
 
-    /// Whether `domain` is `host` or a parent of it (section 5.1.3). An empty one says nothing.
+    /// Whether `domain` is empty, `host`, or a parent domain of `host` (section 5.1.3).
     private static func covers(_ domain: String, _ host: String) -> Bool {
         let domain = domain.hasPrefix(".") ? domain.dropFirst() : domain[...]
         return domain.isEmpty || host == domain || (host.hasSuffix("." + domain) && IPAddress(host) == nil)
@@ -97,7 +101,7 @@ struct CookieJar {
         url.originAndTarget.target.prefix { $0 != "?" }
     }
 
-    /// The folder of the URL (section 5.1.4).
+    /// The default path of a cookie: the folder of the URL (section 5.1.4).
     private static func defaultPath(of url: AvatarKey) -> Substring {
         let folder = path(of: url).reversed().drop { $0 != "/" }.dropFirst()
         return folder.isEmpty ? "/" : Substring(String(folder.reversed()))

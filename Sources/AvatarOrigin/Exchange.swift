@@ -3,38 +3,40 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// One request on its way, and the answer as it comes.
+/// One request in progress, and its response as it arrives.
 ///
-/// The head is told by a call, so that many requests can be under way without a task for each. The body is asked for
-/// piece by piece, with one piece read ahead; while nobody asks, the origin waits.
+/// A callback delivers the head, so that many requests can be in progress without a task for each. The reader pulls the
+/// body chunk by chunk, with one chunk read ahead. While it does not pull, back-pressure stops the origin.
 final class Exchange: HTTPClientResponseDelegate {
     typealias Response = Void
-    /// Called once, on any thread. For an answer that has no body by its status, once the connection is free again.
+    /// Called once, on any thread, with the head or an error. For a response whose status allows no body, it is called
+    /// when the connection is free again.
     typealias Arrival = @Sendable (Result<HTTPResponseHead, any Error>) -> Void
 
     fileprivate struct State {
+        /// The number of attempts to send the request.
         var attempts = 0
-        /// How many of them met a connection that went away.
+        /// The number of attempts that lost their connection.
         var lostConnections = 0
         var task: HTTPClient.Task<Void>?
         var isCancelled = false
-        /// Who is told of the head; gone once that is done.
+        /// The callback for the head; `nil` after the call.
         var arrival: Arrival?
-        /// That of an answer without a body, until its end.
+        /// The head of a response without a body, held back until the response ends.
         var head: HTTPResponseHead?
-        /// The piece that was read ahead, and who is told that there is room for the next.
+        /// The chunk that was read ahead, and the promise to fulfil when there is room for the next one.
         var piece: (bytes: ByteBuffer, room: EventLoopPromise<Void>?)?
         var reader: CheckedContinuation<ByteBuffer?, any Error>?
-        /// So many bytes more are taken in for nobody; `nil` while somebody may read.
+        /// Bytes still to drain so that the connection can be reused; `nil` while the body has a reader.
         var spare: Int?
-        /// Who waits for the end of it all.
+        /// The caller of `releaseAndWait`, which waits for the end of the exchange.
         var waiter: CheckedContinuation<Void, Never>?
         var end: Result<Void, any Error>?
     }
 
-    /// The longest rest of a body that is read only to keep its connection.
+    /// The maximum number of bytes that are drained to keep the connection.
     private static let longestSpare = 16_384
-    /// For so long such a rest is waited for.
+    /// The maximum time for draining.
     private static let longestWait = TimeAmount.seconds(1)
 
     private let client: HTTPClient
@@ -42,7 +44,12 @@ final class Exchange: HTTPClientResponseDelegate {
     private let willSend: @Sendable () -> Void
     private let state = Mutex(State())
 
-    /// - Parameter willSend: called before each attempt, unless the one before was not sent at all.
+    /// An exchange that `start` or `head` sends.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - client: the HTTP client that sends it.
+    ///   - willSend: called before each attempt, except after an attempt that was not sent at all.
     init(
         _ request: HTTPClient.Request,
         with client: HTTPClient,
@@ -53,7 +60,7 @@ final class Exchange: HTTPClientResponseDelegate {
         self.willSend = willSend
     }
 
-    /// Sends the request, and tells `arrival` what came of it.
+    /// Sends the request, and calls `arrival` with the head or an error.
     func start(_ arrival: @escaping Arrival) {
         let isCancelled = state.withLock { state in
             if !state.isCancelled { state.arrival = arrival }
@@ -64,9 +71,9 @@ final class Exchange: HTTPClientResponseDelegate {
         send()
     }
 
-    /// Sends the request, and waits for the head of the answer.
+    /// Sends the request, and waits for the head of the response.
     ///
-    /// - Throws: `CancellationError`; what the HTTP client reports.
+    /// - Throws: `CancellationError`; any error of the HTTP client.
     func head() async throws -> HTTPResponseHead {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -77,7 +84,7 @@ final class Exchange: HTTPClientResponseDelegate {
         }
     }
 
-    /// Ends it, unless it has ended: whoever waits for the head or a piece gets an error.
+    /// Cancels the exchange unless it has ended. Callers that wait for the head or a chunk get a `CancellationError`.
     func cancel() {
         let task = state.withLock { state in
             state.isCancelled = true
@@ -86,8 +93,8 @@ final class Exchange: HTTPClientResponseDelegate {
         task?.cancel()
     }
 
-    /// Nobody reads the body any further. What is left of a short one is still taken in, as its connection can be used
-    /// again only then; nobody waits for that.
+    /// Ends the reading of the body. The rest of a short body is drained in the background, because the connection can
+    /// be reused only after that; a longer one is cancelled.
     func release() {
         guard !Task.isCancelled else { return cancel() }
         let (task, room) = state.withLock { state -> (HTTPClient.Task<Void>?, EventLoopPromise<Void>?) in
@@ -101,7 +108,7 @@ final class Exchange: HTTPClientResponseDelegate {
         task.eventLoop.scheduleTask(in: Self.longestWait) { [self] in cancel() }
     }
 
-    /// As `release`, and waits until the connection can be used again or is given up.
+    /// The same as `release`, but waits until the connection can be reused or is closed.
     func releaseAndWait() async {
         release()
         await withTaskCancellationHandler {
@@ -117,7 +124,7 @@ final class Exchange: HTTPClientResponseDelegate {
         }
     }
 
-    /// Whether `bytes` belong to a rest that nobody reads.
+    /// Whether `bytes` are only drained. Cancels the exchange if they exceed the limit.
     private func isSpare(_ bytes: ByteBuffer) -> Bool {
         let (isSpare, isTooMuch) = state.withLock { state in
             guard let spare = state.spare else { return (false, false) }
@@ -128,9 +135,9 @@ final class Exchange: HTTPClientResponseDelegate {
         return isSpare
     }
 
-    /// The next piece of the body; `nil` at the end.
+    /// The next chunk of the body; `nil` at the end.
     ///
-    /// - Throws: `CancellationError` if it was cancelled; what the HTTP client reports.
+    /// - Throws: `CancellationError` if the exchange was cancelled; any error of the HTTP client.
     func next() async throws -> ByteBuffer? {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -155,23 +162,23 @@ final class Exchange: HTTPClientResponseDelegate {
             return state.attempts
         }
         let task = client.execute(request: request, delegate: self)
-        // A client that was shut down tells its delegate nothing.
+        // A client that was shut down does not call its delegate.
         task.futureResult.whenFailure { [self] error in
             if state.withLock({ $0.attempts == attempt && $0.end == nil }) { fail(error) }
         }
         let isCancelled = state.withLock { state in
-            // It may have failed already, and been sent anew.
+            // The attempt may have failed and been repeated already.
             if state.attempts == attempt, state.end == nil { state.task = task }
             return state.isCancelled
         }
         if isCancelled { task.cancel() }
     }
 
-    // MARK: What the HTTP client tells
+    // MARK: HTTPClientResponseDelegate
 
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         let arrival = state.withLock { state -> Arrival? in
-            // Its sender may not have come to that yet.
+            // `send` may not have stored the task yet.
             state.task = task
             guard head.mayHaveBody else {
                 state.head = head
@@ -186,7 +193,7 @@ final class Exchange: HTTPClientResponseDelegate {
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ bytes: ByteBuffer) -> EventLoopFuture<Void> {
         if isSpare(bytes) { return task.eventLoop.makeSucceededVoidFuture() }
         let (reader, hasNoBody) = state.withLock { ($0.reader.take(), $0.head != nil) }
-        // Over HTTP/2 an origin can send one all the same. Nobody asks for it, so it would never come to its end.
+        // Over HTTP/2 an origin can send a body even so. It has no reader, so holding it back would block the stream.
         guard !hasNoBody else { return task.eventLoop.makeSucceededVoidFuture() }
         if let reader {
             reader.resume(returning: bytes)
@@ -194,7 +201,7 @@ final class Exchange: HTTPClientResponseDelegate {
         }
         let room = task.eventLoop.makePromise(of: Void.self)
         let late = state.withLock { state -> CheckedContinuation<ByteBuffer?, any Error>? in
-            // Somebody may have begun to wait between the two looks.
+            // A reader may have begun to wait since the first look at the state.
             if let reader = state.reader.take() { return reader }
             state.piece = (bytes, room)
             return nil
@@ -233,14 +240,14 @@ final class Exchange: HTTPClientResponseDelegate {
         }
         waiter?.resume()
         let reported: any Error = isCancelled ? CancellationError() : error
-        // What was read ahead can still be read; nothing comes after it.
+        // The chunk that was read ahead can still be read. No more follow.
         room?.succeed()
         arrival?(.failure(reported))
         reader?.resume(throwing: reported)
     }
 
-    /// A pooled connection may have been closed by the origin in the moment it was taken. Since nothing was answered, the
-    /// request is sent again on another.
+    /// Whether to send the request again on another connection. The origin may have closed a pooled connection just
+    /// when it was taken; a request without any response can be repeated safely.
     private func beginsAnew(after error: any Error) -> Bool {
         let attempts = OriginFailure.attempts(after: error)
         return state.withLock { state in
@@ -249,8 +256,8 @@ final class Exchange: HTTPClientResponseDelegate {
         }
     }
 
-    /// Requests to other hosts may have led to this one, more than it has connections for. Each has its own deadline,
-    /// so nobody waits in vain for longer than its caller does.
+    /// Whether to queue the request for a connection again. Redirects from other hosts may have led more requests to
+    /// this host than it has connections. Each request has a deadline of its own, so the wait is bounded.
     private func waitsOn(after error: any Error) -> Bool {
         guard OriginFailure.isWaitForConnection(error) else { return false }
         return state.withLock { $0.isUnanswered }
@@ -258,11 +265,11 @@ final class Exchange: HTTPClientResponseDelegate {
 }
 
 extension Exchange.State {
-    /// Whether somebody still waits for the head, of which nothing came.
+    /// Whether a caller still waits for the head, and no part of the response has arrived.
     fileprivate var isUnanswered: Bool { arrival != nil && head == nil && !isCancelled }
 }
 
 extension HTTPResponseHead {
-    /// RFC 9110 sections 15.3.5 and 15.4.5.
+    /// Whether the status allows a body (RFC 9110 sections 15.3.5 and 15.4.5).
     fileprivate var mayHaveBody: Bool { status != .noContent && status != .notModified }
 }

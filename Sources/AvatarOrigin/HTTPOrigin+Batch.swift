@@ -4,7 +4,7 @@ import NIOHTTP1
 import Synchronization
 
 extension HTTPOrigin: BatchOriginClient {
-    /// Begins `request` if the addresses of its host are known.
+    /// Begins `request` if the addresses of its host are known; otherwise returns `nil`.
     package func begin(
         _ request: OriginRequest,
         arrival: @escaping @Sendable (Result<OriginHead, any Error>) -> Void
@@ -31,16 +31,16 @@ extension HTTPOrigin: BatchOriginClient {
             }
             return begun
         } catch {
-            // What cannot be begun fails again when it is sent, and is reported there.
+            // `send` will fail in the same way and throw the error.
             return nil
         }
     }
 
-    /// Sends what was begun and still waits for others.
+    /// Sends the requests that wait in the outbox.
     package func flush() { outbox.flush() }
 }
 
-/// The first hop of a request, under way.
+/// A request whose first hop is in progress.
 private final class BegunHTTPRequest: BegunRequest {
     private let origin: HTTPOrigin
     private let hops: RedirectChain

@@ -1,48 +1,50 @@
 package import AvatarCore
 
 extension HTTPOrigin {
-    /// How requests are sent.
+    /// The settings of an `HTTPOrigin`.
     public struct Configuration: Sendable {
         /// The User-Agent field. Default: `AvatarStore`.
         public var userAgent = "AvatarStore"
-        /// Whether loopback, private and link-local addresses may be contacted too, cloud metadata services among
-        /// them. Default: no, only globally reachable addresses.
+        /// Whether requests may go to loopback, private and link-local addresses too, which include cloud metadata
+        /// services. Default: `false`, only globally reachable addresses are allowed.
         public var allowsPrivateNetworks = false
-        /// A finer policy than the above; default: none.
+        /// An address policy that replaces `allowsPrivateNetworks`. Default: `nil`.
         package var addressPolicy: AddressPolicy?
-        /// Which hosts and ports may be asked, also by redirects. Default: all.
+        /// The hosts and ports that requests, including redirects, may go to. Default: all.
         public var hosts = HostRules()
-        /// Which requests go through a proxy. Default: none; `ProxySettings(environment:)` reads what is usual.
+        /// The proxies. Default: none; `ProxySettings(environment:)` reads the usual environment variables.
         ///
-        /// The connected peer is the proxy then, so it is the addresses that a host's name has here that are judged,
-        /// before the request: all of them, as nobody knows which one the proxy will take. A name that cannot be
-        /// resolved here is refused, unless private networks may be contacted too.
+        /// Behind a proxy the connected peer is the proxy, so the addresses that the host name has on this machine are
+        /// judged before the request. All of them must be allowed, because the proxy may choose any. A name that this
+        /// machine cannot resolve is refused, unless private networks are allowed.
         public var proxies = ProxySettings()
-        /// The most redirects that are followed for one image; 0 follows none. Default: 10.
+        /// The maximum number of redirects for one image; 0 follows no redirect. Default: 10.
         ///
-        /// Cookies that a redirect sets are sent to the same host on later hops of that chain, and forgotten with it.
+        /// A cookie that a redirect sets is sent to the same host on later hops of the chain, and dropped at its end.
         public var maximumRedirects = 10
-        /// Connections a host (name and port) at once over HTTP/1.1. Default: 8.
+        /// The maximum number of simultaneous HTTP/1.1 connections per host (name and port). Default: 8.
         public var connectionsPerHost = 8
-        /// How long a connection may take to come up, in seconds. Default: 10.
+        /// The time limit for a connection to come up, in seconds. Default: 10.
         public var connectTimeoutSeconds = 10
-        /// How long an origin may be silent within an answer, in seconds. Default: 30.
+        /// The maximum time without data from the origin during a response, in seconds. Default: 30.
         public var idleTimeoutSeconds = 30
-        /// A file of PEM certificates to trust beside those of the system. Default: none.
+        /// The path of a file with PEM certificates to trust in addition to those of the system. Default: `nil`.
         public var additionalTrustRootsFile: String?
-        /// Header fields to add for a host ("name:port"), such as a token. Asked for each hop anew, so that what
-        /// is meant for one host is never sent to another, and not at all once a redirect led from https to http. The
-        /// values reach neither the index nor a log.
+        /// Returns header fields to add to a request to `host` ("name:port"), such as a token. Default: `nil`.
+        ///
+        /// The client calls it for each hop, so that a field for one host is never sent to another. It does not call it
+        /// after a redirect from https to http. The values are neither stored in the index nor logged.
         public var fieldsForHost: (@Sendable (_ host: String) -> [(name: String, value: String)])?
-        /// Who is asked for the addresses of a name; default: the system.
+        /// The resolver of host names. Default: the system.
         package var resolver = NameLookup.Resolver.system
 
-        /// The defaults.
+        /// The default settings.
         public init() {}
 
-        /// Which addresses a client with this configuration refuses.
+        /// The kind of address guard that this configuration has.
         package var addressGuard: AddressGuard { allowsPrivateNetworks ? .privateNetworks : .globalOnly }
 
+        /// The address policy that the guards apply.
         var guardPolicy: AddressPolicy {
             addressPolicy ?? (allowsPrivateNetworks ? .allowingPrivateNetworks : .globalOnly)
         }

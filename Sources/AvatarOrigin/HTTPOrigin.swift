@@ -4,23 +4,28 @@ public import HTTPTypes
 public import NIOCore
 import NIOHTTP1
 
-/// The store's origin client, on AsyncHTTPClient: HTTP/1.1, and HTTP/2 over TLS where the origin offers it.
+/// The store's own origin client, on AsyncHTTPClient: HTTP/1.1, and HTTP/2 over TLS if the origin offers it.
 ///
-/// It follows redirects itself, judges each hop by its host and by its addresses before a byte of HTTP is sent, decodes
-/// no content coding, and sends no credentials but those that the host's hook adds for a hop's own host.
+/// It follows redirects itself, and judges the host and the addresses of each hop before it sends a byte of HTTP. It
+/// decodes no content coding. It sends no credentials except those that `Configuration.fieldsForHost` adds for the host
+/// of the hop.
 public final class HTTPOrigin: OriginClient {
-    /// The most bytes that the header of an answer may have.
+    /// The maximum size of a response header, in bytes.
     static let maximumHeaderBytes = 65_536
 
+    /// The settings.
     let configuration: Configuration
     private let clients: ClientSet
     let hostGuard: HostGuard
     let outbox: Outbox
 
-    /// A client with connections of its own; `shutdown` closes them.
+    /// Creates a client with its own connections, which `shutdown` closes.
     ///
-    /// - Parameter eventLoopGroup: the host's event loops; by default those that all of its NIO libraries share.
-    /// - Throws: `invalidConfiguration` if the trust roots cannot be read.
+    /// - Parameters:
+    ///   - configuration: the settings.
+    ///   - eventLoopGroup: the event loops of the host program; by default the ones that NIO libraries share.
+    /// - Throws: `AvatarStoreError` with the code `invalidConfiguration` if the file of additional trust roots cannot
+    ///   be read.
     public init(configuration: Configuration = Configuration(), eventLoopGroup: (any EventLoopGroup)? = nil) throws {
         self.configuration = configuration
         let group = eventLoopGroup ?? HTTPClient.defaultEventLoopGroup
@@ -33,7 +38,10 @@ public final class HTTPOrigin: OriginClient {
         clients.abandon()
     }
 
-    /// Closes all connections. Requests that are under way fail, and later ones too, as `offline`: nothing is said of a URL.
+    /// Closes all connections. Requests in progress and later ones fail as `offline`, which is not held against any
+    /// URL.
+    ///
+    /// - Throws: an error of the HTTP client, for example if it was shut down before.
     public func shutdown() async throws {
         try await clients.shutdown()
     }
@@ -41,9 +49,10 @@ public final class HTTPOrigin: OriginClient {
     /// `globalOnly`, or `privateNetworks` if the configuration allows those.
     public var addressGuard: AddressGuard { configuration.addressGuard }
 
-    /// Sends `request`, follows redirects, and hands the final answer to `receive`.
+    /// Sends `request`, follows redirects, and passes the final response to `receive`.
     ///
-    /// - Throws: `OriginError`; what `receive` throws passes through.
+    /// - Throws: `OriginError` if no response arrives or the rules forbid a hop; `CancellationError`; any error of
+    ///   `receive`.
     public func send<Result: Sendable>(
         _ request: OriginRequest,
         receive: (OriginResponse) async throws -> Result
@@ -52,20 +61,20 @@ public final class HTTPOrigin: OriginClient {
         return try await follow(hops, for: request, from: try await execute(hops, request), receive: receive)
     }
 
-    /// What a request for `url` says besides its conditions; `nil` for what is no URL.
+    /// The header fields of a request for `url`, without conditions; `nil` if `url` is invalid.
     public func requestFields(for url: String) -> HTTPFields? {
         guard let hops = try? RedirectChain(from: OriginRequest(url: url), limit: 0) else { return nil }
         let headers = HopRequest(hops, along: .direct, fields: HTTPFields(), configuration: configuration).headers
         return HTTPFields(headers)
     }
 
-    /// What a request led to: the head of an answer, and whoever has the rest.
+    /// The head of a response, and the exchange that delivers its body.
     struct Answer: Sendable {
         let head: HTTPResponseHead
         let exchange: Exchange
     }
 
-    /// Follows the redirects of `hops` from `first` on, and hands the final answer to `receive`.
+    /// Follows redirects, beginning with the response `first`, and passes the final response to `receive`.
     func follow<Result: Sendable>(
         _ hops: RedirectChain,
         for request: OriginRequest,
@@ -105,7 +114,7 @@ public final class HTTPOrigin: OriginClient {
         }
     }
 
-    /// Sends the request of the present hop, and waits for the head of its answer.
+    /// Sends the request of the current hop, and waits for the head of its response.
     private func execute(_ hops: RedirectChain, _ request: OriginRequest) async throws -> Answer {
         let route = Route(to: hops.url, configuration.proxies)
         try await hostGuard.admit(hops.url, along: route)
@@ -117,7 +126,7 @@ public final class HTTPOrigin: OriginClient {
         }
     }
 
-    /// The request of the present hop, ready to be sent.
+    /// The request of the current hop, ready to be sent.
     func exchange(_ hops: RedirectChain, _ request: OriginRequest, along route: Route) throws -> Exchange {
         let hop = HopRequest(hops, along: route, fields: request.fields, configuration: configuration)
         var headers = hop.headers
@@ -133,7 +142,7 @@ public final class HTTPOrigin: OriginClient {
             throw OriginFailure.proxyCredentials(proxy, url)
         }
         guard head.headers.count <= ResponseHeadRepair.maximumFieldCount else { throw OriginFailure.tooManyFields(url) }
-        // Within the client's own limit, which is a defence of memory.
+        // The HTTP client has a larger limit of its own, which protects memory.
         let size = head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
         guard size <= Self.maximumHeaderBytes else { throw OriginFailure.headerTooLarge(url) }
     }
@@ -150,14 +159,14 @@ public final class HTTPOrigin: OriginClient {
 }
 
 extension HTTPFields {
-    /// The fields of `headers`, without the blanks around values (RFC 9112 section 5). A name or value that HTTP does not
-    /// allow is left out, as no rule can apply to it.
+    /// The fields of `headers`, without spaces and tabs around values (RFC 9112 section 5). A field with a name or
+    /// value that HTTP does not allow is left out.
     init(_ headers: HTTPHeaders) {
         self.init()
         for (name, value) in headers {
             let value = String(value.withoutBlanks)
             guard let name = HTTPField.Name(name), HTTPField.isValidValue(value) else { continue }
-            // Bytes that are no UTF-8 are lost by now: such a tag could not be sent back as it came.
+            // Bytes that are not UTF-8 are lost by now, so such a tag could not be sent back verbatim.
             if name == .eTag, value.unicodeScalars.contains("\u{FFFD}") { continue }
             append(HTTPField(name: name, value: value))
         }
@@ -165,6 +174,6 @@ extension HTTPFields {
 }
 
 extension HTTPResponseHead {
-    /// Whether its Location is to be followed (RFC 9110 section 15.4). That of a 300 or 304 is not.
+    /// Whether the client follows its Location (RFC 9110 section 15.4). It does not follow that of a 300 or 304.
     fileprivate var redirects: Bool { [301, 302, 303, 307, 308].contains(status.code) }
 }

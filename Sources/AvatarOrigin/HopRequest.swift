@@ -3,18 +3,25 @@ import AvatarCore
 import HTTPTypes
 import NIOHTTP1
 
-/// A request for one hop, as text.
+/// The URL, the target and the header fields of a request for one hop.
 struct HopRequest {
-    /// Where the connection goes: scheme and authority.
+    /// The scheme and authority that the connection goes to.
     private(set) var url: String
     /// The request target, byte for byte.
     private(set) var target: String
+    /// The header fields.
     private(set) var headers = HTTPHeaders()
 
-    /// The request for the present hop of `hops`.
+    /// The request for the current hop of `hops`.
     ///
-    /// Nothing that is meant for one origin is sent to another: the host's fields are asked for anew. The conditions are
-    /// for one URL alone, whichever hop that is.
+    /// Fields for one origin are never sent to another, so `fieldsForHost` is called for each hop. The conditions are
+    /// sent only to the URL that they belong to.
+    ///
+    /// - Parameters:
+    ///   - hops: the redirect chain.
+    ///   - route: the way to the origin.
+    ///   - fields: the fields of the store's request.
+    ///   - configuration: the settings of the client.
     init(
         _ hops: RedirectChain,
         along route: Route,
@@ -24,7 +31,7 @@ struct HopRequest {
         (url, target) = hops.url.originAndTarget
         headers.add(name: "User-Agent", value: configuration.userAgent)
         headers.add(name: "Accept", value: "image/*, */*;q=0.1")
-        // What is stored is the image's own bytes; a coding would have to be undone first.
+        // The store keeps the image's own bytes, so a content coding would have to be decoded first.
         headers.add(name: "Accept-Encoding", value: "identity")
         for field in fields where Self.conditions.contains(field.name) ? hops.isConditional : !hops.hasLeftOrigin {
             headers.replaceOrAdd(name: field.name.rawName, value: field.value)
@@ -43,7 +50,7 @@ struct HopRequest {
         .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .range,
     ]
 
-    /// Addresses the request to the proxy, which is given the whole URL as target.
+    /// Sends the request to the proxy, with the whole URL as target.
     private mutating func forward(_ key: AvatarKey, through proxy: ProxyServer) {
         headers.replaceOrAdd(name: "Host", value: String(url.dropFirst("http://".count)))
         if let authorization = proxy.authorization {
@@ -54,15 +61,17 @@ struct HopRequest {
     }
 }
 
-/// The way of a request to its origin.
+/// The route of a request to its origin.
 enum Route: Hashable, Sendable {
+    /// Without a proxy.
     case direct
-    /// For https: the proxy connects to the origin and passes bytes on (RFC 9110 section 9.3.6).
+    /// For https: the proxy connects to the origin and forwards bytes (CONNECT, RFC 9110 section 9.3.6).
     case tunnel(ProxyServer)
-    /// For http: the proxy is sent the request with its whole URL (RFC 9112 section 3.2.2). Few proxies let anybody
-    /// through to port 80 with CONNECT.
+    /// For http: the proxy receives the request with the whole URL (RFC 9112 section 3.2.2), because few proxies allow
+    /// CONNECT to port 80.
     case forward(ProxyServer)
 
+    /// The route to `url` by the proxy settings.
     init(to url: AvatarKey, _ settings: ProxySettings) {
         guard let server = settings.server(for: url) else {
             self = .direct
@@ -71,7 +80,7 @@ enum Route: Hashable, Sendable {
         self = url.isSecure ? .tunnel(server) : .forward(server)
     }
 
-    /// The proxy on the way.
+    /// The proxy on the route; `nil` for a direct one.
     var proxy: ProxyServer? {
         switch self {
         case .direct: nil

@@ -1,14 +1,17 @@
 import AvatarCore
 import NIOCore
 
-/// Judges a hop before anything is sent to it: host and port by the rules, its addresses by the policy.
+/// Judges a hop before the client sends anything: host and port by the host rules, the addresses by the address policy.
 ///
-/// A name may have other addresses when the connection is made, so `PeerGuard` judges that one again.
+/// A name may resolve to another address when the connection is made, so `PeerGuard` judges the connected peer again.
 struct HostGuard: Sendable {
+    /// The allowed hosts and ports.
     let rules: HostRules
+    /// The allowed addresses.
     let policy: AddressPolicy
-    /// Whether a name that only a proxy can resolve is left to it.
+    /// Whether a proxy may resolve a name that this machine cannot resolve.
     let leavesNamesToProxy: Bool
+    /// The lookups of host names.
     let names: NameLookup
 
     init(_ configuration: HTTPOrigin.Configuration) {
@@ -18,10 +21,10 @@ struct HostGuard: Sendable {
         names = NameLookup(configuration.resolver)
     }
 
-    /// Returns if a request may be sent to `url`.
+    /// Returns if a request may be sent to `url`, after a name lookup if needed.
     ///
-    /// - Throws: `OriginError`: `forbiddenAddress`, or `unreachable` or `offline` for a name without addresses;
-    ///   `CancellationError`.
+    /// - Throws: `OriginError` with the kind `forbiddenAddress` if the rules or the policy refuse the host, or with
+    ///   `unreachable` or `offline` if its name has no known addresses; `CancellationError`.
     func admit(_ url: AvatarKey, along route: Route) async throws {
         let name = try name(of: url)
         if let address = IPAddress(name) { return try require([address], of: url, along: route) }
@@ -39,9 +42,9 @@ struct HostGuard: Sendable {
         }
     }
 
-    /// Whether a request may be sent to `url`, as far as that is known without asking a name server.
+    /// Returns `true` if a request may be sent to `url`, and `false` if a name lookup has to decide first.
     ///
-    /// - Throws: as `admit(_:along:)`.
+    /// - Throws: `OriginError`, as `admit(_:along:)`.
     func admitsAtOnce(_ url: AvatarKey, along route: Route) throws -> Bool {
         let name = try name(of: url)
         if let address = IPAddress(name) {
@@ -53,15 +56,19 @@ struct HostGuard: Sendable {
         return true
     }
 
-    /// The name or address of the host of `url`, which the rules allow.
+    /// The name or address of the host of `url`, if the rules allow it.
     private func name(of url: AvatarKey) throws -> String {
-        guard let host = url.host else { throw OriginError(.unsupportedURL, "\(url.redacted) names no host.") }
+        guard let host = url.host else {
+            throw OriginError(.unsupportedURL, "The URL \"\(url.redacted)\" has no host.")
+        }
         if let refusal = rules.refusal(of: host) {
             throw OriginError(.forbiddenAddress, "\(url.redacted): the host \(host) \(refusal).")
         }
         return host.bareName
     }
 
+    /// Throws unless a request to `url` with these `addresses` is allowed. A direct connection needs one allowed
+    /// address, as `PeerGuard` judges the one that is used. Behind a proxy, all addresses must be allowed.
     private func require(_ addresses: [IPAddress], of url: AvatarKey, along route: Route) throws {
         let isAllowed =
             route == .direct ? addresses.contains(where: policy.allows) : addresses.allSatisfy(policy.allows)
@@ -69,27 +76,28 @@ struct HostGuard: Sendable {
         let refused = addresses.first { !policy.allows($0) }
         throw OriginError(
             .forbiddenAddress,
-            "\(url.redacted): the host has the address \(refused.map(\.description) ?? ""), which may not be contacted."
+            "\(url.redacted): the host has the address \(refused.map(\.description) ?? ""), which is not allowed."
         )
     }
 
     private func failure(_ kind: FailureKind, _ reason: String, at url: AvatarKey, along route: Route) -> OriginError {
-        let consequence = route == .direct ? "" : ", so that nobody knows where the proxy would send the request"
+        let consequence = route == .direct ? "" : ", so the guard cannot tell where the proxy would send the request"
         return OriginError(kind, "\(url.redacted): \(reason)\(consequence).")
     }
 }
 
-/// Looks at the address a connection really has, after TCP and TLS and before a byte of HTTP.
+/// Judges the address of the connected peer, after TCP and TLS and before a byte of HTTP.
 ///
-/// Names prove nothing: a public name may resolve to a private address, and to another one the next time.
+/// A name is no proof: a public name may resolve to a private address, and to another address at the next lookup.
 struct PeerGuard: Sendable {
+    /// The allowed addresses.
     let policy: AddressPolicy
 
-    /// What the HTTP client calls for each new connection.
+    /// The function that the HTTP client calls for each new connection. It closes a connection to a forbidden address.
     var initializer: @Sendable (any Channel) -> EventLoopFuture<Void> {
         { channel in
             guard let address = channel.remoteAddress, let peer = IPAddress(address), policy.allows(peer) else {
-                // A connection that is refused without being closed is never freed.
+                // The client does not close a connection that its initializer refuses.
                 channel.eventLoop.execute { channel.close(mode: .all, promise: nil) }
                 return channel.eventLoop.makeFailedFuture(ForbiddenPeer())
             }

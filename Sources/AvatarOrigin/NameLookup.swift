@@ -2,18 +2,19 @@ package import AvatarCore
 import Foundation
 import Synchronization
 
-/// Finds the addresses of host names: each name once for all who want it, on threads that do nothing else, and
-/// remembered for a moment.
+/// Looks up the addresses of host names, on threads of its own. Callers that want the same name share one lookup, and
+/// results are cached for a short time.
 ///
-/// The HTTP client asks the system's resolver too when it connects, but on one thread for each event loop: a name whose
-/// servers do not answer would hold up all others there. Such a name fails here first.
+/// The HTTP client also calls the system's resolver when it connects, but on one thread per event loop, where a name
+/// without a responding server would block all others. The lookup here fails first for such a name.
 package final class NameLookup: Sendable {
-    /// What there is to know about a name.
+    /// The result of a lookup.
     package enum Answer: Hashable, Sendable {
+        /// The addresses of the name, at least one.
         case addresses([IPAddress])
-        /// There is no such name, or it has no address.
+        /// The name does not exist, or has no address.
         case noSuchName
-        /// The resolver did not answer, or could get no answer from those who know the name.
+        /// The resolver did not respond, or got no response from the name servers.
         case noAnswer
     }
 
@@ -24,14 +25,14 @@ package final class NameLookup: Sendable {
         self.resolver = resolver
     }
 
-    /// What was learnt of `name` a moment ago.
+    /// The cached result for `name`; `nil` if there was no recent lookup.
     func known(_ name: String) -> Answer? {
         state.withLock { $0.known(name, at: .now) }
     }
 
-    /// The addresses of `name`, which may be an address itself.
+    /// The result for `name`, from the cache or a lookup.
     ///
-    /// - Throws: `CancellationError`.
+    /// - Throws: `CancellationError` if the task is cancelled while it waits.
     func answer(for name: String) async throws -> Answer {
         if let known = known(name) { return known }
         let waiter = state.withLock { $0.newWaiter() }
@@ -39,7 +40,7 @@ package final class NameLookup: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let begins = state.withLock { $0.add(continuation, waiter, for: name) }
                 if let begins { startThread(begins) }
-                // What was cancelled before it waited has been missed by the handler below.
+                // The handler below misses a cancellation that came before the waiter was added.
                 if Task.isCancelled { cancel(waiter, name) }
             }
         } onCancel: {
@@ -47,10 +48,13 @@ package final class NameLookup: Sendable {
         }
     }
 
-    /// Whether there is no network, as nothing is known of a name that was just asked for.
+    /// Whether the network is missing, to be called after a lookup without a response.
     ///
-    /// Without a route there is none. With one, the resolver may be beyond reach, or only the servers of this one name:
-    /// that is so if it told anything of another name at the time.
+    /// Without a route it is. With one, either the resolver or only the name servers of this one name may be out of
+    /// reach. The latter is the case if the resolver has responded for another name in the last 5 seconds, or does so
+    /// within one second.
+    ///
+    /// - Throws: `CancellationError`.
     func isOffline() async throws -> Bool {
         guard resolver.hasRoute() else { return true }
         let begin = ContinuousClock.now - .seconds(5)
@@ -78,15 +82,17 @@ package final class NameLookup: Sendable {
     }
 }
 
-/// Who waits for which name, and what is known already.
+/// The lookups in progress with their waiters, the queue of names, and the cache.
 private struct LookupTable {
     typealias Waiter = CheckedContinuation<NameLookup.Answer, any Error>
 
+    /// How long addresses are cached.
     private static let lifetime = Duration.seconds(30)
-    /// Shorter: a network that is back should be noticed.
+    /// How long failures are cached: shorter, so that the recovery of a network is noticed soon.
     private static let failureLifetime = Duration.seconds(5)
+    /// The maximum number of cached names.
     private static let maximumKnown = 4_096
-    /// Each holds a thread, for half a minute where nobody answers.
+    /// The maximum number of simultaneous lookups. Each blocks a thread, for half a minute if no server responds.
     private static let maximumRunning = 64
 
     private var known: [String: (answer: NameLookup.Answer, until: ContinuousClock.Instant)] = [:]
@@ -96,18 +102,21 @@ private struct LookupTable {
     private var lastWaiter = 0
     private var lastAnswer: ContinuousClock.Instant?
 
-    /// What is known of `name` and not too old.
+    /// The cached result for `name`, if it has not expired at `now`.
     func known(_ name: String, at now: ContinuousClock.Instant) -> NameLookup.Answer? {
         guard let entry = known[name], entry.until > now else { return nil }
         return entry.answer
     }
 
+    /// A new id for a waiter.
     mutating func newWaiter() -> Int {
         lastWaiter += 1
         return lastWaiter
     }
 
-    /// - Returns: the name that a new thread has to ask for.
+    /// Adds a waiter for `name`.
+    ///
+    /// - Returns: the name that a new thread must look up; `nil` if a lookup is in progress or the name is queued.
     mutating func add(_ continuation: Waiter, _ waiter: Int, for name: String) -> String? {
         let isFirst = waiters[name] == nil
         waiters[name, default: [:]][waiter] = continuation
@@ -120,11 +129,14 @@ private struct LookupTable {
         return name
     }
 
+    /// Removes a waiter. Its caller must resume the continuation that is returned.
     mutating func removeWaiter(_ waiter: Int, of name: String) -> Waiter? {
         waiters[name]?.removeValue(forKey: waiter)
     }
 
-    /// - Returns: who is to be told, and the name that the thread asks for next.
+    /// Records the result for `name`.
+    ///
+    /// - Returns: the waiters to resume, and the name that the thread looks up next; `nil` ends the thread.
     mutating func finish(
         _ name: String,
         _ answer: NameLookup.Answer,
@@ -136,18 +148,18 @@ private struct LookupTable {
         } else {
             known[name] = (answer, now + Self.failureLifetime)
         }
-        // A name of this machine is known without asking anybody.
+        // The system resolves localhost without a name server.
         if answer != .noAnswer, name != "localhost" { lastAnswer = now }
         let told = waiters.removeValue(forKey: name).map { Array($0.values) } ?? []
         return (told, next())
     }
 
-    /// Whether the resolver has said anything of any name since `begin`.
+    /// Whether the resolver has responded for any name since `begin`.
     func hasAnswer(since begin: ContinuousClock.Instant) -> Bool {
         lastAnswer.map { $0 >= begin } ?? false
     }
 
-    /// The next name in the queue that somebody still waits for.
+    /// The next name in the queue that still has waiters.
     private mutating func next() -> String? {
         while !queue.isEmpty {
             let name = queue.removeFirst()

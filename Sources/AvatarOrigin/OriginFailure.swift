@@ -11,9 +11,9 @@ import Glibc
 import Darwin
 #endif
 
-/// The failure kind for what the HTTP client reports.
+/// Translates errors of the HTTP client into `OriginError`.
 enum OriginFailure {
-    /// Before an answer came.
+    /// The error for a request that failed with `error` before a response arrived.
     static func translate(_ error: any Error, host url: AvatarKey, along route: Route) -> any Error {
         if error is CancellationError || error is OriginError { return error }
         if let proxy = route.proxy, let failure = judge(error, of: proxy, url) { return failure }
@@ -21,26 +21,29 @@ enum OriginFailure {
         return OriginError(kind, "\(url.redacted): \(reason).")
     }
 
-    /// While the body was coming.
+    /// The error for a response that failed with `error` within its body.
     static func translateInBody(_ error: any Error, host url: AvatarKey) -> any Error {
         switch error {
         case is CancellationError:
             return error
         case let error as HTTPClientError where error == .readTimeout:
-            return OriginError(.timeout, "\(url.redacted): the origin fell silent within the body.")
+            return OriginError(
+                .timeout,
+                "\(url.redacted): the origin sent no data within the idle timeout, and the body is incomplete."
+            )
         case let error as HTTPParserError where error != .invalidEOFState:
-            return OriginError(.truncated, "\(url.redacted): the body is not framed as HTTP has it.")
+            return OriginError(.truncated, "\(url.redacted): the body breaks the framing rules of HTTP.")
         default:
             return OriginError(.truncated, "\(url.redacted): the connection broke before the body was complete.")
         }
     }
 
-    /// How often a request is sent that fails with `error` before anything was answered: several times if its connection
-    /// went away. All of ours are safe (RFC 9110 section 9.2.2).
+    /// The maximum number of attempts for a request that failed with `error` before any response: several if its
+    /// connection was lost. All requests are GET, so they can be repeated safely (RFC 9110 section 9.2.2).
     static func attempts(after error: any Error) -> Int {
         switch error {
-        // The client calls a request cancelled that meets an HTTP/2 connection which the origin is about to close. A pool
-        // may hold several of those.
+        // The client reports `cancelled` for a request on an HTTP/2 connection that the origin is closing. The pool may
+        // hold several of those.
         case let error as HTTPClientError where error == .cancelled: 4
         case let error as HTTPClientError: error == .remoteConnectionClosed ? 2 : 1
         case let error as ChannelError: error == .ioOnClosedChannel || error == .alreadyClosed ? 2 : 1
@@ -48,37 +51,43 @@ enum OriginFailure {
         case is ForbiddenPeer, is NIOConnectionError, is HTTPParserError, is CancellationError, is OriginError,
             is NIOSSLError, is BoringSSLError, is NIOSSLExtraError, is ResponseHeadRepair.TooManyFields:
             1
-        // An HTTP/2 stream that the origin does not take any more (RFC 9113 section 6.8).
+        // The origin no longer accepts the HTTP/2 stream (RFC 9113 section 6.8).
         default: 4
         }
     }
 
-    /// Whether a request was not sent because no connection came free for it.
+    /// Whether the request was not sent because no connection became free in time.
     static func isWaitForConnection(_ error: any Error) -> Bool {
         (error as? HTTPClientError) == .getConnectionFromPoolTimeout
     }
 
+    /// The error for a response header above `HTTPOrigin.maximumHeaderBytes`.
     static func headerTooLarge(_ url: AvatarKey) -> OriginError {
         let limit = HTTPOrigin.maximumHeaderBytes
-        return OriginError(.unreachable, "\(url.redacted): the header of the answer is larger than \(limit) bytes.")
+        return OriginError(
+            .unreachable,
+            "\(url.redacted): the header of the response is larger than the limit of \(limit) bytes."
+        )
     }
 
+    /// The error for a response with more than `ResponseHeadRepair.maximumFieldCount` fields.
     static func tooManyFields(_ url: AvatarKey) -> OriginError {
         OriginError(.unreachable, "\(url.redacted): \(tooManyFields).")
     }
 
     private static let tooManyFields =
-        "the header of the response has more than \(ResponseHeadRepair.maximumFieldCount) fields, the limit"
+        "the header of the response has more fields than the limit of \(ResponseHeadRepair.maximumFieldCount)"
 
     // MARK: Through a proxy
 
-    /// A proxy that cannot be used says nothing of the URL: it is as if there was no network.
+    /// The error for a proxy that refuses the credentials. The kind is `offline`, because a failure of the proxy says
+    /// nothing about the URL.
     static func proxyCredentials(_ proxy: ProxyServer, _ url: AvatarKey) -> OriginError {
-        let wish = proxy.user == nil ? "asks for a user and a password" : "does not take the user or the password"
+        let wish = proxy.user == nil ? "requires a user and a password" : "refuses the user or the password"
         return OriginError(.offline, "\(url.redacted): the proxy \(proxy) \(wish).")
     }
 
-    /// What the connection to `proxy`, and not that to the origin, has come to.
+    /// The error if the connection to `proxy` failed; `nil` if `error` has another cause.
     private static func judge(_ error: any Error, of proxy: ProxyServer, _ url: AvatarKey) -> OriginError? {
         if error is NIOConnectionError || isNoConnection(error) { return unreachable(proxy, after: error, for: url) }
         switch error as? HTTPClientError {
@@ -87,7 +96,7 @@ enum OriginFailure {
         case .proxyAuthenticationRequired:
             return proxyCredentials(proxy, url)
         case .invalidProxyResponse:
-            return OriginError(.unreachable, "\(url.redacted): the proxy \(proxy) did not connect to the host.")
+            return OriginError(.unreachable, "\(url.redacted): the proxy \(proxy) refused to connect to the host.")
         case .httpProxyHandshakeTimeout:
             return OriginError(.timeout, "\(url.redacted): the proxy \(proxy) did not connect to the host in time.")
         default:
@@ -101,7 +110,7 @@ enum OriginFailure {
     }
 
     private static func unreachable(_ proxy: ProxyServer, after error: any Error, for url: AvatarKey) -> OriginError {
-        OriginError(.offline, "\(url.redacted): the proxy \(proxy) cannot be reached, \(judge(error).1).")
+        OriginError(.offline, "\(url.redacted): the proxy \(proxy) cannot be reached: \(judge(error).1).")
     }
 
     // MARK: Kinds
@@ -109,25 +118,28 @@ enum OriginFailure {
     private static func judge(_ error: any Error) -> (FailureKind, String) {
         switch error {
         case is ForbiddenPeer:
-            (.forbiddenAddress, "the host has an address that may not be contacted")
+            (.forbiddenAddress, "the host has an address that is not allowed")
         case let error as NIOConnectionError:
             judge(error)
         case let error as HTTPClientError:
             judge(error)
         case let error as HTTPParserError where error == .headerOverflow:
-            (.unreachable, "the header of the answer is larger than \(HTTPOrigin.maximumHeaderBytes) bytes")
+            (
+                .unreachable,
+                "the header of the response is larger than the limit of \(HTTPOrigin.maximumHeaderBytes) bytes"
+            )
         case is ResponseHeadRepair.TooManyFields:
             (.unreachable, tooManyFields)
         case is HTTPParserError:
-            (.unreachable, "the answer is not HTTP")
+            (.unreachable, "the response is not valid HTTP")
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             (.unreachable, "the TLS handshake failed (\(error))")
         case let error as IOError:
             ConnectFailure(codes: [error.errnoCode]).judge(hasRoute: NetworkRoute.leadsOut)
         case is ChannelError:
-            (.unreachable, "the origin closed the connection without an answer")
+            (.unreachable, "the origin closed the connection without a response")
         default:
-            // An error of unknown kind may hold the whole URL.
+            // The description of an unknown error may contain the whole URL.
             (.unreachable, "the request failed (\(type(of: error)))")
         }
     }
@@ -135,11 +147,11 @@ enum OriginFailure {
     private static func judge(_ error: HTTPClientError) -> (FailureKind, String) {
         switch error {
         case .connectTimeout, .tlsHandshakeTimeout: (.timeout, "no connection within the connect timeout")
-        case .readTimeout: (.timeout, "the origin did not answer within the idle timeout")
-        case .deadlineExceeded, .getConnectionFromPoolTimeout: (.timeout, "no connection came free in time")
+        case .readTimeout: (.timeout, "the origin did not respond within the idle timeout")
+        case .deadlineExceeded, .getConnectionFromPoolTimeout: (.timeout, "no connection became free in time")
         case .remoteConnectionClosed, .cancelled:
-            (.unreachable, "the origin closed the connection without an answer")
-        // That says nothing of the URL either.
+            (.unreachable, "the origin closed the connection without a response")
+        // A shutdown says nothing about the URL either.
         case .alreadyShutdown: (.offline, "the HTTP client was shut down")
         default: (.unreachable, error.shortDescription)
         }
@@ -152,18 +164,20 @@ enum OriginFailure {
     }
 }
 
-/// Why no connection came up, by what the system said of each address of the host.
+/// The reason why no connection came up, from the system error of each address of the host.
 struct ConnectFailure {
-    /// The error numbers, one for each address that was tried.
+    /// The error numbers (errno), one for each address that was tried.
     var codes: [CInt]
-    /// Whether an address was silent until the connect timeout.
+    /// Whether an address did not respond within the connect timeout.
     var hasTimedOut = false
 
-    /// The failure kind, and the reason in words.
+    /// The kind of the failure, and the reason in words.
     ///
-    /// Addresses that were tried say more than one of a protocol that this machine has no network for. Without a route
-    /// to any, it may be the host's fault or the network's: that is what `hasRoute` is asked for, whether there is a way
-    /// to the internet.
+    /// An error of an address that was reached tells more than a missing route, which may only mean that this machine
+    /// has no IPv6. If no address has a route, either the host or the network may be the cause; `hasRoute` decides.
+    ///
+    /// - Parameter hasRoute: returns whether this machine has a route to the internet. Called only if no address has
+    ///   one.
     func judge(hasRoute: () -> Bool) -> (FailureKind, String) {
         if let told = codes.first(where: { !Self.isWithoutRoute($0) }) { return (.unreachable, Self.words(told)) }
         if hasTimedOut { return (.timeout, "no connection within the connect timeout") }
@@ -171,7 +185,7 @@ struct ConnectFailure {
         return hasRoute() ? (.unreachable, "there is no route to the host") : (.offline, "there is no network")
     }
 
-    /// Whether the error number means that no packet got anywhere.
+    /// Whether the error number means that there is no route for packets.
     static func isWithoutRoute(_ code: CInt) -> Bool {
         [ENETUNREACH, ENETDOWN, EHOSTUNREACH, EHOSTDOWN, EADDRNOTAVAIL].contains(code)
     }

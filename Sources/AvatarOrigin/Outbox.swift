@@ -1,13 +1,13 @@
 import NIOCore
 import Synchronization
 
-/// Requests on their way to the event loops that send them, some at a time.
+/// Passes requests to the event loops that send them, in batches.
 ///
-/// A request that another thread hands to an event loop wakes the loop's thread, which costs as much as the request. So
-/// several are handed over at once. All of one host go to one loop: its connections are that loop's, and a request and
-/// its answer pass from no thread to another.
+/// Each hand-over from another thread wakes the thread of the event loop, which costs as much as the request itself.
+/// All requests of one host go to one loop, which also owns its connections, so that a request and its response stay on
+/// one thread.
 final class Outbox: Sendable {
-    /// So many wait for each other at the most: more would leave the network idle meanwhile.
+    /// The maximum size of a batch. A larger one would leave the network idle while it fills.
     private static let mostWaiting = 8
 
     private let loops: [any EventLoop]
@@ -15,12 +15,13 @@ final class Outbox: Sendable {
 
     typealias Send = @Sendable () -> Void
 
+    /// An outbox for the event loops of `group`.
     init(_ group: any EventLoopGroup) {
         loops = Array(group.makeIterator())
         waiting = Mutex(Array(repeating: [], count: loops.count))
     }
 
-    /// Calls `send` on the event loop of `host`, with the next ones of that loop or once `flush` is called.
+    /// Calls `send` on the event loop of `host`, when the batch of that loop is full or `flush` is called.
     func add(to host: String, _ send: @escaping Send) {
         let place = Int(UInt(bitPattern: host.hashValue) % UInt(loops.count))
         let batch = waiting.withLock { waiting -> [Send] in
@@ -30,7 +31,7 @@ final class Outbox: Sendable {
         hand(batch, to: loops[place])
     }
 
-    /// Hands over what still waits.
+    /// Passes on all incomplete batches.
     func flush() {
         for place in loops.indices { hand(waiting.withLock { $0.take(place) }, to: loops[place]) }
     }

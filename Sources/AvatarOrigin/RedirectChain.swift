@@ -2,26 +2,29 @@ import AvatarCore
 import Foundation
 import HTTPTypes
 
-/// The hops of one fetch: how many, and to where.
+/// The redirects of one fetch: the current hop, the hops before it, and their cookies.
 struct RedirectChain {
+    /// The maximum number of redirects.
     let limit: Int
     private var count = 0
     private let first: AvatarKey
     private let conditionalURL: String
-    /// Where the next request goes.
+    /// The URL of the current hop.
     private(set) var url: AvatarKey
-    /// The hops since a cookie last changed: a redirect back to one of them would lead in a circle.
+    /// The hops since a cookie last changed. A redirect back to one of them is a circle.
     private var visited: [AvatarKey]
-    /// The cookies that redirects have set, for the hops that follow.
+    /// The cookies that redirects have set, for later hops.
     private(set) var cookies = CookieJar()
-    /// Whether the present hop is of another origin (scheme, host and port) than the first one.
+    /// Whether the current hop has another origin (scheme, host and port) than the first one.
     private(set) var hasLeftOrigin = false
-    /// Where the redirects have led so far, and how long that holds.
+    /// The final URL so far, and how long the redirects may be reused; `nil` without redirects.
     private(set) var redirection: Redirection?
-    /// Whether a redirect led from https to http, so that everybody on the way reads along.
+    /// Whether a redirect led from https to http, so that the network can read the requests.
     private(set) var hasLostEncryption = false
 
-    /// Begins at the URL of `request`.
+    /// A chain that begins at the URL of `request`.
+    ///
+    /// - Throws: `OriginError` with the kind `unsupportedURL` for an invalid URL.
     init(from request: OriginRequest, limit: Int) throws {
         first = try request.key ?? Self.key { () throws(AvatarStoreError) in try AvatarKey(url: request.url) }
         self.url = first
@@ -30,13 +33,19 @@ struct RedirectChain {
         visited = [first]
     }
 
-    /// Whether the conditions are about the present hop.
+    /// Whether the conditions of the request belong to the current hop.
     var isConditional: Bool { url.rawValue == conditionalURL }
 
-    /// Goes on to what `location` (RFC 9110 section 10.2.2) names, relative to the present hop, as an answer with this
-    /// status and these fields says.
+    /// Moves to the next hop.
+    ///
+    /// - Parameters:
+    ///   - location: the Location field (RFC 9110 section 10.2.2), relative to the current hop.
+    ///   - status: the status of the redirect.
+    ///   - fields: all of its header fields.
+    /// - Throws: `OriginError` with the kind `tooManyRedirects` for a circle or more redirects than the limit,
+    ///   `unsupportedURL` for an invalid target, or `unexpectedStatus` for a target with bytes that are not UTF-8.
     mutating func follow(_ location: String, status: Int, fields: HTTPFields) throws {
-        // Over HTTP/2 bytes that are not UTF-8 are lost by now; the URL without them could be another person's.
+        // Over HTTP/2, bytes that are not UTF-8 are lost by now, and the URL without them could be another contact's.
         guard !location.unicodeScalars.contains("\u{FFFD}") else {
             throw OriginError(
                 .unexpectedStatus,
@@ -48,7 +57,7 @@ struct RedirectChain {
         guard count < limit else {
             throw OriginError(
                 .tooManyRedirects,
-                "\(url.redacted) redirects again, and the limit is \(limit) redirects for one image."
+                "\(url.redacted) redirects again after \(limit) redirects, the limit for one image."
             )
         }
         if cookies.store(fields[values: .setCookie], from: url, at: now) { visited.removeAll() }

@@ -12,13 +12,14 @@ private let datagramSocket = SOCK_DGRAM
 #endif
 
 extension NameLookup {
-    /// Who knows names and networks.
+    /// The source of names and routes: the system, or a substitute in tests.
     package struct Resolver: Sendable {
-        /// Asks for a name, and blocks until there is an answer.
+        /// Looks up a name, and blocks the thread until there is a result.
         package var ask: @Sendable (_ name: String) -> Answer
-        /// Whether this machine has a way to the internet.
+        /// Returns whether this machine has a route to the internet.
         package var hasRoute: @Sendable () -> Bool
 
+        /// A resolver with these functions.
         package init(
             ask: @escaping @Sendable (_ name: String) -> Answer,
             hasRoute: @escaping @Sendable () -> Bool
@@ -27,7 +28,7 @@ extension NameLookup {
             self.hasRoute = hasRoute
         }
 
-        /// The system.
+        /// The resolver of the system (`getaddrinfo`).
         package static let system = Resolver(ask: { addresses(of: $0) }, hasRoute: { NetworkRoute.leadsOut() })
 
         private static func addresses(of name: String) -> Answer {
@@ -66,19 +67,19 @@ extension IPAddress {
     }
 }
 
-/// The way out of this machine.
+/// The route from this machine to the internet.
 enum NetworkRoute {
-    /// Whether the system knows a way to the internet, over IPv4 or IPv6.
+    /// Whether the system has a route to the internet, over IPv4 or IPv6.
     ///
-    /// A datagram socket that is connected sends nothing: the system only looks for the route. Where it leads to are two
-    /// of the root name servers, which have had their addresses for decades.
+    /// Connecting a datagram socket sends nothing; the system only looks up the route. The targets are two of the root
+    /// name servers, whose addresses have been the same for decades.
     static func leadsOut() -> Bool {
         isKnown("198.41.0.4", .inet) || isKnown("2001:503:ba3e::2:30", .inet6)
     }
 
     private static func isKnown(_ address: String, _ family: NIOBSDSocket.AddressFamily) -> Bool {
         let descriptor = socket(family.rawValue, datagramSocket, 0)
-        // Nothing can be said without a socket.
+        // Without a socket the route is unknown, and counts as present.
         guard descriptor >= 0 else { return true }
         defer { close(descriptor) }
         do {

@@ -1,20 +1,20 @@
 import NIOCore
 import NIOHTTP1
 
-/// Repairs response heads over HTTP/1 before NIO parses them, which would refuse them or lose bytes.
+/// Repairs response heads over HTTP/1 before NIO parses them, because NIO would refuse them or lose bytes.
 ///
-/// It drops blanks between a field's name and the colon, percent-encodes bytes beyond ASCII in `Location`, and reports a
-/// head with too many fields as an error of its own.
+/// It removes blanks between a field's name and the colon, percent-encodes bytes beyond ASCII in `Location`, and
+/// reports a head with too many fields as `TooManyFields`.
 final class ResponseHeadRepair: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// A response head has more fields than NIO's parser takes.
+    /// The response head has more fields than NIO's parser accepts.
     struct TooManyFields: Error {}
 
-    /// NIO's own limit.
+    /// The maximum number of fields, NIO's own limit.
     static let maximumFieldCount = 256
 
     private var head = Head()
@@ -38,27 +38,27 @@ final class ResponseHeadRepair: ChannelDuplexHandler {
     }
 }
 
-/// How far the head of a response has come.
+/// The state of the parser within a response head.
 private struct Head {
     private enum Place {
         case statusLine, name, value, end
     }
 
     private var place = Place.end
-    /// Bytes of the status line so far.
+    /// The number of bytes of the status line so far.
     private var column = 0
-    /// Whether another head follows this one (1xx).
+    /// Whether this is a 1xx response, which another head follows.
     private var isInformational = false
     private(set) var fieldCount = 0
-    /// The beginning of the present field's name, in lower case, just long enough to tell it from `location`.
+    /// The start of the current field's name in lower case, one byte longer than `location` at most.
     private var name: [UInt8] = []
     /// Blanks after a name, held back until the next byte.
     private var blanks: [UInt8] = []
 
-    /// Whether all that follows is the body.
+    /// Whether the head is complete, so that only the body follows.
     var isComplete: Bool { place == .end }
 
-    /// The head of the next response is expected.
+    /// Prepares for the head of the next response.
     mutating func begin() {
         place = .statusLine
         column = 0
@@ -66,7 +66,7 @@ private struct Head {
         isInformational = false
     }
 
-    /// Whether `bytes` begin with a whole head that needs no repair, as nearly all do. It is complete then.
+    /// Whether `bytes` begin with a whole head that needs no repair, as nearly all do. If so, the head is complete.
     mutating func passes(whole bytes: UnsafeRawBufferPointer) -> Bool {
         guard place == .statusLine, column == 0, bytes.count > 9, bytes[9] != UInt8(ascii: "1") else { return false }
         var (lineStart, lineCount, last) = (0, 0, UInt8(0))
@@ -88,9 +88,9 @@ private struct Head {
         return false
     }
 
-    /// Takes the bytes of the head, and appends them to `output` as they should be.
+    /// Reads the bytes of the head, and appends them repaired to `output`.
     ///
-    /// - Returns: how many of `bytes` are of the head.
+    /// - Returns: the number of `bytes` that belong to the head.
     mutating func take(_ bytes: UnsafeRawBufferPointer, into output: inout [UInt8]) -> Int {
         for (index, byte) in bytes.enumerated() {
             guard !isComplete else { return index }

@@ -88,7 +88,7 @@ struct HostGuardTests {
             let failure = await failure { _ = try await read(client, origin.url("/a.png")) }
 
             #expect(failure?.kind == .forbiddenAddress)
-            #expect(failure?.message.contains("is on the list of hosts that are not contacted") == true)
+            #expect(failure?.message.contains("is on the list of denied hosts") == true)
             #expect(origin.connectionCount == 0)
         }
     }
@@ -101,7 +101,7 @@ struct HostGuardTests {
             let failure = await failure { _ = try await read(client, origin.url("/a.png")) }
 
             #expect(failure?.kind == .forbiddenAddress)
-            #expect(failure?.message.contains("is not on the list of hosts that may be contacted") == true)
+            #expect(failure?.message.contains("is not on the list of allowed hosts") == true)
             #expect(origin.requestCount == 1)
             #expect(other.connectionCount == 0)
         }

@@ -1,22 +1,24 @@
 package import AvatarCore
 
-/// Which addresses images may be fetched from.
+/// The addresses that a request may be sent to.
 ///
-/// A URL in a contact list is foreign input: without this guard it could make the service ask a machine in its own
-/// network. The policy judges the address of the connected peer, so no spelling of a host gets around it.
+/// The URLs of a contact list are untrusted input. Without this guard they could make a service send requests into its
+/// own network (server-side request forgery). The policy judges the address of the connected peer, so no spelling of a
+/// host can bypass it.
 ///
-/// What counts are the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890, RFC 8190): refused is what is
-/// not called "globally reachable" there, and multicast. Of IPv6, only what IANA has given out for global unicast
-/// (`2000::/3`) is taken. An IPv6 address that stands for an IPv4 address (mapped, NAT64) is judged by that one.
+/// The policy follows the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890, RFC 8190). It refuses
+/// multicast and every block that they do not mark as "globally reachable". Of IPv6, it allows only the range that IANA
+/// has assigned for global unicast (`2000::/3`). An IPv6 address that embeds an IPv4 address (mapped, NAT64) is judged
+/// by the embedded address.
 package struct AddressPolicy: Hashable, Sendable {
-    /// Globally reachable addresses only: the default.
+    /// Allows globally reachable addresses only. The default.
     package static let globalOnly = AddressPolicy(allowsPrivateNetworks: false)
 
-    /// Also loopback, RFC 1918, link-local, unique local and carrier-grade NAT addresses, and what a network translates
-    /// or tunnels by itself (6to4, Teredo, local NAT64) to an IPv4 address that may be contacted.
+    /// Also allows loopback, RFC 1918, link-local, unique local and carrier-grade NAT addresses, and addresses that a
+    /// network tunnels or translates (6to4, Teredo, local NAT64) to an allowed IPv4 address.
     ///
-    /// Link-local holds `169.254.169.254`, where clouds hand out credentials: whoever chooses this policy allows that
-    /// too. Multicast, broadcast and the unspecified address stay refused.
+    /// The link-local range includes `169.254.169.254`, where cloud providers serve credentials: this policy allows
+    /// that address too. Multicast, broadcast and the unspecified address stay refused.
     package static let allowingPrivateNetworks = AddressPolicy(allowsPrivateNetworks: true)
 
     private let allowsPrivateNetworks: Bool
@@ -26,7 +28,7 @@ package struct AddressPolicy: Hashable, Sendable {
         self.allowsPrivateNetworks = allowsPrivateNetworks
     }
 
-    /// The policy that allows `addresses` too.
+    /// The same policy with `addresses` as exceptions, which are always allowed.
     package func allowing(_ addresses: Set<IPAddress>) -> AddressPolicy {
         var policy = self
         policy.exceptions.formUnion(addresses)
@@ -50,23 +52,23 @@ package struct AddressPolicy: Hashable, Sendable {
         return Self.isGloballyReachable(address)
     }
 
-    /// The IPv4 address that a packet to the IPv6 `address` ends up at, by the system itself or by a translator that all
-    /// the world knows; any other address as it is.
+    /// The IPv4 address that a packet to `address` reaches, if it is an IPv4-mapped address or has the well-known NAT64
+    /// prefix; otherwise `address` itself.
     static func unmapped(_ address: IPAddress) -> IPAddress {
         let isMapped = mapped.contains(address) || translated.contains(address)
         return isMapped ? address.embeddedIPv4(at: 96) : address
     }
 
-    // MARK: How it works
+    // MARK: Judging
 
-    /// The more specific entries of the registries rule over the wider ones.
+    /// Whether the registries mark `address` as globally reachable. A narrower block takes precedence over a wider one.
     private static func isGloballyReachable(_ address: IPAddress) -> Bool {
         guard address.family == .v4 || globalUnicast.contains(address) else { return false }
         return reachableExceptions.contains { $0.contains(address) } || !unreachable.contains { $0.contains(address) }
     }
 
-    /// The IPv4 addresses that a packet to `address` travels to in a tunnel; `nil` for one that needs none. Both kinds of
-    /// tunnel are "not applicable" to the registry: where they lead is up to the network.
+    /// The IPv4 addresses that a packet to `address` reaches through a tunnel; `nil` without a tunnel. The registry
+    /// marks both kinds of tunnel as "not applicable", because the network decides where they lead.
     private static func tunnelledIPv4(in address: IPAddress) -> [IPAddress]? {
         if sixToFour.contains(address) {
             return [address.embeddedIPv4(at: 16)]
@@ -79,10 +81,10 @@ package struct AddressPolicy: Hashable, Sendable {
         return nil
     }
 
-    /// Local NAT64 (RFC 8215): the network decides where in the address the IPv4 address stands (RFC 6052 section
-    /// 2.2), so each place that holds one is judged. `0.x.x.x` means that the address does not stand there.
+    /// Judges a local NAT64 address (RFC 8215). The network decides at which bit the IPv4 address begins (RFC 6052
+    /// section 2.2), so every position is judged. A reading of `0.x.x.x` means that the address is at another position.
     private func allowsAnyReading(of address: IPAddress) -> Bool {
-        // Bits 64 to 71 are zero and no part of an address that begins before them.
+        // Bits 64 to 71 are zero. An address that begins before them skips them.
         let withoutGap = (address.bits >> 64) << 64 | (address.bits & 0x00FF_FFFF_FFFF_FFFF) << 8
         let joined = IPAddress(family: .v6, bits: withoutGap)
         let readings = [48, 56, 64].map(joined.embeddedIPv4) + [address.embeddedIPv4(at: 96)]
@@ -91,11 +93,12 @@ package struct AddressPolicy: Hashable, Sendable {
     }
 }
 
-// The IANA IPv4 and IPv6 Special-Purpose Address Registries as of October 2025, by what a request may do with them.
-// https://www.iana.org/assignments/iana-ipv4-special-registry, https://www.iana.org/assignments/iana-ipv6-special-registry
+// The IANA IPv4 and IPv6 Special-Purpose Address Registries as of October 2025, grouped by their effect on a request.
+// https://www.iana.org/assignments/iana-ipv4-special-registry,
+// https://www.iana.org/assignments/iana-ipv6-special-registry
 
 extension AddressPolicy {
-    /// What `allowingPrivateNetworks` adds.
+    /// Blocks that `allowingPrivateNetworks` adds.
     private static let privateNetworks = [
         "10.0.0.0/8",  // RFC 1918
         "172.16.0.0/12",
@@ -108,7 +111,7 @@ extension AddressPolicy {
         "fc00::/7",  // unique local, RFC 4193
     ].map(IPAddressBlock.init(fixed:))
 
-    /// Not globally reachable, and nobody's private network either.
+    /// Blocks that are neither globally reachable nor private networks.
     private static let unreachable = [
         "0.0.0.0/8",  // "this network", RFC 791
         "192.0.0.0/24",  // protocol assignments
@@ -124,7 +127,7 @@ extension AddressPolicy {
         "3fff::/20",  // documentation, RFC 9637
     ].map(IPAddressBlock.init(fixed:))
 
-    /// Globally reachable parts of the blocks above.
+    /// Globally reachable parts of the unreachable blocks.
     private static let reachableExceptions = [
         "192.0.0.9/32",  // PCP anycast
         "192.0.0.10/32",  // TURN anycast
@@ -140,12 +143,12 @@ extension AddressPolicy {
     /// "This network", RFC 791.
     private static let thisNetwork = IPAddressBlock(fixed: "0.0.0.0/8")
 
-    /// All that IANA has given out for global unicast; `::/8`, `100::/64`, `5f00::/16` and the like lie outside.
+    /// The range that IANA has assigned for global unicast. `::/8`, `100::/64` and `5f00::/16` lie outside.
     private static let globalUnicast = IPAddressBlock(fixed: "2000::/3")
 
-    // MARK: IPv6 addresses that stand for an IPv4 address
+    // MARK: IPv6 addresses that embed an IPv4 address
 
-    /// The IPv4 address is the last 32 bits, and the system itself sends IPv4.
+    /// IPv4-mapped, RFC 4291: the IPv4 address is the last 32 bits, and the system sends IPv4 packets.
     private static let mapped = IPAddressBlock(fixed: "::ffff:0:0/96")
 
     /// NAT64, RFC 6052: the IPv4 address is the last 32 bits.
@@ -157,6 +160,6 @@ extension AddressPolicy {
     /// 6to4, RFC 3056.
     private static let sixToFour = IPAddressBlock(fixed: "2002::/16")
 
-    /// RFC 4380.
+    /// Teredo, RFC 4380.
     private static let teredo = IPAddressBlock(fixed: "2001::/32")
 }

@@ -1,43 +1,45 @@
 package import AvatarCore
 
-/// Which hosts and ports images may be fetched from, by what a URL says. Default: all.
+/// The hosts and ports that images may be fetched from, judged by the URL. Default: all.
 ///
-/// Judged before a request is sent, and at each redirect. What a name resolves to is the address policy's to judge.
+/// The rules apply before each request, including redirects. They do not judge the addresses of a name; that is the
+/// task of `HTTPOrigin.Configuration.allowsPrivateNetworks`.
 public struct HostRules: Hashable, Sendable {
-    /// Only these hosts, if there are any.
+    /// The allowed hosts; empty allows all.
     public var allowed: [HostPattern] = []
-    /// None of these, whatever else is allowed.
+    /// The denied hosts. They take precedence over `allowed`.
     public var denied: [HostPattern] = []
-    /// Only these ports, if there are any.
+    /// The allowed ports; empty allows all.
     public var ports: [ClosedRange<Int>] = []
 
-    /// All hosts and ports.
+    /// Rules that allow all hosts and ports.
     public init() {}
 
-    /// Why no request may be sent to `host`, in words that follow its name; `nil` if one may.
+    /// The reason to refuse a request to `host`, as the end of a sentence that begins with its name; `nil` if the rules
+    /// allow it.
     package func refusal(of host: HostName) -> String? {
-        if denied.contains(where: { $0.matches(host) }) { return "is on the list of hosts that are not contacted" }
+        if denied.contains(where: { $0.matches(host) }) { return "is on the list of denied hosts" }
         if !allowed.isEmpty, !allowed.contains(where: { $0.matches(host) }) {
-            return "is not on the list of hosts that may be contacted"
+            return "is not on the list of allowed hosts"
         }
         if !ports.isEmpty, !ports.contains(where: { $0.contains(host.port) }) {
-            return "is asked for at a port that may not be contacted"
+            return "has a port that is not on the list of allowed ports"
         }
         return nil
     }
 }
 
-/// Names one host, `images.example.com`, or all below one, `*.example.com`.
+/// A pattern for one host, `images.example.com`, or for all subdomains of one, `*.example.com`.
 public struct HostPattern: Hashable, Sendable, LosslessStringConvertible {
-    /// In lower case and ASCII, without the `*.`, and without a dot at the end.
+    /// The name in lower case and ASCII, without `*.` and without a dot at the end.
     private let name: String
     private let isSuffix: Bool
 
-    /// Reads a host name, an address (IPv6 in brackets or without), or `*.` and a host name. International names may be
-    /// written as they are.
+    /// Reads a host name, an address (IPv6 with or without brackets), or `*.` and a host name. International names need
+    /// not be encoded.
     ///
-    /// `*.example.com` does not name `example.com` itself. `nil` for a port, a path, a `*` anywhere else, and what is
-    /// no host.
+    /// `*.example.com` does not match `example.com` itself. `nil` for text with a port or a path, with `*` at another
+    /// position, and for any other text that is not a host.
     public init?(_ description: String) {
         isSuffix = description.utf8.starts(with: "*.".utf8)
         let host = isSuffix ? String(description.dropFirst(2)) : description
@@ -47,17 +49,17 @@ public struct HostPattern: Hashable, Sendable, LosslessStringConvertible {
         self.name = name
     }
 
-    /// As it was read, in lower case and ASCII.
+    /// The pattern in lower case and ASCII.
     public var description: String { (isSuffix ? "*." : "") + name }
 
-    /// Whether this names `host`.
+    /// Whether the pattern matches `host`, on any port.
     package func matches(_ host: HostName) -> Bool {
         let candidate = Self.compared(host.name)
         guard isSuffix else { return candidate == name }
         return candidate.utf8.count > name.utf8.count + 1 && candidate.hasSuffix("." + name)
     }
 
-    /// The host in its one spelling: as a URL has it, addresses as addresses.
+    /// The normalised spelling of `host`, as in a URL; `nil` if it is not a host.
     private static func normalized(_ host: String) -> String? {
         let isBareIPv6 = IPAddress(host)?.family == .v6
         let afterLiteral = host.utf8.lastIndex(of: UInt8(ascii: "]")) ?? host.startIndex
@@ -65,12 +67,13 @@ public struct HostPattern: Hashable, Sendable, LosslessStringConvertible {
         do {
             return try AvatarKey(url: "http://\(isBareIPv6 ? "[\(host)]" : host)/").host.map { compared($0.name) }
         } catch {
-            // What no URL can hold is no host.
+            // A text that no URL can contain is not a host.
             return nil
         }
     }
 
-    /// A dot at the end, and the many ways to write an IPv4 address, lead the resolver to the same place.
+    /// The name in the spelling for comparisons. A dot at the end and the various spellings of an IPv4 address are
+    /// removed, because the resolver treats them alike.
     private static func compared(_ name: String) -> String {
         let name = name.utf8.last == UInt8(ascii: ".") ? String(name.dropLast()) : name
         guard let address = IPAddress(host: name).map(AddressPolicy.unmapped) else { return name }

@@ -1,11 +1,11 @@
 import AvatarCore
 
-/// All addresses that begin with the same bits: `10.0.0.0/8`, `fe80::/10`.
+/// A block of addresses that begin with the same bits, such as `10.0.0.0/8` or `fe80::/10`.
 struct IPAddressBlock: Hashable, Sendable, CustomStringConvertible {
     private let first: IPAddress
     private let length: Int
 
-    /// Reads `192.0.2.0/24` or `2001:db8::/32`; bits after the length do not matter.
+    /// Reads `192.0.2.0/24` or `2001:db8::/32`; `nil` for any other text. Bits after the length are ignored.
     init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let address = IPAddress(String(parts[0])), let length = Int(parts[1]),
@@ -15,12 +15,13 @@ struct IPAddressBlock: Hashable, Sendable, CustomStringConvertible {
         self.length = length
     }
 
-    /// A block that the source names. Traps if `text` is not a block.
+    /// A block written in the source code. Traps if `text` is not a block.
     init(fixed text: String) {
         guard let block = Self(text) else { preconditionFailure("\(text) is not a block of addresses") }
         self = block
     }
 
+    /// Whether `address` belongs to the block.
     func contains(_ address: IPAddress) -> Bool {
         guard address.family == first.family else { return false }
         let free = UInt128(first.family.bitCount - length)

@@ -1,31 +1,31 @@
 package import AvatarCore
 import Foundation
 
-/// The hosts that are asked directly although there is a proxy: what `NO_PROXY` says.
+/// The hosts that the client contacts directly instead of through the proxy, as in the variable `NO_PROXY`.
 ///
-/// The entries are parted by commas or spaces:
+/// Commas or spaces separate the entries:
 ///
-/// | entry | names |
+/// | entry | matches |
 /// |---|---|
 /// | `*` | every host |
-/// | `example.com`, `.example.com`, `*.example.com` | the host and all below it |
+/// | `example.com`, `.example.com`, `*.example.com` | the host and its subdomains |
 /// | `192.0.2.1`, `2001:db8::1`, `[2001:db8::1]` | a URL with this address |
-/// | `192.0.2.0/24`, `2001:db8::/32` | a URL with an address of this block |
+/// | `192.0.2.0/24`, `2001:db8::/32` | a URL with an address in this block |
 ///
-/// `:8080` after any but a block names one port. Names are compared as they stand in the URL: nothing is resolved. What
-/// is none of these is passed over.
+/// `:8080` after an entry other than a block limits it to one port. Names are compared with the URL and never resolved.
+/// An entry in any other form is ignored.
 public struct ProxyExceptions: Hashable, Sendable {
     private var entries: [Entry] = []
 
-    /// None.
+    /// No exceptions.
     public init() {}
 
-    /// Reads `text`.
+    /// Reads a list of entries in the form of `NO_PROXY`.
     public init(_ text: String) {
         entries = text.split { $0 == "," || $0.isWhitespace }.compactMap { Entry(String($0)) }
     }
 
-    /// Whether `host` is asked directly.
+    /// Whether the client contacts `host` directly.
     package func contains(_ host: HostName) -> Bool {
         entries.contains { $0.contains(host) }
     }
@@ -38,7 +38,7 @@ public struct ProxyExceptions: Hashable, Sendable {
         }
 
         private let hosts: Hosts
-        /// `nil`: any port.
+        /// The port; `nil` for any.
         private let port: Int?
 
         init?(_ text: String) {
@@ -67,7 +67,7 @@ public struct ProxyExceptions: Hashable, Sendable {
             }
         }
 
-        /// Name and port; a lone IPv6 address has colons of its own.
+        /// Splits `text` into name and port. An IPv6 address without brackets has no port.
         private static func split(_ text: String) -> (name: String, port: Int?) {
             guard IPAddress(text) == nil, let colon = text.lastIndex(of: ":"),
                 let port = Int(text[colon...].dropFirst()), (1...65_535).contains(port)

@@ -1,26 +1,26 @@
 public import AvatarCore
 import Foundation
 
-/// Which requests go through which proxy.
+/// The proxies for http and https URLs, and the hosts that need none.
 public struct ProxySettings: Hashable, Sendable {
-    /// For http URLs; `nil`: none.
+    /// The proxy for http URLs; `nil` for none.
     public var http: ProxyServer?
-    /// For https URLs, which it only passes on; `nil`: none.
+    /// The proxy for https URLs, which tunnels the bytes (CONNECT); `nil` for none.
     public var https: ProxyServer?
-    /// The hosts that are asked directly.
+    /// The hosts that the client contacts directly. Default: none.
     public var exceptions = ProxyExceptions()
 
-    /// No proxy.
+    /// Settings without a proxy.
     public init() {}
 
-    /// What the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of `environment` say, in lower or
-    /// upper case. Lower case comes first, an empty variable counts as none, `all_proxy` is for both schemes.
+    /// Reads the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of `environment`, in lower or upper
+    /// case. Lower case takes precedence, an empty variable counts as unset, and `all_proxy` is for both schemes.
     ///
-    /// `HTTP_PROXY` in upper case does not count where `REQUEST_METHOD` is set: a web server hands it to its programs as
-    /// a request's `Proxy` field, which is anybody's to choose.
+    /// If `REQUEST_METHOD` is set, the program may be a CGI script. `HTTP_PROXY` in upper case is then ignored, because
+    /// the web server sets it from the request's `Proxy` field, which any client controls.
     ///
-    /// - Throws: `invalidConfiguration`, naming the variable and not its value, if a proxy that would be used cannot be:
-    ///   going around it would not be what was asked for.
+    /// - Throws: `invalidConfiguration` if the address of a proxy that applies is invalid. The message names the
+    ///   variable without its value. The client must not bypass such a proxy silently.
     public init(environment: [String: String]) throws(AvatarStoreError) {
         let isGateway = environment["REQUEST_METHOD"] != nil
         http = try Self.server(isGateway ? ["http_proxy"] : ["http_proxy", "HTTP_PROXY"], environment)
@@ -28,7 +28,7 @@ public struct ProxySettings: Hashable, Sendable {
         exceptions = ProxyExceptions(Self.value(["no_proxy", "NO_PROXY"], environment)?.value ?? "")
     }
 
-    /// The proxy for `url`; `nil`: its host is asked directly.
+    /// The proxy for `url`; `nil` if the client contacts the host directly.
     package func server(for url: AvatarKey) -> ProxyServer? {
         guard http != nil || https != nil, let host = url.host else { return nil }
         let server = url.rawValue.utf8.starts(with: "https:".utf8) ? https : http
@@ -59,32 +59,34 @@ public struct ProxySettings: Hashable, Sendable {
     }
 }
 
-/// An HTTP proxy, and what it is told to know who asks.
+/// The address of an HTTP proxy, and the credentials for it.
 public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
-    /// Where it listens.
+    /// The host and port of the proxy.
     public var host: HostName
-    /// The user it knows; `nil` for a proxy that asks nobody.
+    /// The user name; `nil` for a proxy without authentication.
     public var user: String?
-    /// The user's password. It reaches the proxy alone: no message, log or index holds it.
+    /// The password. Only the proxy receives it: no message, log or index contains it.
     public var password: String?
 
-    /// The proxy at `host`.
+    /// The proxy at `host`, with optional credentials.
     public init(host: HostName, user: String? = nil, password: String? = nil) {
         self.host = host
         self.user = user
         self.password = password
     }
 
-    /// Reads `http://user:password@host:port/`. Scheme, user, password and port (then 80) may be missing.
+    /// Reads `http://user:password@host:port/`. Scheme, user and password are optional; the default port is 80.
     ///
-    /// - Throws: `invalidConfiguration` for another scheme, also for TLS to the proxy itself, and for what names no
-    ///   host. The message does not hold `text`.
+    /// - Throws: `invalidConfiguration` for another scheme, including https for TLS to the proxy itself, and for text
+    ///   without a valid host. The message does not contain the credentials.
     public init(_ text: String) throws(AvatarStoreError) {
         var rest = text.trimmingCharacters(in: .whitespaces)
         if let mark = rest.range(of: "://") {
             let scheme = rest[..<mark.lowerBound].lowercased()
             guard scheme == "http" else {
-                throw Self.unusable("speaks \(scheme.prefix(20)), and only http is supported")
+                // Text before "://" that is not a scheme may be a password.
+                let isScheme = scheme.allSatisfy { $0.isLetter || $0.isNumber }
+                throw Self.unusable("must begin with http://" + (isScheme ? ", not \"\(scheme.prefix(20))://\"" : ""))
             }
             rest = String(rest[mark.upperBound...])
         }
@@ -96,14 +98,16 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
             rest = String(rest[mark...].dropFirst())
         }
         do {
-            guard let host = try AvatarKey(url: "http://\(rest)/").host else { throw Self.unusable("names no host") }
+            guard let host = try AvatarKey(url: "http://\(rest)/").host else {
+                throw Self.unusable("has no valid host; write it as http://host:port")
+            }
             self.host = host
         } catch {
-            throw Self.unusable("names no host")
+            throw Self.unusable("has no valid host; write it as http://host:port")
         }
     }
 
-    /// Host and port alone.
+    /// The host and port, without credentials.
     public var description: String { host.description }
 
     /// The value of `Proxy-Authorization` (RFC 7617); `nil` without a user.
@@ -117,6 +121,6 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func unusable(_ why: String) -> AvatarStoreError {
-        AvatarStoreError(.invalidConfiguration, "A proxy's address \(why).")
+        AvatarStoreError(.invalidConfiguration, "The address of the proxy \(why).")
     }
 }

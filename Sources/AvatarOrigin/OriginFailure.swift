@@ -66,7 +66,7 @@ enum OriginFailure {
         let limit = HTTPOrigin.maximumHeaderBytes
         return OriginError(
             .unreachable,
-            "\(url.redacted): the header of the response is larger than the limit of \(limit) bytes."
+            "\(url.redacted): the header of the response is larger than \(limit) bytes, the limit."
         )
     }
 
@@ -76,7 +76,7 @@ enum OriginFailure {
     }
 
     private static let tooManyFields =
-        "the header of the response has more fields than the limit of \(ResponseHeadRepair.maximumFieldCount)"
+        "the header of the response has more than \(ResponseHeadRepair.maximumFieldCount) fields, the limit"
 
     // MARK: Through a proxy
 
@@ -96,7 +96,7 @@ enum OriginFailure {
         case .proxyAuthenticationRequired:
             return proxyCredentials(proxy, url)
         case .invalidProxyResponse:
-            return OriginError(.unreachable, "\(url.redacted): the proxy \(proxy) refused to connect to the host.")
+            return OriginError(.unreachable, "\(url.redacted): the proxy \(proxy) did not connect to the host.")
         case .httpProxyHandshakeTimeout:
             return OriginError(.timeout, "\(url.redacted): the proxy \(proxy) did not connect to the host in time.")
         default:
@@ -126,7 +126,7 @@ enum OriginFailure {
         case let error as HTTPParserError where error == .headerOverflow:
             (
                 .unreachable,
-                "the header of the response is larger than the limit of \(HTTPOrigin.maximumHeaderBytes) bytes"
+                "the header of the response is larger than \(HTTPOrigin.maximumHeaderBytes) bytes, the limit"
             )
         case is ResponseHeadRepair.TooManyFields:
             (.unreachable, tooManyFields)

@@ -57,7 +57,7 @@ struct RedirectChain {
         guard count < limit else {
             throw OriginError(
                 .tooManyRedirects,
-                "\(url.redacted) redirects again after \(limit) redirects, the limit for one image."
+                "\(url.redacted) redirects again, and the limit is \(limit) redirects for one image."
             )
         }
         if cookies.store(fields[values: .setCookie], from: url, at: now) { visited.removeAll() }

@@ -26,7 +26,7 @@ func withClient<Result>(
     }
 }
 
-/// What came of a request: the whole body, and how many HTTP requests it took.
+/// The response to a request with its whole body, and the number of HTTP requests.
 struct Received {
     let status: Int
     let fields: HTTPFields
@@ -52,7 +52,7 @@ func read(_ client: HTTPOrigin, _ url: String, _ fields: HTTPFields = HTTPFields
     }
 }
 
-/// How `work` fails; `nil` if it does not.
+/// The error of `work`; `nil` if it does not fail with an `OriginError`.
 func failure(of work: () async throws -> Void) async -> OriginError? {
     do {
         try await work()
@@ -68,7 +68,7 @@ func kind(of work: () async throws -> Void) async -> FailureKind? {
 }
 
 extension NameLookup.Resolver {
-    /// Knows these names, in a network.
+    /// A resolver that knows `names`.
     static func knowing(_ names: [String: NameLookup.Answer], hasRoute: Bool = true) -> Self {
         Self(ask: { names[$0] ?? .noSuchName }, hasRoute: { hasRoute })
     }

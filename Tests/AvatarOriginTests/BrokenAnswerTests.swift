@@ -3,7 +3,7 @@ import AvatarOrigin
 import AvatarStoreTesting
 import Testing
 
-/// Answers that keep to no rule: each ends in a failure of its kind, or gives exactly the body.
+/// Responses that break the rules: each ends in a failure of its kind, or delivers exactly the body.
 struct BrokenAnswerTests {
     private func raw(_ head: String, _ body: String = "") -> LoopbackOrigin.Response {
         .raw(Array((head.replacing("\n", with: "\r\n") + "\r\n" + body).utf8))
@@ -54,7 +54,7 @@ struct BrokenAnswerTests {
         }
     }
 
-    @Test func tagThatIsNoUTF8IsNone() async throws {
+    @Test func tagThatIsNotUTF8IsDropped() async throws {
         try await withClient { client, origin in
             let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-A: b\r\nETag: \"".utf8) + [0xFF, 0xFE]
             origin.setResponse(.raw(head + Array("\"\r\n\r\n".utf8)), for: "/a.png")
@@ -70,7 +70,7 @@ struct BrokenAnswerTests {
     @Test(arguments: [
         "zzzz\r\nface\r\n0\r\n\r\n", "4\r\nface!!0\r\n\r\n", "FFFFFFFFFFFFFFFFFF\r\nface", "4\r\nface\r\n",
     ])
-    func chunksThatAreNoneAreTruncated(body: String) async throws {
+    func invalidChunksAreTruncated(body: String) async throws {
         try await withClient { client, origin in
             origin.setResponse(raw("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n", body), for: "/a.png")
 
@@ -89,8 +89,8 @@ struct BrokenAnswerTests {
         }
     }
 
-    /// What follows the body looks like the answer to the next request on the connection.
-    @Test func whatFollowsTheBodyIsNobodysAnswer() async throws {
+    /// The bytes after the body look like the response to the next request on the connection.
+    @Test func bytesAfterTheBodyAreNotTheNextResponse() async throws {
         try await withClient { client, origin in
             let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
             var response = LoopbackOrigin.Response(body: .text("face" + answer + answer))
@@ -107,7 +107,7 @@ struct BrokenAnswerTests {
         }
     }
 
-    @Test func originThatFallsSilentIsGivenUp() async throws {
+    @Test func silentOriginTimesOut() async throws {
         try await withClient({ $0.idleTimeoutSeconds = 1 }) { client, origin in
             origin.setResponse(.hang, for: "/a.png")
             let slow = LoopbackOrigin.Response(body: .text("face"))

@@ -84,7 +84,7 @@ struct CookieTests {
         }
     }
 
-    /// As a site does that lets in only those who take cookies.
+    /// A site that requires cookies redirects this way.
     @Test func redirectToTheSameURLIsNoCircleWhereItSetsACookie() async throws {
         try await withClient { client, origin in
             let here = redirect(to: "/a.png", setting: "seen=1")

@@ -150,7 +150,7 @@ struct HTTPOriginTests {
     }
 
     @Test func connectionThatTheOriginClosedWhileItWasPooledIsReplaced() async throws {
-        // An address of its own: nobody else takes the port while the origin is down.
+        // An address of its own, so that no other process takes the port while the origin is down.
         let origin = try await LoopbackOrigin.start(host: "127.0.0.77")
         try await withClient { client, _ in
             origin.setResponse(LoopbackOrigin.Response(body: .text("x")), for: "/a.png")

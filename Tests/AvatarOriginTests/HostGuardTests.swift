@@ -3,7 +3,7 @@ import AvatarOrigin
 import AvatarStoreTesting
 import Testing
 
-/// What is judged before anything is sent to a hop.
+/// The checks before the client sends anything to a hop.
 struct HostGuardTests {
     // MARK: Addresses of names
 
@@ -62,11 +62,11 @@ struct HostGuardTests {
     }
 
     @Test(arguments: [(false, FailureKind.offline), (true, .unreachable)])
-    func nameThatNobodyAnswersForIsJudgedByTheNetwork(isResolverAlive: Bool, expected: FailureKind) async throws {
+    func nameWithoutAResponseIsJudgedByTheNetwork(isResolverAlive: Bool, expected: FailureKind) async throws {
         try await withClient({
             $0.resolver = .knowing(["dead.example": .noAnswer], hasRoute: isResolverAlive)
         }) { client, _ in
-            // Tells that there is no such name, which is an answer.
+            // The resolver reports that the name does not exist, which is a response.
             if isResolverAlive { _ = await kind { _ = try await read(client, "http://a.example/") } }
 
             #expect(await kind { _ = try await read(client, "http://dead.example/") } == expected)

@@ -55,7 +55,7 @@ struct LenientHeadTests {
     }
 
     @Test(arguments: [(256, true), (257, false), (5_000, false)])
-    func tooManyFieldsAreAMessageThatSaysSo(count: Int, isTaken: Bool) async throws {
+    func tooManyFieldsAreReported(count: Int, isTaken: Bool) async throws {
         let failure = await failure {
             _ = try await read("HTTP/1.1 200 OK\nContent-Length: 0\n" + String(repeating: "A: b\n", count: count - 1))
         }
@@ -104,7 +104,7 @@ struct LenientHeadTests {
         }
     }
 
-    @Test func noRedirectIsFollowedWhereNoneIsAllowed() async throws {
+    @Test func limitOfZeroFollowsNoRedirect() async throws {
         try await withClient({ $0.maximumRedirects = 0 }) { client, origin in
             origin.setResponse(.redirect(to: "/b.png"), for: "/a.png")
 

@@ -107,14 +107,14 @@ struct NameLookupTests {
         #expect(try await names.isOffline())
     }
 
-    @Test func resolverThatAnswersForOthersIsThere() async throws {
+    @Test func responseForAnotherNameMeansOnline() async throws {
         let names = Gate().lookup(waitingFor: { _ in false })
         _ = try await names.answer(for: "a.example")
         _ = try await names.answer(for: "dead.example")
         #expect(try await !names.isOffline())
     }
 
-    @Test func resolverThatAnswersForOthersAMomentLaterIsThere() async throws {
+    @Test func laterResponseForAnotherNameMeansOnline() async throws {
         let names = Gate().lookup(waitingFor: { _ in false })
         _ = try await names.answer(for: "dead.example")
         async let isOffline = names.isOffline()
@@ -122,7 +122,7 @@ struct NameLookupTests {
         #expect(try await !isOffline)
     }
 
-    @Test func resolverThatAnswersForNobodyIsBeyondReach() async throws {
+    @Test func resolverWithoutAnyResponseMeansOffline() async throws {
         let names = Gate().lookup(waitingFor: { _ in false })
         _ = try await names.answer(for: "dead1.example")
         _ = try await names.answer(for: "dead2.example")
@@ -143,7 +143,7 @@ struct NameLookupTests {
         #expect(addresses.contains { ["127.0.0.1", "::1"].contains($0.description) })
     }
 
-    /// RFC 6761 section 6.4. Without a network nobody can say so.
+    /// RFC 6761 section 6.4. Without a network there is no response.
     @Test func systemKnowsThatANameDoesNotExist() {
         let answer = NameLookup.Resolver.system.ask("pictures.invalid")
         #expect(answer == .noSuchName || answer == .noAnswer)

@@ -64,7 +64,7 @@ struct OutboxTests {
         }
     }
 
-    /// What was sent, once every event loop has done what it was given.
+    /// The requests sent, after every event loop has finished its work.
     private func settled() async throws -> [Int] {
         for loop in group.makeIterator() { try await loop.submit {}.get() }
         return sent.numbers.withLock { $0 }

@@ -133,7 +133,7 @@ struct ProxyTests {
         }
     }
 
-    @Test func whereEverythingMayBeContactedTheProxyResolves() async throws {
+    @Test func proxyResolvesNamesIfPrivateNetworksAreAllowed() async throws {
         try await withProxiedClient({ $0.allowsPrivateNetworks = true }) { client, _, proxy in
             let answer = try await read(client, "http://nowhere.example/a.png")
             #expect(answer.text == "face")

@@ -2,8 +2,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server on loopback that writes down the first line of each request, byte for byte, and answers with bytes as a test
-/// has them.
+/// A server on loopback that records the first line of each request byte for byte, and responds with the bytes of a test.
 final class RawOrigin: Sendable {
     private let respond: @Sendable (_ target: String) -> [UInt8]
     private let recorded = Mutex<[String]>([])
@@ -40,7 +39,7 @@ final class RawOrigin: Sendable {
         try await listener.close()
     }
 
-    /// The first lines so far, a character a byte.
+    /// The first lines so far, one character per byte.
     var lines: [String] { recorded.withLock { $0 } }
 
     func forget() { recorded.withLock { $0 = [] } }

@@ -3,7 +3,7 @@ import AvatarStoreTesting
 import HTTPTypes
 import Testing
 
-/// What a redirect takes along.
+/// The header fields that a redirected request keeps.
 struct RedirectFieldTests {
     private var fields: HTTPFields {
         var fields = HTTPFields()

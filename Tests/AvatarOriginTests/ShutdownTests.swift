@@ -4,8 +4,8 @@ import AvatarStoreTesting
 import Synchronization
 import Testing
 
-/// A client that is shut down ends what is under way, and whatever is asked of it afterwards: nobody waits for ever, and
-/// nothing is said of a URL.
+/// A client that is shut down fails its requests, in progress and later ones: no caller waits for ever, and no URL is
+/// blamed.
 @Suite("A client that was shut down", .timeLimit(.minutes(1)))
 struct ShutdownTests {
     @Test("A request after it fails")

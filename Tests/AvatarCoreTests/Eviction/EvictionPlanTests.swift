@@ -11,7 +11,7 @@ struct EvictionPlanTests {
         return plan
     }
 
-    @Test func nothingGoesWhileThereIsRoom() {
+    @Test func evictsNothingWhileTheBytesFit() {
         let plan = EvictionPlan(bytes: 60, incoming: 40, limit: 100, lowWatermark: 90)
 
         #expect(!plan.needsEviction)
@@ -35,7 +35,7 @@ struct EvictionPlanTests {
         #expect(plan.victims == [0, 1, 2, 3])
     }
 
-    @Test func planThatRunsOutOfFilesSaysWhetherTheNewBytesFitAllTheSame() {
+    @Test func exhaustedPlanTellsWhetherTheNewBytesFit() {
         let low = EvictionPlan(bytes: 100, incoming: 5, limit: 100, lowWatermark: 50)
 
         #expect(offer([5], to: low).fits)
@@ -52,7 +52,7 @@ struct EvictionPlanTests {
 
     /// Promise: `target − largest victim < bytes ≤ target`.
     @Test(arguments: 0..<200)
-    func theMinimumGoes(_ seed: Int) {
+    func evictsNoMoreThanNeeded(_ seed: Int) {
         var generator = SeededGenerator(seed: UInt64(seed))
         let sizes = (0..<40).map { _ in Int.random(in: 1...50, using: &generator) }
         let bytes = sizes.reduce(0, +)

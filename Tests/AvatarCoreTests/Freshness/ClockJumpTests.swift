@@ -31,7 +31,7 @@ struct ClockJumpTests {
     }
 
     @Test(arguments: jumps)
-    func backoffOfAnotherTimeIsOver(_ jump: Int64) {
+    func backoffWrittenByAFastClockIsOver(_ jump: Int64) {
         var record = ValidationRecord()
         record.failure = .timeout
         record.checked = received
@@ -41,7 +41,7 @@ struct ClockJumpTests {
         #expect(!record.isBackingOff(at: received.adding(seconds: jump)))
     }
 
-    /// A correction of minutes is everyday business.
+    /// A correction by minutes is normal.
     @Test func smallCorrectionsChangeNothing() {
         let metadata = StoredResponse.with(["Cache-Control: max-age=86400"])
         let record = ValidationRecord(metadata, fetched: received, policy: FreshnessPolicy(), jitter: 0)

@@ -2,7 +2,7 @@ import AvatarCore
 import HTTPTypes
 import Testing
 
-/// Whatever an origin sends: no trap, no hang, and what follows from it stays within its bounds.
+/// Random header fields cause no trap and no hang, and all results stay within their limits.
 struct ForeignHeaderTests {
     private static let pieces = [
         "max-age", "no-cache", "no-store", "private", "must-understand", "stale-if-error", "=", "\"", "\\", ",", " ",
@@ -61,7 +61,7 @@ struct ForeignHeaderTests {
         }
     }
 
-    @Test func whatIsKeptIsReadAgainAsItWas() {
+    @Test func metadataSurvivesWritingAndReading() {
         var random = SeededGenerator(seed: 21)
         for _ in 0..<2_000 {
             let metadata = ResponseMetadata(
@@ -112,7 +112,7 @@ struct ForeignHeaderTests {
         }
     }
 
-    /// What costs a moment for a kilobyte does not cost a day for a thousand: a header may be as long as the client takes.
+    /// The time grows with the length of a header, not with its square: a header may be as long as the client accepts.
     @Test(
         .timeLimit(.minutes(1)),
         arguments: ["\"", ",", "a=\"", "\\", " ", "a,", "=", "max-age=1,", "06 ", "é", "W/"]

@@ -2,7 +2,7 @@ import AvatarCore
 import HTTPTypes
 import Testing
 
-/// What a 304 does to what is stored (RFC 9111 sections 3.2 and 4.3.4).
+/// The effect of a 304 on the stored response (RFC 9111 sections 3.2 and 4.3.4).
 struct FresheningTests {
     private let start = Timestamp(milliseconds: 784_111_777_000)
 
@@ -39,7 +39,7 @@ struct FresheningTests {
 
     @Test(
         arguments: [
-            // Stored tag, tag of the 304, tag afterwards; nil: not about our image.
+            // Stored tag, tag of the 304, tag afterwards; `nil`: the 304 refers to another image.
             ("\"a\"", "\"a\"", "\"a\""),
             ("\"a\"", "\"b\"", nil),
             ("W/\"a\"", "W/\"a\"", "W/\"a\""),
@@ -89,7 +89,7 @@ struct FresheningTests {
     @Test(
         arguments: [
             // Stored tag and date, tags and date of the 304; taken in offlineFirst, taken in strict.
-            // One or more strong validators: one of ours, or nothing.
+            // One or more strong validators: one must match.
             ("\"a\"", nil, ["\"a\""], nil, true, true),
             ("\"a\"", nil, ["\"b\""], nil, false, false),
             ("\"a\"", nil, ["\"b\"", "\"a\""], nil, true, true),
@@ -98,14 +98,14 @@ struct FresheningTests {
             ("W/\"a\"", nil, ["\"a\""], nil, true, false),
             (nil, nil, ["\"a\""], nil, false, false),
             (nil, "then", ["\"a\""], "then", false, false),
-            // Weak ones only: they have to be ours.
+            // Weak ones only: they must match.
             ("\"a\"", nil, ["W/\"a\""], nil, true, true),
             ("W/\"a\"", nil, ["W/\"a\""], nil, true, true),
             ("W/\"a\"", nil, ["W/\"b\""], nil, false, false),
             ("W/\"a\"", "then", ["W/\"a\""], "then", true, true),
             ("W/\"a\"", "then", ["W/\"a\""], "now", true, false),
             ("W/\"a\"", nil, ["W/\"a\""], "now", true, false),
-            // What is no tag is compared as it is, and is never strong.
+            // An invalid tag is compared verbatim, and is never strong.
             ("a", nil, ["a"], nil, true, true),
             ("a", nil, ["b"], nil, false, false),
             // A date alone.
@@ -115,13 +115,13 @@ struct FresheningTests {
             ("\"a\"", "then", [], "then", true, true),
             ("\"a\"", "then", [], "now", false, false),
             ("\"a\"", nil, [], "now", true, false),
-            // None: the condition named ours (section 4.3.3).
+            // No validator: the request named the stored one (section 4.3.3).
             (nil, "then", [], nil, true, true),
             ("\"a\"", nil, [], nil, true, true),
             ("W/\"a\"", "then", [], nil, true, true),
         ] as [(String?, String?, [String], String?, Bool, Bool)]
     )
-    func takesA304OnlyForWhatItSpeaksOf(
+    func accepts304OnlyForTheStoredImage(
         _ tag: String?,
         _ date: String?,
         _ theirTags: [String],
@@ -139,7 +139,7 @@ struct FresheningTests {
         #expect((updated(stored(fields), with: update, .strict) != nil) == strict)
     }
 
-    /// Section 3.2: what the origin says now counts, also what forbids.
+    /// Section 3.2: the new directives count, including those that forbid reuse.
     @Test(arguments: [
         ("max-age=600", "max-age=5", 5), ("no-cache", "max-age=5", 5), ("max-age=600", "no-cache", 0),
         ("max-age=600", "no-store", 0), ("max-age=600", "", 86_400),

@@ -1,7 +1,7 @@
 import AvatarCore
 import Testing
 
-/// What the settings change.
+/// The effects of the settings.
 struct FreshnessPolicyTests {
     private let received = StoredResponse.received
 
@@ -82,18 +82,18 @@ struct FreshnessPolicyTests {
             (302, ["Cache-Control: private"], 0, true, false, .unspecified),
             (302, ["Cache-Control: max-age=600"], 600, true, false, .maxAge),
             (302, ["Expires: 0"], 0, true, false, .expires),
-            // Section 5.3: what is nearly a date is none.
+            // Section 5.3: a nearly valid date is invalid.
             (200, ["Expires: Sun, 6 Nov 1994 08:59:37 GMT"], 0, true, false, .expires),
             (200, ["Expires: Sun, 06 Nov 1994 08:59:37 GMT"], 600, true, false, .expires),
             (200, ["Expires: Sunday, 06-Nov-94 08:59:37 GMT"], 600, true, false, .expires),
             (200, ["Expires: Sun Nov  6 08:59:37 1994"], 600, true, false, .expires),
-            // Section 4.2.1: what allows least counts.
+            // Section 4.2.1: the strictest directive counts.
             (200, ["Cache-Control: max-age=600, no-cache, must-revalidate"], 0, true, true, .noCache),
             (200, ["Cache-Control: no-cache, immutable, max-age=600"], 0, true, true, .noCache),
             (200, ["Cache-Control: max-age=600", "Vary: *", "Last-Modified: x"], 0, false, true, .varyAll),
             (203, ["Cache-Control: max-age=600"], 600, true, false, .maxAge),
             (200, ["Cache-Control: max-age=x", "Expires: Sun, 06 Nov 1994 08:59:37 GMT"], 0, true, false, .maxAge),
-            // Section 4.2.2: guesses only for what may be guessed.
+            // Section 4.2.2: heuristics only for the statuses that allow them.
             (404, ["Last-Modified: \(StoredResponse.date(-36_000))"], 3_600, true, false, .heuristic),
             (500, ["Last-Modified: \(StoredResponse.date(-36_000))"], 0, false, false, .unspecified),
         ] as [(Int, [String], Int64, Bool, Bool, Freshness.Reason)]
@@ -186,8 +186,8 @@ struct FreshnessPolicyTests {
         #expect(!freshness.mustRevalidate)
     }
 
-    /// Section 4.3.3 and RFC 5861 section 4: an error is what would be a 500, 502, 503 or 504; every other answer takes
-    /// the place of what is stored.
+    /// Section 4.3.3 and RFC 5861 section 4: an error is what would be a 500, 502, 503 or 504; any other response
+    /// replaces the stored one.
     @Test(
         arguments: [
             (.offline, .disconnected), (.unreachable, .disconnected), (.timeout, .disconnected),

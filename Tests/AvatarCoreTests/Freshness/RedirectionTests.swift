@@ -74,7 +74,7 @@ struct RedirectionTests {
         #expect(read.redirection?.url == "https://cdn.example/2.png")
     }
 
-    @Test func confirmationFromElsewhereIsNone() {
+    @Test func ignores304FromAnotherURL() {
         let stored = ResponseMetadata(
             status: 200,
             fields: [.eTag: "\"1\""],

@@ -46,7 +46,7 @@ struct ResponseMetadataTests {
         #expect(read == metadata)
     }
 
-    @Test func keepsOneLineALineWhateverTheOriginSends() {
+    @Test func keepsOneLinePerFieldWhateverTheOriginSends() {
         let value = Array("max-age=5\r\nvary: *".utf8)
         let fields = HTTPFields([HTTPField(name: .cacheControl, lenientValue: value)])
         let metadata = ResponseMetadata(status: 200, fields: fields, requestTime: then, responseTime: now)

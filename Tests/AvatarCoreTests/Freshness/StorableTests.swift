@@ -1,7 +1,7 @@
 import AvatarCore
 import Testing
 
-/// What may be kept (RFC 9111 section 3), as a private cache.
+/// The responses that a private cache may store (RFC 9111 section 3).
 struct StorableTests {
     @Test(
         arguments: [

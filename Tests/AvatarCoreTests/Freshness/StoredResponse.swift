@@ -23,7 +23,7 @@ enum StoredResponse {
 }
 
 extension FreshnessPolicy {
-    /// To the letter.
+    /// The default rules in the mode `strict`.
     static var strict: FreshnessPolicy {
         var policy = FreshnessPolicy()
         policy.mode = .strict

@@ -27,7 +27,7 @@ struct EntityTagTests {
         #expect(tag.isStrong == (isValid && !isWeak))
     }
 
-    /// The table of section 8.8.3.2, and tags that are none.
+    /// The table of section 8.8.3.2, and invalid tags.
     @Test(arguments: [
         ("W/\"1\"", "W/\"1\"", false, true),
         ("W/\"1\"", "W/\"2\"", false, false),
@@ -44,7 +44,7 @@ struct EntityTagTests {
         }
     }
 
-    /// Section 13.1.2: a tag is sent back as it came, unless it would ask for something else.
+    /// Section 13.1.2: a tag is sent back verbatim, unless it would match any image.
     @Test(arguments: [
         ("\"a\"", true), ("W/\"a\"", true), ("\"\"", true), ("\"*\"", true), ("\"é, b\"", true), ("a", true),
         ("w/\"a\"", true),
@@ -53,7 +53,7 @@ struct EntityTagTests {
         ("\"a\r\nX: y\"", false), ("\"" + String(repeating: "a", count: 4094) + "\"", true),
         ("\"" + String(repeating: "a", count: 4095) + "\"", false),
     ])
-    func isSentBackOnlyIfItAsksForOurImage(_ text: String, _ isSendable: Bool) {
+    func isSentBackUnlessItMatchesAnyImage(_ text: String, _ isSendable: Bool) {
         #expect(EntityTag(text).isSendable == isSendable)
     }
 
@@ -101,7 +101,7 @@ struct LastModifiedTests {
     }
 
     @Test(arguments: ["yesterday", "0", "Sun, 06 Nov 1994 08:49:37 UTC", "784111777", ""])
-    func whatIsNoDateIsNoValidator(_ text: String) {
+    func invalidDateIsNotAValidator(_ text: String) {
         #expect(StoredResponse.with(["Last-Modified: \(text)"]).modification == nil)
     }
 

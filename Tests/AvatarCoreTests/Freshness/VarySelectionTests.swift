@@ -68,7 +68,7 @@ struct VarySelectionTests {
         #expect(!metadata.encodedFields.contains("secret"))
     }
 
-    @Test func whatTheRequestSaidIsNotKnownOfOlderResponses() {
+    @Test func olderResponsesHaveNoSelection() {
         let metadata = StoredResponse.with(["Cache-Control: max-age=600", "Vary: Accept"])
 
         #expect(metadata.selection == nil)
@@ -111,7 +111,7 @@ struct VaryRuleTests {
             ([" , ,Accept,"], false, true), (["not,a?"], false, true), (["a?"], false, false),
         ] as [([String], Bool, Bool)]
     )
-    func readsWhatTheResponseWasChosenBy(_ lines: [String], _ matchesNothing: Bool, _ isKept: Bool) {
+    func readsTheNamesInVary(_ lines: [String], _ matchesNothing: Bool, _ isKept: Bool) {
         let rule = VaryRule(HTTPFields(lines: lines.map { "Vary: \($0)" }))
 
         #expect(rule.matchesNothing == matchesNothing)

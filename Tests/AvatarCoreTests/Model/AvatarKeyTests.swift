@@ -49,7 +49,7 @@ struct AvatarKeyTests {
         ("https", "https"),
         ("httpd:1", "httpd:1"),
     ])
-    func readsWhatAPersonTypes(_ text: String, _ expected: String) throws {
+    func readsKeysAsUsersTypeThem(_ text: String, _ expected: String) throws {
         #expect(try AvatarKey(parsing: text).rawValue.utf8.elementsEqual(expected.utf8))
     }
 
@@ -64,7 +64,7 @@ struct AvatarKeyTests {
         "", "name:", "contact:", "name:a\u{0}", "contact:a\u{0}b", "contact:#2", "a\nb", "a\u{7F}",
         "name:" + String(repeating: "é", count: 513), String(repeating: "a", count: 1_025),
     ])
-    func refusesWhatIsNoKey(_ text: String) throws {
+    func refusesInvalidKeys(_ text: String) throws {
         let error = try #require(throws: AvatarStoreError.self) { try AvatarKey(parsing: text) }
 
         #expect(error.code == .invalidKey)

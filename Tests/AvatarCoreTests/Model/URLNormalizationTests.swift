@@ -2,7 +2,7 @@ import AvatarCore
 import Foundation
 import Testing
 
-/// RFC 3986 section 6.2.2 and 6.2.3, seen through the keys that come out.
+/// RFC 3986 sections 6.2.2 and 6.2.3, tested through the resulting keys.
 struct URLNormalizationTests {
     @Test(arguments: [
         // Already normal.
@@ -48,7 +48,7 @@ struct URLNormalizationTests {
         ("https://a.example/?%7e=%c3&b=A%41+'c'", "https://a.example/?%7e=%c3&b=A%41+'c'"),
         ("https://a.example/?u=https://b.example/?x", "https://a.example/?u=https://b.example/?x"),
         ("https://a.example/??", "https://a.example/??"),
-        // What may not stand in a URL.
+        // Characters that a URL must not contain.
         ("  https://a.example/p \r\n", "https://a.example/p"),
         ("https://a.example/Anna Bell.jpg?n=Anna Bell", "https://a.example/Anna%20Bell.jpg?n=Anna%20Bell"),
         ("https://a.example/é/日?é", "https://a.example/%C3%A9/%E6%97%A5?%C3%A9"),
@@ -143,7 +143,7 @@ struct URLNormalizationTests {
         #expect(!error.message.contains("secret") && !error.message.contains("anna"))
     }
 
-    @Test func namesTheLimitForALongURL() throws {
+    @Test func statesTheLimitForALongURL() throws {
         let longest = "https://a.example/" + String(repeating: "a", count: 8_192 - 18)
         #expect(try AvatarKey(url: longest).rawValue == longest)
 
@@ -161,7 +161,7 @@ struct URLNormalizationTests {
         #expect(throws: AvatarStoreError.self) { try AvatarKey(url: url) }
     }
 
-    /// White space in front keeps a URL from the quick scan, so both ways are taken for each URL.
+    /// Leading white space defeats the quick scan, so each URL is tested both ways.
     @Test func quickScanAgreesWithNormalisation() throws {
         let pieces = [
             "a", "Z", "9", ".", "..", "/", "/.", "/..", "./", "%", "%2e", "%2E", "%C3", "%c3", "%41", "?", "#", ":",

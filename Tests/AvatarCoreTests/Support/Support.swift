@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The same numbers in each run (SplitMix64).
+/// A random generator with the same numbers in each run (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -18,7 +18,7 @@ struct SeededGenerator: RandomNumberGenerator {
 }
 
 extension HTTPFields {
-    /// Fields from header lines; what is no header line is left out.
+    /// Fields from header lines; other lines are left out.
     init(lines: [String]) {
         let fields = lines.compactMap { line -> HTTPField? in
             let parts = line.split(separator: ":", maxSplits: 1)

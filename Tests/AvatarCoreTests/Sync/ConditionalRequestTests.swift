@@ -57,7 +57,7 @@ struct ConditionalRequestTests {
             (true, true, false, -31_556_952, .fullFetchDue),
         ] as [(Bool, Bool, Bool, Int64?, ConditionalRequest.Ground)]
     )
-    func asksInFullWhereAConfirmationWouldNotDo(
+    func downloadsInFullIfA304WouldNotSuffice(
         _ hasRecord: Bool,
         _ hasFile: Bool,
         _ isReload: Bool,

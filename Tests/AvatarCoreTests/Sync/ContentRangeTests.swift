@@ -23,7 +23,7 @@ struct ContentRangeTests {
         #expect(content?.total == total)
     }
 
-    @Test func readsThatARangeCannotBeHad() {
+    @Test func readsAnUnsatisfiedRange() {
         let content = ContentRange("bytes */1234")
 
         #expect(content != nil)

@@ -27,7 +27,7 @@ struct FailedCheckTests {
 
     @Test(
         arguments: [
-            // Kind; whose fault; seconds to the next check after a first failure, and after two timeouts before.
+            // Kind; the party to blame; seconds to the next check after a first failure, and after two timeouts before.
             (.gone, .image, 86_400, 86_400),
             (.refused, .image, 86_400, 345_600),
             (.rateLimited, .host, 600, 2_400),
@@ -58,7 +58,7 @@ struct FailedCheckTests {
     }
 
     @Test(arguments: [FailureKind.offline, .storage, .badRecord], Before.allCases)
-    func whatIsNobodysFaultIsNotKept(_ kind: FailureKind, _ before: Before) {
+    func networkAndDiskFailuresAreNotRecorded(_ kind: FailureKind, _ before: Before) {
         #expect(FailedCheck(kind, at: Self.now, after: before.failure, jitter: 1) == nil)
         #expect(kind.blame == .nobody)
     }
@@ -75,7 +75,7 @@ struct FailedCheckTests {
             (.serverError, .max, 604_800),
         ] as [(FailureKind, Int64, Int64)]
     )
-    func hostThatSaysWhenIsAskedThen(_ kind: FailureKind, _ wish: Int64, _ next: Int64) {
+    func retryAfterPostponesTheNextCheck(_ kind: FailureKind, _ wish: Int64, _ next: Int64) {
         let retryAfter = Self.now.adding(seconds: wish)
 
         let check = FailedCheck(kind, at: Self.now, after: nil, retryAfter: retryAfter, jitter: 1)
@@ -83,7 +83,7 @@ struct FailedCheckTests {
         #expect(check?.nextCheck == Self.now.adding(seconds: next))
     }
 
-    /// What an answer leaves with the entry has no trace of failures.
+    /// The record after a response has no trace of failures.
     @Test func answerEndsEveryFailure() {
         let record = ValidationRecord(Self.metadata, fetched: nil, policy: FreshnessPolicy(), jitter: 1)
 
@@ -98,9 +98,9 @@ struct FailedCheckTests {
 
     @Test(
         arguments: [
-            // So many words are wanted; hours between two checks; after which one the removal is confirmed.
+            // Required confirmations; hours between two checks; the check that confirms the removal.
             (0, 24, nil), (1, 24, 1), (2, 24, 2), (3, 24, 3), (3, 12, 3), (2, 0, nil),
-            // However often it is read in between.
+            // Reads in between do not count.
             (2, 11, 3), (2, 1, nil), (2, 4, 4),
         ] as [(Int, Int64, Int?)]
     )
@@ -119,7 +119,7 @@ struct FailedCheckTests {
         #expect(confirmed == confirmedAt)
     }
 
-    @Test func somethingElseInBetweenBeginsTheCountAnew() {
+    @Test func otherFailureRestartsTheGoneCount() {
         var past: PastFailure?
         for (day, kind) in [FailureKind.gone, .timeout, .gone, .offline].enumerated() {
             let now = Self.now.adding(seconds: Int64(day) * 86_400)

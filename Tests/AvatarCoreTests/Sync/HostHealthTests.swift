@@ -30,15 +30,15 @@ struct HostHealthTests {
         )
     }
 
-    // MARK: Falling ill
+    // MARK: Pausing
 
-    @Test func fewFailuresAreTakenForChance() {
+    @Test func fewFailuresAreTolerated() {
         #expect(HostHealth().admission(at: start) == .free)
         #expect(failed(4).admission(at: time(4)) == .free)
         #expect(failed(4).reason(at: time(4)) == nil)
     }
 
-    @Test func hostThatKeepsFailingIsLeftAlone_thenTriedWithOneRequest() {
+    @Test func failingHostIsPaused_thenProbedWithOneRequest() {
         let health = failed(5)
 
         #expect(health.admission(at: time(4)) == .nothing(until: time(64)))
@@ -54,12 +54,12 @@ struct HostHealthTests {
         (.gone, 100, false), (.refused, 100, false), (.notImage, 100, false), (.truncated, 100, false),
         (.offline, 100, false), (.storage, 100, false), (.forbiddenAddress, 100, false), (.unsupportedURL, 100, false),
     ])
-    func onlyItsOwnFailuresCountAgainstAHost(_ kind: FailureKind, _ count: Int, _ isLeftAlone: Bool) {
+    func onlyHostFailuresCountAgainstAHost(_ kind: FailureKind, _ count: Int, _ isLeftAlone: Bool) {
         #expect(failed(count, kind).isFailing == isLeftAlone)
     }
 
     @Test(arguments: [FailureKind?.none, .gone, .refused, .notImage, .unexpectedStatus, .tooLarge])
-    func answerShowsThatTheHostIsThere(_ kind: FailureKind?) {
+    func responseClearsTheFailures(_ kind: FailureKind?) {
         var health = failed(4)
         fail(&health, kind, at: 4)
         fail(&health, .timeout, at: 5)
@@ -69,7 +69,7 @@ struct HostHealthTests {
     }
 
     @Test(arguments: [FailureKind.offline, .storage, .forbiddenAddress, .unsupportedURL])
-    func whatNeverReachedTheHostSaysNothingOfIt(_ kind: FailureKind) {
+    func failureBeforeTheHostDoesNotCount(_ kind: FailureKind) {
         var health = failed(4)
         fail(&health, kind, at: 4)
 
@@ -78,7 +78,7 @@ struct HostHealthTests {
 
     // MARK: On probation
 
-    @Test func eachFailedProbeDoublesTheWaitUpToSixHours() {
+    @Test func eachFailedProbeDoublesThePauseUpToSixHours() {
         var health = failed(5)
         var second: Int64 = 4
         var waits: [Int64] = []
@@ -93,7 +93,7 @@ struct HostHealthTests {
         #expect(waits == [60, 120, 240, 480, 960, 1_920, 3_840, 7_680, 15_360, 21_600, 21_600, 21_600])
     }
 
-    @Test func answeredProbeFreesTheHost() {
+    @Test func successfulProbeEndsThePause() {
         var health = failed(5)
         fail(&health, nil, at: 64)
 
@@ -101,28 +101,28 @@ struct HostHealthTests {
         #expect(health.admission(at: time(64)) == .free)
     }
 
-    /// Eight requests that time out together are one reason to wait.
-    @Test func failuresOfRequestsFromBeforeTheRestAddNothing() {
+    /// Eight requests that time out together cause one pause.
+    @Test func failuresOfEarlierRequestsDoNotCountAgain() {
         var health = failed(5)
         let until = health.restsUntil
         for _ in 0..<8 { fail(&health, .timeout, requested: 3, at: 30) }
         #expect(health.restsUntil == until)
         #expect(health.failures == 5)
 
-        // One that was asked before, and answered, shows that the host is back.
+        // A response to an earlier request proves that the host works again.
         fail(&health, nil, requested: 3, at: 31)
         #expect(health.admission(at: time(31)) == .free)
     }
 
-    @Test func restIsSpreadByChance() {
+    @Test func jitterSpreadsThePause() {
         #expect(failed(5, jitter: 0).restsUntil == time(4 + 30))
         #expect(failed(5, jitter: 0.5).restsUntil == time(4 + 45))
         #expect(failed(5, jitter: 1).restsUntil == time(4 + 60))
     }
 
-    // MARK: Wishes of the host
+    // MARK: Retry-After
 
-    @Test func wishIsKeptWhateverIsAnsweredMeanwhile() {
+    @Test func retryAfterIsKeptAfterOtherResponses() {
         var health = HostHealth()
         fail(&health, .rateLimited, at: 0, retryAfter: 600)
         fail(&health, nil, requested: 0, at: 1)
@@ -132,7 +132,7 @@ struct HostHealthTests {
         #expect(health.admission(at: time(600)) == .free)
     }
 
-    @Test func hostThatSaysTooManyIsBelievedAtOnce() {
+    @Test func single429PausesTheHost() {
         var health = HostHealth()
         fail(&health, .rateLimited, at: 0)
 
@@ -143,7 +143,7 @@ struct HostHealthTests {
         #expect(health.reason(at: time(61)) == "asked for fewer requests, and is paused")
     }
 
-    @Test func longerOfRestAndWishCounts() {
+    @Test func longerOfPauseAndRetryAfterCounts() {
         var health = failed(4, .serverError)
         fail(&health, .serverError, at: 4, retryAfter: 10)
         #expect(health.admission(at: time(4)) == .nothing(until: time(64)))
@@ -156,7 +156,7 @@ struct HostHealthTests {
     // MARK: Clocks
 
     @Test(arguments: [Int64(1), 15, 292].map { $0 * 31_556_952 })
-    func whatAClockThatRanAheadDecidedIsNotWaitedFor(_ jump: Int64) {
+    func pauseWrittenByAFastClockIsIgnored(_ jump: Int64) {
         var health = HostHealth()
         for second in 0..<5 { fail(&health, .timeout, at: jump + Int64(second), retryAfter: jump + 600) }
 
@@ -187,7 +187,7 @@ struct HostHealthTests {
         #expect(read == health)
     }
 
-    @Test func noAnswerShortensWhatTheHostAskedFor() {
+    @Test func noResponseShortensRetryAfter() {
         var health = HostHealth()
         fail(&health, .serverError, at: 0, retryAfter: 3600)
 

@@ -4,7 +4,7 @@ import Testing
 
 /// RFC 9110 sections 13.1.5, 14 and 15.3.7; RFC 9111 sections 3.3 and 3.4.
 struct ResumePlanTests {
-    // MARK: What can be continued
+    // MARK: Resumable downloads
 
     @Test(
         arguments: [
@@ -30,7 +30,7 @@ struct ResumePlanTests {
             (404, ["ETag: \"a\""], 10, nil, false),
         ] as [(Int, [String], Int64, Int64?, Bool)]
     )
-    func keepsWhatAStrongTagVouchesFor(
+    func resumesOnlyWithAStrongTag(
         _ status: Int,
         _ lines: [String],
         _ length: Int64,
@@ -60,7 +60,7 @@ struct ResumePlanTests {
         #expect(ResumePlan(partial) == nil)
     }
 
-    // MARK: What an answer is good for
+    // MARK: Verdicts
 
     private static let good = ["ETag: \"a\"", "Content-Range: bytes 10-29/30", "Content-Length: 20"]
 
@@ -115,7 +115,7 @@ struct ResumePlanTests {
             (204, [], .fail),
         ] as [(Int, [String], ResumePlan.Verdict)]
     )
-    func putsTogetherOnlyWhatBelongsTogether(_ status: Int, _ lines: [String], _ verdict: ResumePlan.Verdict) throws {
+    func joinsOnlyMatchingParts(_ status: Int, _ lines: [String], _ verdict: ResumePlan.Verdict) throws {
         let partial = try #require(PartialDownload(etag: "\"a\"", length: 10, total: 30))
         let plan = try #require(ResumePlan(partial))
 
@@ -131,8 +131,8 @@ struct ResumePlanTests {
         #expect(plan.judge(status: 206, fields: HTTPFields(lines: unknown)) == .refuse(.noTotal))
     }
 
-    /// An origin that answers by the book, with downloads cut at every byte: the parts come to the whole.
-    @Test func partsComeToTheWhole() throws {
+    /// Downloads from a conforming origin, cut at every byte: the parts add up to the image.
+    @Test func partsAddUpToTheImage() throws {
         let whole = Array("0123456789abcdef".utf8)
         for cut in 1..<whole.count {
             for step in 1...whole.count {

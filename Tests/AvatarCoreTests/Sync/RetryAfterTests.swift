@@ -50,7 +50,7 @@ struct RetryAfterTests {
             (502, ["Retry-After: 120"], nil),
         ] as [(Int, [String], Int64?)]
     )
-    func saysUntilWhenTheHostIsLeftAlone(_ status: Int, _ lines: [String], _ seconds: Int64?) {
+    func readsTheEndOfThePause(_ status: Int, _ lines: [String], _ seconds: Int64?) {
         let time = RetryAfter.time(status: status, fields: HTTPFields(lines: lines), now: Self.now)
 
         #expect(time == seconds.map { Self.now.adding(seconds: $0) })

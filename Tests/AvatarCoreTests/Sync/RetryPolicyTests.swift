@@ -34,7 +34,7 @@ struct RetryPolicyTests {
             (.timeout, 1, 600, true, .serverError, 2),
             (.timeout, 5, 600, true, .gone, 1),
             (.gone, 5, 600, true, .timeout, 1),
-            // Somebody insisted: the wait does not grow.
+            // A forced attempt does not lengthen the wait.
             (.timeout, 3, 60, false, .timeout, 3),
             (.timeout, 3, 60, false, .notImage, 3),
             (.timeout, 3, -31_556_952, false, .timeout, 4),

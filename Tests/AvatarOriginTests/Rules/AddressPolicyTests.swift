@@ -76,10 +76,10 @@ struct AddressPolicyTests {
 
         var isReachable: Bool { self == .mapped || self == .translated }
 
-        /// Whether nobody but the network knows where in the address the IPv4 address stands.
+        /// Whether only the network knows at which bit the IPv4 address begins.
         var isAmbiguous: Bool { [.locallyTranslated48, .locallyTranslated56, .locallyTranslated64].contains(self) }
 
-        /// The IPv6 address that stands for `ipv4`.
+        /// The IPv6 address that embeds `ipv4`.
         func embedding(_ ipv4: UInt128) -> Number {
             let local: UInt128 = 0x64_FF9B_0001 << 80
             let value: UInt128 =
@@ -99,7 +99,7 @@ struct AddressPolicyTests {
     }
 
     @Test(arguments: Form.allCases)
-    func judgesWhatStandsForAnIPv4AddressByThat(_ form: Form) throws {
+    func judgesEmbeddedIPv4Addresses(_ form: Form) throws {
         for number in SpecialPurposeRegistry.ipv4.flatMap({ Self.edges($0.block) }) {
             // "This network" stands for itself nowhere; within a local form it means that the address is elsewhere.
             if !form.isReachable, number.value >> 24 == 0 { continue }
@@ -145,7 +145,7 @@ struct AddressPolicyTests {
 
     // MARK: Exceptions
 
-    @Test func allowsWhatItWasToldTo_inEveryForm() throws {
+    @Test func allowsExceptions_inEveryForm() throws {
         let loopback = try #require(IPAddress("127.0.0.1"))
         let mapped = try #require(IPAddress("::ffff:127.0.0.1"))
         let policy = AddressPolicy.globalOnly.allowing([loopback])
@@ -169,7 +169,7 @@ struct AddressPolicyTests {
         #expect(Self.withPrivate.allows(address))
     }
 
-    /// Where clouds and machines hand out secrets.
+    /// Addresses at which clouds and machines serve secrets.
     @Test(arguments: [
         "127.0.0.1", "169.254.169.254", "169.254.170.2", "100.100.100.200", "fd00:ec2::254", "fe80::a9fe:a9fe", "::1",
         "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "64:ff9b:1::a9fe:a9fe", "192.168.1.1",

@@ -60,7 +60,7 @@ struct HostRulesTests {
             ([], ["example.com"], [], "example.com", 443, false),
             ([], ["example.com"], [], "www.example.com", 443, true),
             ([], ["127.0.0.1"], [], "127.1", 443, false),
-            // What is denied is denied, whatever else is allowed.
+            // Denied hosts take precedence over allowed ones.
             (["*.example.com"], ["bad.example.com"], [], "bad.example.com", 443, false),
             (["*.example.com"], ["bad.example.com"], [], "good.example.com", 443, true),
             (["bad.example.com"], ["*.example.com"], [], "bad.example.com", 443, false),

@@ -58,7 +58,7 @@ import Testing
         "http://ada:secret@a b:1",
         "http://ada:secret@proxy:99999", "http://",
     ])
-    func whatCannotBeUsedIsAnErrorThatGivesNothingAway(text: String) {
+    func invalidProxyIsAnErrorWithoutItsSecrets(text: String) {
         #expect {
             try ProxySettings(environment: ["ALL_PROXY": text])
         } throws: { error in

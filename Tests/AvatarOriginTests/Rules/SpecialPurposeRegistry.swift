@@ -1,7 +1,7 @@
 import AvatarCore
 
 /// The IANA Special-Purpose Address Registries as of October 2025, row by row, and multicast, which has registries of its
-/// own: what the policy has to agree with, found in another way.
+/// own. The policy must agree with this independent table.
 ///
 /// https://www.iana.org/assignments/iana-ipv4-special-registry, https://www.iana.org/assignments/iana-ipv6-special-registry
 enum SpecialPurposeRegistry {
@@ -16,7 +16,7 @@ enum SpecialPurposeRegistry {
     struct Row: Sendable, CustomStringConvertible {
         let block: String
         let reach: Reach
-        /// Whether it is somebody's own network, which a policy may allow.
+        /// Whether it is a private network, which a policy may allow.
         var isPrivate = false
 
         var description: String { "\(block) \(reach)" }
@@ -87,10 +87,10 @@ enum SpecialPurposeRegistry {
         Row(block: "fec0::/10", reach: .no),
     ]
 
-    /// The two that stand for an IPv4 address, which is what is judged.
+    /// The two blocks that embed an IPv4 address, by which they are judged.
     static let standingForIPv4 = ["::ffff:0:0/96", "64:ff9b::/96"]
 
-    /// What the most specific row says of `address`; without one, IPv4 and `2000::/3` are reachable.
+    /// The most specific row for `address`; without one, IPv4 and `2000::/3` are reachable.
     static func verdict(_ address: Number) -> Row? {
         (address.isIPv4 ? ipv4Blocks : ipv6Blocks)
             .filter { $0.block.contains(address) }

@@ -181,15 +181,20 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
+        // An HTTP origin on loopback and sample images, for tests and `avatars demo`. No product: `AvatarStoreTesting`
+        // re-exports it.
         .target(
-            name: "AvatarStoreTesting",
+            name: "AvatarLoopback",
             dependencies: [
-                "AvatarStore",
-                "AvatarFiles",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
+            swiftSettings: swiftSettings
+        ),
+        .target(
+            name: "AvatarStoreTesting",
+            dependencies: ["AvatarStore", "AvatarFiles", "AvatarLoopback"],
             swiftSettings: swiftSettings
         ),
         // `avatars demo`. Separate from the commands, which hold no logic.

@@ -1,4 +1,5 @@
 package import AvatarFiles
+@_exported public import AvatarLoopback
 public import AvatarStore
 import Foundation
 

@@ -8,7 +8,7 @@ import Testing
 struct InterfaceTests {
     static let modules = [
         "AvatarCore", "AvatarOrigin", "AvatarStore", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder",
-        "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting",
+        "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting", "AvatarLoopback",
     ]
 
     @Test(arguments: modules)

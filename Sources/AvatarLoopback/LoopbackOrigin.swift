@@ -171,3 +171,139 @@ public final class LoopbackOrigin: Sendable {
         }
     }
 }
+
+/// What the origin saw and sent since it was made, or since `resetCounts()`.
+extension LoopbackOrigin {
+    /// The latest 1,000 requests, oldest first. A request is recorded when it has arrived whole and its turn has come,
+    /// before any `delay`.
+    public var requests: [Request] { state.withLock { $0.journal.latest } }
+
+    /// How many requests arrived.
+    public var requestCount: Int { state.withLock { $0.journal.total } }
+
+    /// How many requests arrived for `path`: with a query, those with exactly that query; without one, those with any
+    /// query or none. The counts take some 100 bytes of memory for each different path.
+    public func requestCount(for path: String) -> Int {
+        state.withLock { $0.journal.count(for: path) }
+    }
+
+    /// The body bytes handed to the system for sending, without heads and chunk framing.
+    ///
+    /// Of a long body never more than 128 KiB is handed over ahead of what the system takes. The system's own socket
+    /// buffers may hold a few MiB that the client never reads, so a test of an early end should leave room for them.
+    public var bytesSent: Int { state.withLock { $0.bytesSent } }
+
+    /// How many connections were accepted.
+    public var connectionCount: Int { state.withLock { $0.connectionCount } }
+
+    /// How many connections are open now; `resetCounts()` does not change it.
+    public var openConnections: Int { state.withLock { $0.connections.count } }
+
+    /// Sets every count to zero and empties the log. Responses stay as they are.
+    public func resetCounts() {
+        state.withLock { state in
+            state.journal = RequestJournal()
+            state.bytesSent = 0
+            state.connectionCount = 0
+        }
+    }
+}
+
+/// Why a `LoopbackOrigin` could not start.
+public struct LoopbackOriginError: Error, Sendable, CustomStringConvertible {
+    /// A full sentence that names the address.
+    public let message: String
+    /// The error of the system, if it was the system that refused.
+    public let underlying: (any Error)?
+
+    init(_ message: String, underlying: (any Error)? = nil) {
+        self.message = message
+        self.underlying = underlying
+    }
+
+    /// The message, with the system's reason if there is one.
+    public var description: String {
+        guard let underlying else { return message }
+        return "\(message) \(underlying)"
+    }
+}
+
+/// What an origin's threads share, behind its lock.
+struct OriginState {
+    /// The port asked for, then the port that it got.
+    var port: Int
+    /// Whether new connections are welcome.
+    var isOpen = false
+    var listener: (any Channel)?
+    var connections: [ObjectIdentifier: any Channel] = [:]
+    var connectionCount = 0
+    /// Numbers connections; unlike the count it never starts again.
+    private var latestConnection = 0
+    var routes: [String: @Sendable (LoopbackOrigin.Request) -> LoopbackOrigin.Response] = [:]
+    var journal = RequestJournal()
+    var bytesSent = 0
+
+    init(port: Int) {
+        self.port = port
+    }
+
+    mutating func opened(_ listener: any Channel) {
+        self.listener = listener
+        port = listener.localAddress?.port ?? port
+    }
+
+    /// Turns new connections away; gives what is to be closed.
+    mutating func close() -> (listener: (any Channel)?, connections: [any Channel]) {
+        isOpen = false
+        defer { listener = nil }
+        return (listener, Array(connections.values))
+    }
+
+    /// Counts a new connection and gives its number, or `nil` if it came too late and must be closed.
+    mutating func accept(_ connection: any Channel) -> Int? {
+        guard isOpen else { return nil }
+        connectionCount += 1
+        latestConnection += 1
+        connections[ObjectIdentifier(connection)] = connection
+        return latestConnection
+    }
+
+    mutating func forget(_ connection: any Channel) {
+        connections[ObjectIdentifier(connection)] = nil
+    }
+}
+
+/// The requests that an origin saw: all of them as counts, the latest in full.
+struct RequestJournal {
+    private static let capacity = 1000
+
+    private(set) var total = 0
+    private var counts: [String: Int] = [:]
+    /// A ring once it is full; `total` then says where the oldest is.
+    private var ring: [LoopbackOrigin.Request] = []
+
+    mutating func record(_ request: LoopbackOrigin.Request) {
+        let slot = total % Self.capacity
+        if ring.count < Self.capacity {
+            ring.append(request)
+        } else {
+            ring[slot] = request
+        }
+        total += 1
+        counts[request.target, default: 0] += 1
+        if request.path.utf8.count < request.target.utf8.count {
+            counts[request.path, default: 0] += 1
+        }
+    }
+
+    func count(for path: String) -> Int {
+        counts[path] ?? 0
+    }
+
+    /// Oldest first.
+    var latest: [LoopbackOrigin.Request] {
+        guard ring.count == Self.capacity else { return ring }
+        let oldest = total % Self.capacity
+        return Array(ring[oldest...] + ring[..<oldest])
+    }
+}

@@ -197,18 +197,12 @@ let package = Package(
             dependencies: ["AvatarStore", "AvatarFiles", "AvatarLoopback"],
             swiftSettings: swiftSettings
         ),
-        // `avatars demo`. Separate from the commands, which hold no logic.
-        .target(
-            name: "AvatarDemo",
-            dependencies: ["AvatarStore", "AvatarContacts", "AvatarStoreTesting"],
-            swiftSettings: swiftSettings
-        ),
         .executableTarget(
             name: "avatars",
             dependencies: [
                 "AvatarStore",
                 "AvatarContacts",
-                "AvatarDemo",
+                "AvatarLoopback",
                 "CAvatarSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -277,7 +271,7 @@ let package = Package(
         .testTarget(
             name: "AvatarStoreTests",
             dependencies: [
-                "AvatarStore", "AvatarContacts", "AvatarDemo", "AvatarStoreService", "AvatarStoreTesting", "CZlib",
+                "AvatarStore", "AvatarContacts", "AvatarStoreService", "AvatarStoreTesting", "CZlib",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
@@ -313,7 +307,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "avatars", "AvatarStoreTesting", "ProgramRunning",
+                "avatars", "AvatarContacts", "AvatarStore", "AvatarStoreTesting", "ProgramRunning",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Commands",

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 struct DemoCommandTests {
-    @Test func everyClaimHolds_andTheCommandsItNamesWorkOnWhatItLeaves() async throws {
+    @Test func everyClaimHoldsAndTheSuggestedCommandsWork() async throws {
         try await withTemporaryFolder { folder in
             let demo = try await run("\(Program.executable.path) demo", in: folder)
 
@@ -23,7 +23,7 @@ struct DemoCommandTests {
         }
     }
 
-    @Test func folderThatIsNotEmptyIsExit2_andNotTouched() async throws {
+    @Test func nonEmptyFolderIsExit2AndStaysUnchanged() async throws {
         try await withTemporaryFolder { folder in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: folder + "/kept/file", isDirectory: false))
 
@@ -31,7 +31,7 @@ struct DemoCommandTests {
 
             #expect(demo.status == 2)
             #expect(demo.output == "")
-            #expect(demo.errors.contains("\(folder)/kept is not empty"))
+            #expect(demo.errors.contains("\(folder)/kept\" is not empty"))
             #expect(try FileManager.default.subpathsOfDirectory(atPath: folder + "/kept") == ["file"])
         }
     }
@@ -44,14 +44,14 @@ struct DemoCommandTests {
         let errors: String
     }
 
-    /// Runs a line of shell with `folder` as its current and its temporary folder.
+    /// Runs a shell command with `folder` as its current and its temporary folder.
     private func run(_ line: String, in folder: String) async throws -> Ending {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = ["-c", line]
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
         process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder]) { $1 }
-        // Files, because a pipe without a reader would block the program once it is full.
+        // Files: a full pipe without a reader would block the program.
         let (output, errors) = (folder + "/output", folder + "/errors")
         process.standardOutput = try emptyFile(output)
         process.standardError = try emptyFile(errors)

@@ -12,7 +12,7 @@ import Testing
         let run = try await workplace.run("demo", "--keep", "www")
 
         #expect(run.status == 2)
-        #expect(run.messages.contains("www is not empty"))
+        #expect(run.messages.contains("www\" is not empty"))
         #expect(run.messages.contains("--keep"))
         #expect(!run.messages.contains("--store"))
     }

@@ -1,8 +1,7 @@
 import ArgumentParser
-import AvatarDemo
 import AvatarStore
 
-/// `avatars demo`: the main job on an origin of its own.
+/// `avatars demo`: runs `Demonstration` and prints it on standard output.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
@@ -25,18 +24,18 @@ struct DemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            try await AvatarDemo.run(
-                keep: keep.map(StoreLocation.absolute),
-                output: Self.write,
+            let page = DemoPage(
                 isTerminal: Console.output.isTerminal,
-                usesColour: Console.output.hasColour
+                usesColour: Console.output.hasColour,
+                output: Self.write
             )
-        } catch let error as AvatarDemoError {
+            try await Demonstration.run(keep: keep.map(StoreLocation.absolute), on: page)
+        } catch let error as DemoError {
             Message.error(error.description)
             throw ExitCode.someFailed
         } catch let error as AvatarStoreError where error.code == .unusableRoot {
-            // Advice for other commands names --store, which this one does not have.
-            Message.error("\(error.message) Choose one with --keep.")
+            // The usual advice names --store, which this command does not have.
+            Message.error("\(error.message) Choose another with --keep.")
             throw error.exitCode
         }
     }
@@ -46,7 +45,7 @@ struct DemoCommand: AsyncParsableCommand {
         do {
             try Console.output.write(text)
         } catch {
-            // Whoever watched has gone; the demonstration ends by itself and keeps what it was asked to keep.
+            // The reader has closed the pipe. The demo runs to its end all the same and leaves its folder.
         }
     }
 }

@@ -4,10 +4,10 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import AvatarDemo
+@testable import avatars
 
-struct AvatarDemoTests {
-    @Test func everyClaimHolds_theStoreAndItsListAreLeftBehind() async throws {
+struct DemonstrationTests {
+    @Test func everyClaimHoldsAndTheStoreAndItsListRemain() async throws {
         try await withTemporaryFolder { folder in
             let text = try await demoText(keep: folder + "/new/store")
 
@@ -38,15 +38,15 @@ struct AvatarDemoTests {
         try await store.close()
     }
 
-    @Test func folderThatIsNotEmptyIsRefused_andNotTouched() async throws {
+    @Test func nonEmptyFolderIsRefusedAndStaysUnchanged() async throws {
         try await withTemporaryFolder { folder in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: folder + "/file"))
 
             await #expect { try await demoText(keep: folder) } throws: { error in
-                (error as? AvatarStoreError)?.code == .unusableRoot && "\(error)".contains("\(folder) is not empty")
+                (error as? AvatarStoreError)?.code == .unusableRoot && "\(error)".contains("\(folder)\" is not empty")
             }
             await #expect { try await demoText(keep: folder + "/file") } throws: { error in
-                (error as? AvatarStoreError)?.code == .unusableRoot && "\(error)".contains("/file is a file")
+                (error as? AvatarStoreError)?.code == .unusableRoot && "\(error)".contains("/file\" is a file")
             }
             #expect(try FileManager.default.subpathsOfDirectory(atPath: folder) == ["file"])
             #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/file")) == Data("mine".utf8))
@@ -55,13 +55,9 @@ struct AvatarDemoTests {
 
     private func demoText(keep directory: String) async throws -> String {
         let text = Mutex("")
-        let page = Page(
-            output: { piece in text.withLock { $0 += piece } },
-            isTerminal: false,
-            usesColour: false
-        )
-        // Other tests keep the machine busy.
-        try await AvatarDemo.run(keep: directory, page, timeout: .seconds(10))
+        let page = DemoPage(isTerminal: false, usesColour: false) { piece in text.withLock { $0 += piece } }
+        // Longer than the command's timeout: other tests keep the machine busy.
+        try await Demonstration.run(keep: directory, on: page, timeout: .seconds(10))
         return text.withLock { $0 }
     }
 

@@ -1,23 +1,23 @@
 import Synchronization
 import Testing
 
-@testable import AvatarDemo
+@testable import avatars
 
-struct PageTests {
+struct DemoPageTests {
     private let written = Written()
 
-    private func page(usesColour: Bool = false) -> Page {
-        Page(output: written.append, isTerminal: false, usesColour: usesColour)
+    private func page(usesColour: Bool = false) -> DemoPage {
+        DemoPage(isTerminal: false, usesColour: usesColour, output: written.append)
     }
 
-    @Test func claimThatDoesNotHold_isSaidPlainlyAndThrownAtTheEnd() throws {
+    @Test func failedClaimIsPrintedAndThrownAtTheEnd() throws {
         let page = page()
         page.check("0 requests", true, otherwise: "never asked for")
         page.check("0 bytes", false, otherwise: "12 bytes")
 
         #expect(written.text == "   ✓ 0 requests\n   ✗ NOT TRUE: 0 bytes (in fact: 12 bytes)\n")
         #expect(page.claimsThatHeld == "1 of 2")
-        let error = try #require(throws: AvatarDemoError.self) { try page.throwIfAClaimFailed() }
+        let error = try #require(throws: DemoError.self) { try page.throwIfAClaimFailed() }
         #expect(error.failedClaims == ["0 bytes (in fact: 12 bytes)"])
     }
 
@@ -35,7 +35,7 @@ struct PageTests {
         #expect(lines.allSatisfy { $0.hasPrefix("   ten chars.") })
     }
 
-    @Test func columnsAreAlignedAndWhatDoesNotFitIsCut() {
+    @Test func columnsAreAlignedAndLongLinesAreCut() {
         let rows = [["a", "1,000", "x"], ["Zoë", "5", String(repeating: "y", count: 80)]]
         page().table(rows, header: ["name", "bytes", ""], rightAligned: [1])
 
@@ -45,7 +45,7 @@ struct PageTests {
         #expect(lines[2].hasPrefix("   Zoë       5  yyy") && lines[2].hasSuffix("y…") && lines[2].count == 80)
     }
 
-    @Test func colourIsOnlyWhereItIsWanted() {
+    @Test func colourIsOptional() {
         page(usesColour: true).heading("Title")
         page().heading("Title")
         #expect(written.text == "\n\u{1B}[1m1. Title\u{1B}[0m\n\n1. Title\n")
@@ -61,13 +61,13 @@ struct PageTests {
     }
 
     @Test func allNamesDiffer() {
-        let names = Person.everybody.map(\.name)
+        let names = DemoContact.all.map(\.name)
         #expect(names.count == 1000)
         #expect(Set(names).count == 1000)
     }
 }
 
-/// Collects the output of a page.
+/// Collects the text that a page writes.
 private final class Written: Sendable {
     private let pieces = Mutex("")
 

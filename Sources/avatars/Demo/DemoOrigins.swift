@@ -1,0 +1,143 @@
+import AvatarLoopback
+
+/// The origins of the demo: real HTTP servers on ports of this machine's loopback interface.
+struct DemoOrigins: Sendable {
+    /// How many origins run.
+    static let count = 4
+
+    private let origins: [LoopbackOrigin]
+
+    /// Starts all origins with the pictures of `contacts`.
+    ///
+    /// - Throws: `LoopbackOriginError` if one cannot start; the others are stopped then.
+    static func start(serving contacts: [DemoContact]) async throws -> DemoOrigins {
+        var started: [LoopbackOrigin] = []
+        do {
+            for _ in 0..<count { started.append(try await LoopbackOrigin.start()) }
+        } catch {
+            for origin in started { try await origin.stop() }
+            throw error
+        }
+        let origins = DemoOrigins(origins: started)
+        contacts.forEach(origins.serve)
+        return origins
+    }
+
+    /// The picture's URL as the contact list gives it; `nil` for a contact without a picture.
+    func url(of contact: DemoContact) -> String? {
+        contact.picture.path(of: contact).map { origin(of: contact).url($0) }
+    }
+
+    /// Serves another picture at the contact's URL from now on.
+    func replacePicture(of contact: DemoContact) {
+        guard let path = contact.picture.path(of: contact) else { return }
+        origin(of: contact).setResponse(DemoPicture.png(for: contact.id + "-new", side: 150), for: path)
+    }
+
+    /// Stops all origins. From then on connections are refused.
+    func stop() async throws {
+        for origin in origins { try await origin.stop() }
+    }
+
+    // MARK: Counts
+
+    /// Requests since the last `resetCounts()`, whatever their response was.
+    var requestCount: Int { origins.reduce(0) { $0 + $1.requestCount } }
+
+    /// Body bytes sent since the last `resetCounts()`.
+    var bytesSent: Int { origins.reduce(0) { $0 + $1.bytesSent } }
+
+    func resetCounts() {
+        origins.forEach { $0.resetCounts() }
+    }
+
+    // MARK: Serving
+
+    private func serve(_ contact: DemoContact) {
+        guard let path = contact.picture.path(of: contact) else { return }
+        let archive = neighbour(of: contact)
+        let newPath = "/archive" + path
+        let response = contact.picture.response(for: contact, at: path, movedTo: archive.url(newPath))
+        origin(of: contact).setResponse(response, for: path)
+        if contact.picture == .moved { archive.setResponse(DemoPicture.png(for: contact.id), for: newPath) }
+    }
+
+    /// The last origin has the logos; the others share the photos.
+    private func origin(of contact: DemoContact) -> LoopbackOrigin {
+        contact.picture == .companyLogo ? origins[Self.count - 1] : origins[contact.number % (Self.count - 1)]
+    }
+
+    private func neighbour(of contact: DemoContact) -> LoopbackOrigin {
+        origins[(contact.number + 1) % (Self.count - 1)]
+    }
+}
+
+extension DemoPicture {
+    /// How many companies the contacts with a logo work for.
+    private static let companies = 5
+
+    /// The path of the contact's picture; `nil` for a contact without one.
+    func path(of contact: DemoContact) -> String? {
+        switch self {
+        case .none: nil
+        case .companyLogo: "/logos/\(contact.number % (20 * Self.companies) / 20 + 1).png"
+        case .portrait(.gif): "/photos/\(contact.digits).gif"
+        case .portrait(.bmp): "/photos/\(contact.digits).bmp"
+        default: "/photos/\(contact.digits).png"
+        }
+    }
+
+    /// The origin's response at `path`.
+    ///
+    /// - Parameter newURL: The target of the redirect for a picture that has moved.
+    func response(for contact: DemoContact, at path: String, movedTo newURL: String) -> LoopbackOrigin.Response {
+        switch self {
+        case .portrait(let format): Self.portrait(format, of: contact)
+        case .companyLogo: Self.png(for: path, lastModified: Self.longAgo)
+        case .placeholder: Self.png(for: "nobody")
+        case .moved: .redirect(to: newURL, status: 301)
+        case .mislabelled: .image(SampleImage.identicon(for: path), mediaType: "text/plain", etag: "\"\(contact.id)\"")
+        case .slow: Self.png(for: path).delayed(by: .milliseconds(700))
+        case .none, .deleted: .status(404)
+        case .brokenServer: .status(500)
+        case .webPage: .init(headers: ["Content-Type": "text/html"], body: .text("<!doctype html><p>Please sign in."))
+        case .cutShort: Self.half(of: contact)
+        case .silence: .hang
+        case .enormous: .init(body: .generated(byteCount: 64 << 20, beginning: SampleImage.identicon(for: path)))
+        }
+    }
+
+    /// An image that is fresh for a day and has an ETag.
+    static func png(for seed: String, side: Int = 120, lastModified: String? = nil) -> LoopbackOrigin.Response {
+        .image(
+            SampleImage.identicon(for: seed, side: side),
+            etag: "\"\(seed)\"",
+            lastModified: lastModified,
+            cacheControl: "max-age=86400"
+        )
+    }
+
+    /// A portrait with the validator of its format, as servers differ: a strong ETag (PNG), a weak one (GIF), or only a
+    /// `Last-Modified` (BMP).
+    private static func portrait(_ format: Format, of contact: DemoContact) -> LoopbackOrigin.Response {
+        let seed = UInt64(contact.number)
+        return switch format {
+        case .png:
+            png(for: contact.id, side: 100 + contact.number % 7 * 10)
+        case .gif:
+            .image(SampleImage.gif(seed: seed), mediaType: "image/gif", etag: "W/\"\(contact.id)\"")
+        case .bmp:
+            .image(SampleImage.bmp(seed: seed), mediaType: "image/bmp", lastModified: longAgo)
+        }
+    }
+
+    /// Half an image: for some contacts the connection breaks, for others the origin's own file is cut short.
+    private static func half(of contact: DemoContact) -> LoopbackOrigin.Response {
+        let bytes = SampleImage.identicon(for: contact.id)
+        let half = bytes.count / 2
+        let breaks = contact.number / 100 % 2 == 0
+        return breaks ? .image(bytes).behaving(.cutShort(after: half)) : .image(Array(bytes[..<half]))
+    }
+
+    private static let longAgo = "Tue, 06 Jun 2023 08:30:00 GMT"
+}

@@ -68,7 +68,7 @@ enum DemoPicture: Hashable, Sendable {
     }
 
     /// A rule matches the numbers that leave `remainder` when divided by `modulus`. All others have a PNG portrait.
-    private static let rules: [(modulus: Int, remainder: Int, picture: Picture)] = [
+    private static let rules: [(modulus: Int, remainder: Int, picture: DemoPicture)] = [
         (1000, 17, .silence), (1000, 250, .enormous), (1000, 333, .slow),
         (100, 3, .deleted), (100, 23, .brokenServer), (100, 43, .webPage), (100, 63, .cutShort),
         (100, 83, .moved), (100, 31, .mislabelled),

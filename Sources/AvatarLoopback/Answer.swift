@@ -1,24 +1,25 @@
 import NIOCore
 import NIOHTTP1
 
-/// A response to one request as it goes over the wire, piece by piece.
+/// The bytes of a response to one request, cut into the pieces in which they are written.
 struct Answer {
-    /// What is written at once.
+    /// The bytes of one write.
     struct Piece {
         let bytes: ByteBuffer
-        /// How many of the bytes are of the body, without chunk framing.
+        /// The number of body bytes among them, without chunk framing.
         let bodyByteCount: Int
-        /// Whether the answer ends with this piece.
+        /// Whether the response ends with this piece.
         let isLast: Bool
-        /// The wait until the next piece; `nil` for none.
+        /// The wait before the next piece; `nil` for none.
         let interval: Duration?
-        /// Whether the connection ends with the answer.
+        /// Whether the connection closes after the response.
         let closesConnection: Bool
     }
 
-    /// Goes out in front of the first piece; empty where the body is sent verbatim.
+    /// Sent with the first piece, then empty. Always empty if the body is sent verbatim.
     private var head: ByteBuffer
     private var body: BodyCursor
+    /// The most body bytes of one piece.
     private let pieceLength: Int
     private let interval: Duration?
     private let isChunked: Bool
@@ -37,7 +38,7 @@ struct Answer {
         closesConnection = behaviour.closesConnection || !request.keepsAlive || response.asksToClose
     }
 
-    /// The next piece: the head with the beginning of the body, then the body.
+    /// The next piece: first the head with the beginning of the body, then the rest of the body.
     mutating func next() -> Piece {
         let bodyPiece = body.next(limit: pieceLength)
         let isLast = body.remaining == 0
@@ -59,14 +60,14 @@ struct Answer {
         )
     }
 
-    /// RFC 9112 section 6.3, rule 1.
+    /// Whether HTTP forbids a body here (RFC 9112 section 6.3, rule 1).
     private static func isBodyless(_ status: Int, method: String) -> Bool {
         method == "HEAD" || (100..<200).contains(status) || status == 204 || status == 304
     }
 }
 
 extension ByteBuffer {
-    /// One chunk, and the end of a chunked body (RFC 9112 section 7.1).
+    /// Appends `piece` as a chunk, and the last chunk if it `isLast` (RFC 9112 section 7.1).
     fileprivate mutating func writeChunk(_ piece: ByteBuffer, isLast: Bool) {
         if piece.readableBytes > 0 {
             writeString("\(String(piece.readableBytes, radix: 16))\r\n")
@@ -79,23 +80,23 @@ extension ByteBuffer {
     }
 }
 
-/// Hands out a body piece by piece.
+/// A position in a body, from which it is read piece by piece.
 struct BodyCursor {
     private let body: LoopbackOrigin.Body
     private var position: Int
     private let end: Int
 
-    /// The `count` bytes of `body` that begin at `start`.
+    /// Begins at the offset `start` of `body` and ends `count` bytes later.
     init(_ body: LoopbackOrigin.Body, from start: Int, count: Int) {
         self.body = body
         position = start
         end = start + count
     }
 
-    /// How many bytes are still to come.
+    /// The bytes not read yet.
     var remaining: Int { end - position }
 
-    /// The next piece, of at most `limit` bytes and perhaps fewer; shares memory with the body.
+    /// The next piece, of at most `limit` bytes. It shares memory with the body.
     mutating func next(limit: Int) -> ByteBuffer {
         let inMemory = body.beginning.readableBytes - position
         let source = inMemory > 0 ? body.beginning : Self.zeros
@@ -108,18 +109,18 @@ struct BodyCursor {
     private static let zeros = ByteBuffer(repeating: 0, count: 65536)
 }
 
-/// How a response is framed (RFC 9112 sections 6 and 9.6), honestly or not.
+/// The framing of a response (RFC 9112 sections 6 and 9.6), which its behaviour may falsify.
 extension LoopbackOrigin.Response {
-    /// Whether the response's own header says that the connection ends with it.
+    /// Whether the response has the field `Connection: close`.
     var asksToClose: Bool {
         headers["Connection"]?.lowercased() == "close"
     }
 
-    /// The status line and header fields, up to and with the empty line.
+    /// The status line, the header fields and the empty line.
     ///
     /// - Parameters:
-    ///   - contentLength: The length of the body, which HEAD hears of too.
-    ///   - closes: Whether the connection ends with the answer because the client wants it.
+    ///   - contentLength: The length of the body in bytes, also announced in response to HEAD.
+    ///   - closes: Whether to add `Connection: close`, because the client asked for it.
     func head(contentLength: Int, closes: Bool) -> ByteBuffer {
         var head = ByteBufferAllocator().buffer(capacity: 512)
         head.writeString("HTTP/1.1 \(status) \(HTTPResponseStatus(statusCode: status).reasonPhrase)\r\n")
@@ -139,7 +140,7 @@ extension LoopbackOrigin.Response {
         return head
     }
 
-    /// The field that says where the body ends, unless the response brings its own or may have none.
+    /// The line that frames the body; `nil` if the response has its own or HTTP forbids one for its status.
     private func framing(contentLength: Int) -> String? {
         let mayHaveOne = status >= 200 && status != 204 && status != 304
         guard mayHaveOne, headers["Content-Length"] == nil, headers["Transfer-Encoding"] == nil else { return nil }
@@ -152,7 +153,7 @@ extension LoopbackOrigin.Response {
 }
 
 extension LoopbackOrigin.Behaviour {
-    /// How much of a body of `byteCount` bytes is sent.
+    /// How many bytes are sent of a body of `byteCount` bytes.
     func sentByteCount(of byteCount: Int) -> Int {
         switch self {
         case .cutShort(let limit): min(max(limit, 0), byteCount)
@@ -161,7 +162,7 @@ extension LoopbackOrigin.Behaviour {
         }
     }
 
-    /// How much is written at once, and the wait in between.
+    /// The most body bytes of one write, and the wait between two writes.
     var pace: (pieceLength: Int, interval: Duration?) {
         switch self {
         case .drip(let byteCount, let interval): (max(1, byteCount), interval)
@@ -170,7 +171,7 @@ extension LoopbackOrigin.Behaviour {
         }
     }
 
-    /// Whether the connection ends with the answer.
+    /// Whether the connection closes after the response.
     var closesConnection: Bool {
         switch self {
         case .cutShort, .announcing, .closeAfterHead, .closeBeforeAnswer, .verbatim: true
@@ -179,11 +180,12 @@ extension LoopbackOrigin.Behaviour {
     }
 }
 
-/// What the conditional header fields of a request make of a response (RFC 9110 sections 13 and 14).
+/// Conditional and range requests (RFC 9110 sections 13 and 14).
 extension LoopbackOrigin.Response {
-    /// 304 or 206 or 416 where the request asks for it and the response takes part, else the response itself.
+    /// A 304, 206 or 416 if the request asks for one and the response honours such requests; otherwise the response
+    /// itself.
     ///
-    /// The second value is how many bytes at the beginning of the body are left out.
+    /// - Returns: the response to send, and the number of bytes to skip at the beginning of its body.
     func selected(for request: LoopbackOrigin.Request) -> (response: Self, skipping: Int) {
         guard answersConditionalRequests, status == 200, request.method == "GET" || request.method == "HEAD" else {
             return (self, 0)
@@ -195,7 +197,7 @@ extension LoopbackOrigin.Response {
         return partial(range)
     }
 
-    /// `If-Modified-Since` counts only where there is no `If-None-Match` (RFC 9110 section 13.1.3).
+    /// `If-None-Match` overrides `If-Modified-Since` (RFC 9110 section 13.1.3).
     private func isNotModified(for request: LoopbackOrigin.Headers) -> Bool {
         let tags = request.values(for: "If-None-Match")
         guard tags.isEmpty else {
@@ -205,7 +207,7 @@ extension LoopbackOrigin.Response {
         return request["If-Modified-Since"] == lastModified
     }
 
-    /// Weak comparison (RFC 9110 section 8.8.3.2). A comma inside a tag would be taken for a separator.
+    /// Compares weakly (RFC 9110 section 8.8.3.2). Tags with a comma inside are not supported.
     private func hasTag(among list: String) -> Bool {
         guard let etag = headers["ETag"] else { return false }
         return list.split(separator: ",").contains { item in
@@ -218,7 +220,7 @@ extension LoopbackOrigin.Response {
         tag.hasPrefix("W/") ? tag.dropFirst(2) : tag
     }
 
-    /// Without the fields that describe the body that is not sent (RFC 9110 section 15.4.5).
+    /// A 304 without the fields that describe the omitted body (RFC 9110 section 15.4.5).
     private func notModified() -> Self {
         var answer = self
         answer.status = 304
@@ -228,8 +230,8 @@ extension LoopbackOrigin.Response {
         return answer
     }
 
-    /// One range `first-` or `first-last`, where `If-Range`, if there is one, names this strong tag. Other ranges are
-    /// ignored, as a server may.
+    /// The requested range, if it has the form `first-` or `first-last` and `If-Range`, if present, names our strong tag.
+    /// Other ranges are ignored, which a server may do.
     private func requestedRange(in request: LoopbackOrigin.Headers) -> (first: Int, last: Int)? {
         guard let range = request["Range"], range.hasPrefix("bytes=") else { return nil }
         if let condition = request["If-Range"] {

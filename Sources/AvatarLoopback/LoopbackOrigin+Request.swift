@@ -1,38 +1,38 @@
 import NIOHTTP1
 
 extension LoopbackOrigin {
-    /// Header fields in the order in which they are on the wire; names compare without regard to case (RFC 9110 section
-    /// 5.1). Nothing is checked, so that a test can also send what is not allowed.
+    /// Header fields in the order of the wire. Names compare case-insensitively (RFC 9110 section 5.1). Names and values
+    /// are not checked, so that a test can also send invalid ones.
     public struct Headers: Sendable, Hashable, ExpressibleByDictionaryLiteral, CustomStringConvertible {
-        /// One line of a header: a name and a value, as spelled.
+        /// One line of a header: a name and a value.
         public struct Field: Sendable, Hashable {
             /// The name as spelled.
             public var name: String
-            /// The value, without the spaces around it.
+            /// The value, without the whitespace around it.
             public var value: String
 
-            /// A field `name` with `value`.
+            /// Makes a field.
             public init(name: String, value: String) {
                 self.name = name
                 self.value = value
             }
         }
 
-        /// Every field, in order.
+        /// All fields, in order.
         public var fields: [Field]
 
-        /// These fields, in this order.
+        /// Makes a header of `fields`, in this order. Default: an empty one.
         public init(_ fields: [Field] = []) {
             self.fields = fields
         }
 
-        /// The fields of a literal such as `["Content-Type": "image/png"]`, in its order; names may repeat.
+        /// Makes a header from a literal such as `["Content-Type": "image/png"]`, in its order. Names may repeat.
         public init(dictionaryLiteral elements: (String, String)...) {
             fields = elements.map { Field(name: $0.0, value: $0.1) }
         }
 
-        /// The value of the first field with this name. Setting it replaces all fields of the name by one at the end;
-        /// setting `nil` removes them.
+        /// The value of the first field named `name`; `nil` if there is none. Setting a value removes all fields of that
+        /// name and appends one; setting `nil` only removes them.
         public subscript(name: String) -> String? {
             get { fields.first { Self.isSame($0.name, name) }?.value }
             set {
@@ -42,17 +42,17 @@ extension LoopbackOrigin {
             }
         }
 
-        /// The values of every field with this name, in order.
+        /// The values of all fields named `name`, in order.
         public func values(for name: String) -> [String] {
             fields.filter { Self.isSame($0.name, name) }.map(\.value)
         }
 
-        /// Adds a field at the end, also if there is one with this name already.
+        /// Appends a field, even if one of this name is there already.
         public mutating func append(_ name: String, _ value: String) {
             fields.append(Field(name: name, value: value))
         }
 
-        /// One line for each field.
+        /// One line for each field: `name: value`.
         public var description: String {
             fields.map { "\($0.name): \($0.value)" }.joined(separator: "\n")
         }
@@ -69,21 +69,20 @@ extension LoopbackOrigin {
 }
 
 extension LoopbackOrigin {
-    /// A request as it arrived. Its body, if it had one, was read and dropped.
+    /// A request as it arrived. Its body, if it had one, was read and discarded.
     public struct Request: Sendable {
         /// The method, such as `GET`.
         public let method: String
-        /// The request target as spelled: the path, and the query if there is one.
+        /// The request target as spelled: the path, with the query if there is one.
         public let target: String
         /// The target without its query.
         public let path: String
         /// The header fields.
         public let headers: Headers
-        /// The number of the connection it came on, counted from 1; equal numbers mean a connection that was kept
-        /// alive.
+        /// The number of its connection, counted from 1. Requests with equal numbers shared a connection.
         public let connection: Int
 
-        /// Whether the client lets the connection live on after the answer.
+        /// Whether the client lets the connection stay open after the response.
         let keepsAlive: Bool
 
         init(_ head: HTTPRequestHead, connection: Int) {

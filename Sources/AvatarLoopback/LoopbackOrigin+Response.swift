@@ -2,31 +2,32 @@ import NIOCore
 import Synchronization
 
 extension LoopbackOrigin {
-    /// What the origin answers: status, header fields and body, when, and how well behaved.
+    /// A response: status, header fields and body, when it is sent and how it goes over the wire.
     ///
-    /// Start from one of the makers (`image`, `status`, `redirect`, `raw`, `hang`, `closed`) or from `init`, and change
-    /// what the test is about: `.image(png).behaving(.cutShort(after: 100))`.
+    /// Start from a factory (`image`, `status`, `redirect`, `raw`, `hang`, `closed`) or from `init`, and change what the
+    /// test needs: `.image(png).behaving(.cutShort(after: 100))`.
     public struct Response: Sendable {
-        /// The status code. With 1xx, 204 and 304, and in answer to HEAD, the body is not sent.
+        /// The status code. The body is not sent with 1xx, 204 and 304, nor in response to HEAD.
         public var status: Int
-        /// The header fields. `Content-Length` is added unless it, or `Transfer-Encoding`, is here.
+        /// The header fields. `Content-Length` is added unless it or `Transfer-Encoding` is among them.
         public var headers: Headers
         /// The body.
         public var body: Body
-        /// How long to wait before anything is sent; none by default.
+        /// The wait before anything is sent. Default: none.
         public var delay: Duration
-        /// What has to be opened before anything is sent; nothing by default.
+        /// Holds the response back until it is opened. Default: none.
         public var gate: Gate?
-        /// How the response goes over the wire; normal by default.
+        /// How the response goes over the wire. Default: `normal`.
         public var behaviour: Behaviour
-        /// Whether a 200 takes part in conditional requests (RFC 9110 sections 13.2.2 and 14.2): a GET or HEAD whose
-        /// `If-None-Match` or `If-Modified-Since` matches `ETag` or `Last-Modified` in `headers` gets a 304 instead,
-        /// and a GET with one byte `Range` gets a 206. False by default, true for `image`.
+        /// Whether a 200 honours conditional and range requests (RFC 9110 sections 13.2.2 and 14.2). Default: false; true
+        /// for `image`.
         ///
-        /// As many servers do, `If-Modified-Since` matches only the very same text as `Last-Modified`.
+        /// A GET or HEAD whose `If-None-Match` or `If-Modified-Since` matches `ETag` or `Last-Modified` in `headers` gets
+        /// a 304, and a GET with a single byte `Range` gets a 206. As with many servers, `If-Modified-Since` matches
+        /// only the exact text of `Last-Modified`.
         public var answersConditionalRequests: Bool
 
-        /// A response as described at each property.
+        /// Makes a response; each parameter is described at its property.
         public init(
             status: Int = 200,
             headers: Headers = [:],
@@ -43,21 +44,21 @@ extension LoopbackOrigin {
             self.answersConditionalRequests = answersConditionalRequests
         }
 
-        /// The same response, `delay` later.
+        /// The same response, sent after `delay`.
         public func delayed(by delay: Duration) -> Response {
             var copy = self
             copy.delay = delay
             return copy
         }
 
-        /// The same response, once `gate` is open.
+        /// The same response, held back until `gate` is open.
         public func held(by gate: Gate) -> Response {
             var copy = self
             copy.gate = gate
             return copy
         }
 
-        /// The same response, sent in another way.
+        /// The same response with another behaviour on the wire.
         public func behaving(_ behaviour: Behaviour) -> Response {
             var copy = self
             copy.behaviour = behaviour
@@ -67,14 +68,14 @@ extension LoopbackOrigin {
 }
 
 extension LoopbackOrigin.Response {
-    /// An image with its validators, which answers conditional and range requests.
+    /// An image with validators. It honours conditional and range requests.
     ///
     /// - Parameters:
-    ///   - bytes: The image, or whatever else is to be sent as one.
-    ///   - mediaType: The `Content-Type`.
-    ///   - etag: The `ETag`, with its quotes; none by default.
-    ///   - lastModified: The `Last-Modified` date as text; none by default.
-    ///   - cacheControl: The `Cache-Control`; none by default.
+    ///   - bytes: The body; it need not be an image.
+    ///   - mediaType: The `Content-Type`. Default: `image/png`.
+    ///   - etag: The `ETag`, with its quotes. Default: none.
+    ///   - lastModified: The `Last-Modified` date as text. Default: none.
+    ///   - cacheControl: The `Cache-Control`. Default: none.
     public static func image(
         _ bytes: [UInt8],
         mediaType: String = "image/png",
@@ -89,54 +90,54 @@ extension LoopbackOrigin.Response {
         return Self(headers: headers, body: .bytes(bytes), answersConditionalRequests: true)
     }
 
-    /// A status with no body, such as 404 or 503.
+    /// A status without a body, such as 404 or 503.
     public static func status(_ status: Int, headers: LoopbackOrigin.Headers = [:]) -> Self {
         Self(status: status, headers: headers)
     }
 
-    /// A redirect to `location`, absolute or relative; 302 by default.
+    /// A redirect to `location`, an absolute or relative URL. Default status: 302.
     public static func redirect(to location: String, status: Int = 302) -> Self {
         Self(status: status, headers: ["Location": location])
     }
 
-    /// These bytes instead of a response, then the end of the connection.
+    /// Sends `bytes` in place of an HTTP response, then closes the connection.
     public static func raw(_ bytes: [UInt8]) -> Self {
         Self(body: .bytes(bytes), behaviour: .verbatim)
     }
 
-    /// No answer, on a connection that stays open.
+    /// Sends nothing and keeps the connection open.
     public static let hang = Self(behaviour: .hang)
 
-    /// No answer, and the end of the connection.
+    /// Sends nothing and closes the connection.
     public static let closed = Self(behaviour: .closeBeforeAnswer)
 }
 
 extension LoopbackOrigin {
-    /// The body of a response: bytes in memory, or a length of which only the beginning is in memory.
+    /// The body of a response. Only its beginning is in memory; the rest are zeros made while it is sent.
     public struct Body: Sendable {
-        /// How many bytes there are in all.
+        /// The length in bytes.
         public let byteCount: Int
-        /// The first of them; those after it are zeros.
+        /// The first bytes; zeros follow up to `byteCount`.
         let beginning: ByteBuffer
 
-        /// No bytes.
+        /// A body of 0 bytes.
         public static let empty = Body(byteCount: 0, beginning: ByteBuffer())
 
-        /// These bytes.
+        /// A body of these bytes.
         public static func bytes(_ bytes: [UInt8]) -> Body {
             Body(byteCount: bytes.count, beginning: ByteBuffer(bytes: bytes))
         }
 
-        /// This text in UTF-8.
+        /// A body of this text in UTF-8.
         public static func text(_ text: String) -> Body {
             bytes(Array(text.utf8))
         }
 
-        /// A body that is made while it is sent, only as fast as the client reads, so that its length costs no memory.
+        /// A body that is generated as fast as the client reads it, so that its length takes no memory.
         ///
         /// - Parameters:
-        ///   - byteCount: The length; at least that of `beginning`.
-        ///   - beginning: The first bytes, such as those of an image; zeros follow.
+        ///   - byteCount: The length in bytes. A number below the length of `beginning` is raised to it.
+        ///   - beginning: The first bytes, such as those of an image; zeros follow. Default: none.
         public static func generated(byteCount: Int, beginning: [UInt8] = []) -> Body {
             Body(byteCount: max(byteCount, beginning.count), beginning: ByteBuffer(bytes: beginning))
         }
@@ -146,38 +147,38 @@ extension LoopbackOrigin {
 extension LoopbackOrigin {
     /// How a response goes over the wire.
     public enum Behaviour: Sendable, Hashable {
-        /// As HTTP says, at full speed. The connection stays open unless the request or the response says
+        /// As HTTP requires, at full speed. The connection stays open unless the request or the response has
         /// `Connection: close`.
         case normal
-        /// The body in pieces of `byteCount` bytes (at least 1): one at once, then one every `interval`.
+        /// Sends the body in pieces of `byteCount` bytes (at least 1): one at once, then one every `interval`.
         case drip(byteCount: Int, interval: Duration)
-        /// The body in chunks of at most 4,096 bytes, without a `Content-Length` (RFC 9112 section 7.1).
+        /// Sends the body in chunks of at most 4,096 bytes, without a `Content-Length` (RFC 9112 section 7.1).
         case chunked
-        /// `Content-Length` tells the whole length, but the connection closes after `byteCount` bytes of the body.
+        /// Announces the whole length in `Content-Length`, but closes the connection after this many bytes of the body.
         case cutShort(after: Int)
-        /// `Content-Length` says `contentLength`, the body is sent as it is, then the connection closes.
+        /// Announces `contentLength`, whatever the body's length; sends the body as it is and closes the connection.
         case announcing(contentLength: Int)
-        /// Only the head; then the connection closes.
+        /// Sends the head only, then closes the connection.
         case closeAfterHead
-        /// Nothing; the connection closes.
+        /// Sends nothing and closes the connection.
         case closeBeforeAnswer
-        /// Nothing; the connection stays open until the client closes it or the origin stops.
+        /// Sends nothing. The connection stays open until the client closes it or the origin stops.
         case hang
-        /// The body instead of a response, byte for byte, whatever it is; then the connection closes. Status and header
+        /// Sends the body byte for byte in place of an HTTP response, then closes the connection. Status and header
         /// fields are not sent.
         case verbatim
     }
 }
 
 extension LoopbackOrigin {
-    /// Keeps answers back until the test has seen what it waits for; a delay would have to guess how long that takes.
+    /// Holds responses back until the test opens it. Unlike a delay, it needs no guess about how long the test takes.
     public final class Gate: Sendable {
         private let state = Mutex(false)
 
         /// A closed gate.
         public init() {}
 
-        /// Lets the answers go. A gate is not closed again.
+        /// Lets the responses go. An open gate cannot be closed.
         public func open() {
             state.withLock { $0 = true }
         }

@@ -3,8 +3,8 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A real HTTP/1.1 server on this machine's loopback interface, which answers as a test tells it to: images with
-/// validators, errors, and every way a server or a network can misbehave.
+/// A real HTTP/1.1 server on the loopback interface whose responses a test sets: images with validators, errors, and
+/// the many ways in which a server or a network misbehaves.
 ///
 /// ```swift
 /// let origin = try await LoopbackOrigin.start()
@@ -14,16 +14,18 @@ import Synchronization
 /// try await origin.stop()
 /// ```
 ///
-/// It is reachable from this machine only: `start` takes no address outside loopback. It runs until `stop()`; letting
-/// go of it does not end it. All instances share SwiftNIO's singleton event loops; delays hold no thread.
+/// Only this machine can reach it: `start` accepts loopback addresses only. It runs until `stop()`, even if the last
+/// reference to it goes. All instances share SwiftNIO's singleton event loops; a delayed response occupies no thread.
 ///
-/// Answers carry no header fields but those of the `Response` and the ones that frame it (`Content-Length`,
-/// `Transfer-Encoding`, `Connection`). There is no `Date`, so a test with a clock of its own meets no wall clock.
+/// A response carries only the header fields of its `Response` and those that frame it (`Content-Length`,
+/// `Transfer-Encoding`, `Connection`). There is no `Date`, so that a test with its own clock never sees the wall clock.
 public final class LoopbackOrigin: Sendable {
     /// The IP address it listens on.
     public let host: String
 
+    /// Shared by the callers and the event loops of the connections.
     let state: Mutex<OriginState>
+    /// Makes the response for a path without one of its own.
     private let respond: (@Sendable (Request) -> Response)?
 
     private init(host: String, port: Int, respond: (@Sendable (Request) -> Response)?) {
@@ -34,15 +36,16 @@ public final class LoopbackOrigin: Sendable {
 
     // MARK: - Starting and stopping
 
-    /// Starts an origin that asks `respond` for each answer.
+    /// Starts an origin that calls `respond` for each response.
     ///
     /// - Parameters:
-    ///   - host: An IP address of the loopback interface: any in 127.0.0.0/8, or `::1`. Linux takes all of them without
-    ///     set-up; Apple systems have only 127.0.0.1 and `::1` until an alias is added.
-    ///   - port: The TCP port; 0, the default, takes one that is free.
-    ///   - respond: Called on an event loop, by several connections at once; it must not block. A response that was set
-    ///     for a path comes first.
-    /// - Throws: `LoopbackOriginError` if the address is not one of loopback, or cannot be had.
+    ///   - host: A loopback IP address: any in 127.0.0.0/8, or `::1`. Default: `127.0.0.1`. Linux offers all of them
+    ///     without set-up; Apple systems have only 127.0.0.1 and `::1` until an alias is added.
+    ///   - port: The TCP port. Default: 0, which picks a free one.
+    ///   - respond: Called on event loops, concurrently for different connections; it must not block. A response set
+    ///     with `setResponse` takes precedence.
+    /// - Throws: `LoopbackOriginError` if `host` is not a loopback address, `port` is not from 0 to 65,535, or the
+    ///   system refuses the address, for instance because the port is in use.
     public static func start(
         host: String = "127.0.0.1",
         port: Int = 0,
@@ -53,18 +56,23 @@ public final class LoopbackOrigin: Sendable {
         return origin
     }
 
-    /// Starts an origin that answers 404 until `setResponse(_:for:)` gives it something to serve; `host` and `port` as
-    /// above.
+    /// Starts an origin that responds with 404 to each path that has no response yet; see `setResponse(_:for:)`.
     ///
-    /// - Throws: `LoopbackOriginError` if the address is not one of loopback, or cannot be had.
+    /// - Parameters:
+    ///   - host: A loopback IP address: any in 127.0.0.0/8, or `::1`. Default: `127.0.0.1`.
+    ///   - port: The TCP port. Default: 0, which picks a free one.
+    /// - Throws: `LoopbackOriginError` if `host` is not a loopback address, `port` is not from 0 to 65,535, or the
+    ///   system refuses the address, for instance because the port is in use.
     public static func start(host: String = "127.0.0.1", port: Int = 0) async throws -> LoopbackOrigin {
         let origin = LoopbackOrigin(host: host, port: port, respond: nil)
         try await origin.listen()
         return origin
     }
 
-    /// Closes the port and every connection, also those with an answer under way. From then on a new connection is
-    /// refused. Does nothing if it is stopped already.
+    /// Closes the port and every connection, even one whose response is being sent. New connections are refused from
+    /// then on. Returns when everything is closed; does nothing if the origin is stopped already.
+    ///
+    /// - Throws: the error of a socket that did not close.
     public func stop() async throws {
         let (listener, connections) = state.withLock { $0.close() }
         listener?.close(promise: nil)
@@ -75,10 +83,10 @@ public final class LoopbackOrigin: Sendable {
         }
     }
 
-    /// Listens on the same port again, after `stop()` or, if it is running, after stopping it first. Responses, counts
-    /// and the log are kept. `stop` and `restart` are for one caller at a time.
+    /// Listens on the same port again; stops first if the origin is running. Responses, counts and recorded requests
+    /// are kept. Do not call `stop` and `restart` concurrently.
     ///
-    /// - Throws: `LoopbackOriginError` if another program took the port meanwhile.
+    /// - Throws: `LoopbackOriginError` if another program has taken the port; the errors of `stop()`.
     public func restart() async throws {
         try await stop()
         try await listen()
@@ -86,14 +94,14 @@ public final class LoopbackOrigin: Sendable {
 
     // MARK: - Addresses
 
-    /// The TCP port it listens on, or listened on before it was stopped.
+    /// The TCP port it listens on, or listened on until it was stopped.
     public var port: Int { state.withLock { $0.port } }
 
     /// An http URL of this origin.
     ///
     /// - Parameters:
-    ///   - path: The path, and query if any; a leading slash is added where it is missing.
-    ///   - host: What stands for the host, such as `localhost`; by default the address it listens on.
+    ///   - path: The path, with a query if there is one. A missing leading slash is added.
+    ///   - host: The host in the URL, such as `localhost`. Default: the address it listens on.
     public func url(_ path: String, host: String? = nil) -> String {
         let host = host ?? self.host
         let authority = host.contains(":") ? "[\(host)]" : host
@@ -102,26 +110,31 @@ public final class LoopbackOrigin: Sendable {
 
     // MARK: - Responses
 
-    /// Answers requests for `path` with `response` from now on, whatever was set before.
+    /// Sets the response to requests for `path`, and replaces an earlier one.
     ///
-    /// The path is compared as spelled and begins with a slash. One with a query is for requests with exactly that
-    /// query; one without is for requests with any query, unless that query has a response of its own.
+    /// - Parameters:
+    ///   - response: Sent to each of these requests.
+    ///   - path: Compared as spelled; begins with a slash. With a query it matches requests with exactly that query.
+    ///     Without one it matches any query that has no response of its own.
     public func setResponse(_ response: Response, for path: String) {
         setResponse(for: path) { _ in response }
     }
 
-    /// Answers requests for `path` with what `respond` makes of them, as `setResponse(_:for:)`. It is called on the
-    /// origin's threads.
+    /// Sets a function that makes the response to each request for `path`, and replaces an earlier response.
+    ///
+    /// - Parameters:
+    ///   - path: As for `setResponse(_:for:)`.
+    ///   - respond: Called on event loops, concurrently for different connections; it must not block.
     public func setResponse(for path: String, _ respond: @escaping @Sendable (Request) -> Response) {
         state.withLock { $0.routes[path] = respond }
     }
 
-    /// Forgets the response for `path`, which then gets a 404, or what the `respond` given to `start` says.
+    /// Removes the response for `path`. Its requests go to the `respond` given to `start`, or get a 404.
     public func removeResponse(for path: String) {
         state.withLock { $0.routes[path] = nil }
     }
 
-    /// Records `request` and decides on its answer; asks `respond` outside the lock.
+    /// Records `request` and finds its response. Calls `respond` outside the lock.
     func response(to request: Request) -> Response {
         let route = state.withLock { state in
             state.journal.record(request)
@@ -145,61 +158,65 @@ public final class LoopbackOrigin: Sendable {
                     try channel.pipeline.syncOperations.addHandler(OriginConnection(origin: self))
                 }
             }
-        // Before the port is open: a connection may arrive before this task hears that it is.
+        // Set before the port is open: a connection may arrive before `bind` returns.
         state.withLock { $0.isOpen = true }
         do {
             let listener = try await bootstrap.bind(to: address).get()
             state.withLock { $0.opened(listener) }
         } catch {
             state.withLock { $0.isOpen = false }
-            throw LoopbackOriginError("Cannot listen on \(host) port \(address.port ?? 0).", underlying: error)
+            throw LoopbackOriginError("Cannot listen on \"\(host)\" port \(address.port ?? 0).", underlying: error)
         }
     }
 
     private func loopbackAddress() throws -> SocketAddress {
-        // Only addresses are taken, so a dotted quad that begins with 127 is one of 127.0.0.0/8.
+        // A host name such as 127.example.org gets past this check; `SocketAddress(ipAddress:)` then refuses it.
         guard host.hasPrefix("127.") || host == "::1" else {
-            throw LoopbackOriginError("\(host) is not an address of the loopback interface.")
+            throw LoopbackOriginError(
+                "The host \"\(host)\" is not a loopback address. Use an address in 127.0.0.0/8, or ::1."
+            )
         }
         guard (0...65535).contains(port) else {
-            throw LoopbackOriginError("\(port) is not a TCP port.")
+            throw LoopbackOriginError("The port \(port) must be from 0 to 65535; 0 picks a free one.")
         }
         do {
             return try SocketAddress(ipAddress: host, port: port)
         } catch {
-            throw LoopbackOriginError("\(host) is not an IP address.", underlying: error)
+            throw LoopbackOriginError("The host \"\(host)\" must be an IP address.", underlying: error)
         }
     }
 }
 
-/// What the origin saw and sent since it was made, or since `resetCounts()`.
+/// Requests and connections since the start, or since `resetCounts()`.
 extension LoopbackOrigin {
-    /// The latest 1,000 requests, oldest first. A request is recorded when it has arrived whole and its turn has come,
-    /// before any `delay`.
+    /// The latest 1,000 requests, oldest first. A request is recorded once it is complete and the responses before it on
+    /// its connection are sent, before any `delay`.
     public var requests: [Request] { state.withLock { $0.journal.latest } }
 
     /// How many requests arrived.
     public var requestCount: Int { state.withLock { $0.journal.total } }
 
-    /// How many requests arrived for `path`: with a query, those with exactly that query; without one, those with any
-    /// query or none. The counts take some 100 bytes of memory for each different path.
+    /// How many requests arrived for `path`. The counts take some 100 bytes of memory for each different path.
+    ///
+    /// - Parameter path: With a query, only requests with exactly that query count. Without one, requests with any query
+    ///   or none count.
     public func requestCount(for path: String) -> Int {
         state.withLock { $0.journal.count(for: path) }
     }
 
-    /// The body bytes handed to the system for sending, without heads and chunk framing.
+    /// Body bytes handed to the system for sending, without heads and chunk framing.
     ///
-    /// Of a long body never more than 128 KiB is handed over ahead of what the system takes. The system's own socket
-    /// buffers may hold a few MiB that the client never reads, so a test of an early end should leave room for them.
+    /// The origin writes at most 128 KiB of a body ahead of the system. The system's socket buffers may hold a few MiB
+    /// more that the client never reads, so a test of an aborted download should allow for them.
     public var bytesSent: Int { state.withLock { $0.bytesSent } }
 
     /// How many connections were accepted.
     public var connectionCount: Int { state.withLock { $0.connectionCount } }
 
-    /// How many connections are open now; `resetCounts()` does not change it.
+    /// How many connections are open now. `resetCounts()` does not change it.
     public var openConnections: Int { state.withLock { $0.connections.count } }
 
-    /// Sets every count to zero and empties the log. Responses stay as they are.
+    /// Sets the counts to zero and removes the recorded requests. Responses are kept.
     public func resetCounts() {
         state.withLock { state in
             state.journal = RequestJournal()
@@ -209,11 +226,11 @@ extension LoopbackOrigin {
     }
 }
 
-/// Why a `LoopbackOrigin` could not start.
+/// The reason why a `LoopbackOrigin` could not start.
 public struct LoopbackOriginError: Error, Sendable, CustomStringConvertible {
-    /// A full sentence that names the address.
+    /// A full sentence that names the host or port.
     public let message: String
-    /// The error of the system, if it was the system that refused.
+    /// The system's error, if the system refused the address.
     public let underlying: (any Error)?
 
     init(_ message: String, underlying: (any Error)? = nil) {
@@ -221,45 +238,50 @@ public struct LoopbackOriginError: Error, Sendable, CustomStringConvertible {
         self.underlying = underlying
     }
 
-    /// The message, with the system's reason if there is one.
+    /// The message, followed by the system's error if there is one.
     public var description: String {
         guard let underlying else { return message }
         return "\(message) \(underlying)"
     }
 }
 
-/// What an origin's threads share, behind its lock.
+/// The mutable state of an origin, shared by its threads under a lock.
 struct OriginState {
-    /// The port asked for, then the port that it got.
+    /// The requested port; once the origin listens, its actual port.
     var port: Int
-    /// Whether new connections are welcome.
+    /// Whether new connections are accepted.
     var isOpen = false
     var listener: (any Channel)?
+    /// The open connections.
     var connections: [ObjectIdentifier: any Channel] = [:]
+    /// Connections accepted since the last reset.
     var connectionCount = 0
-    /// Numbers connections; unlike the count it never starts again.
+    /// The number of the newest connection. A reset does not change it, so that numbers stay unique.
     private var latestConnection = 0
+    /// The responses by path, or by path and query.
     var routes: [String: @Sendable (LoopbackOrigin.Request) -> LoopbackOrigin.Response] = [:]
     var journal = RequestJournal()
+    /// Body bytes handed to the system since the last reset.
     var bytesSent = 0
 
     init(port: Int) {
         self.port = port
     }
 
+    /// Takes over a listener that is bound, and its port.
     mutating func opened(_ listener: any Channel) {
         self.listener = listener
         port = listener.localAddress?.port ?? port
     }
 
-    /// Turns new connections away; gives what is to be closed.
+    /// Refuses new connections. Returns the listener and the connections, which the caller closes.
     mutating func close() -> (listener: (any Channel)?, connections: [any Channel]) {
         isOpen = false
         defer { listener = nil }
         return (listener, Array(connections.values))
     }
 
-    /// Counts a new connection and gives its number, or `nil` if it came too late and must be closed.
+    /// Counts a new connection and returns its number; `nil` if the origin is closed, and the caller must close it.
     mutating func accept(_ connection: any Channel) -> Int? {
         guard isOpen else { return nil }
         connectionCount += 1
@@ -268,20 +290,24 @@ struct OriginState {
         return latestConnection
     }
 
+    /// Removes a connection that has closed.
     mutating func forget(_ connection: any Channel) {
         connections[ObjectIdentifier(connection)] = nil
     }
 }
 
-/// The requests that an origin saw: all of them as counts, the latest in full.
+/// The requests that an origin received: a count for each path, and the latest 1,000 in full.
 struct RequestJournal {
     private static let capacity = 1000
 
+    /// All requests since the last reset.
     private(set) var total = 0
+    /// By path, and by target where the target has a query.
     private var counts: [String: Int] = [:]
-    /// A ring once it is full; `total` then says where the oldest is.
+    /// A ring buffer once it is full. The oldest request is then at `total % capacity`.
     private var ring: [LoopbackOrigin.Request] = []
 
+    /// Counts a request and keeps it; drops the oldest one if the ring is full.
     mutating func record(_ request: LoopbackOrigin.Request) {
         let slot = total % Self.capacity
         if ring.count < Self.capacity {
@@ -300,7 +326,7 @@ struct RequestJournal {
         counts[path] ?? 0
     }
 
-    /// Oldest first.
+    /// The requests kept in full, oldest first.
     var latest: [LoopbackOrigin.Request] {
         guard ring.count == Self.capacity else { return ring }
         let oldest = total % Self.capacity

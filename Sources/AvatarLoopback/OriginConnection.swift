@@ -1,29 +1,33 @@
 import NIOCore
 import NIOHTTP1
 
-/// One connection of an origin: takes requests, and sends their answers in the same order.
+/// One connection of an origin. It reads requests and sends the responses in the same order.
 ///
-///     idle ──request──▶ waiting for the delay ──▶ sending ──▶ idle, or closed
+///     idle ──request──▶ waiting for delay and gate ──▶ sending ──▶ idle, or closed
 ///
-/// Answers are written as plain bytes instead of through NIO's response encoder, which would refuse or repair most of
-/// what `Behaviour` is for. All of it runs on the connection's event loop.
+/// It writes plain bytes instead of using NIO's response encoder, which would refuse or repair most of the cases of
+/// `Behaviour`. All of it runs on the connection's event loop.
 final class OriginConnection: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = ByteBuffer
 
-    /// How many pieces are written before other connections of the event loop get a turn.
+    /// The most pieces to write before other connections of the event loop get a turn.
     private static let piecesPerTurn = 16
 
     private let origin: LoopbackOrigin
+    /// The number of the connection, counted from 1.
     private var number = 0
+    /// The head of the request that is being read.
     private var head: HTTPRequestHead?
-    /// Requests that arrived ahead of their turn.
+    /// Complete requests without a response yet.
     private var pipelined: [LoopbackOrigin.Request] = []
-    /// Whether an answer is under way, be it one that never comes.
+    /// Whether a response is under way, even one that is never sent.
     private var isAnswering = false
+    /// The response that is being sent.
     private var answer: Answer?
-    /// Whether `send` is on the stack: a flush may report writability from inside it.
+    /// Whether `send` is on the stack. A flush inside it may call `channelWritabilityChanged`, which calls it again.
     private var isSending = false
+    /// The end of the current wait; `nil` while nothing waits.
     private var timer: Scheduled<Void>?
 
     init(origin: LoopbackOrigin) {
@@ -72,7 +76,7 @@ final class OriginConnection: ChannelInboundHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// What the parser cannot read is answered as RFC 9112 section 2.2 says; a broken connection is just closed.
+    /// A request that cannot be parsed gets a 400 (RFC 9112 section 2.2). A broken connection is closed.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard error is HTTPParserError, !isAnswering else {
             context.close(promise: nil)
@@ -83,7 +87,7 @@ final class OriginConnection: ChannelInboundHandler {
         write(ByteBuffer(string: answer), thenClose: true, context)
     }
 
-    // MARK: - Answers
+    // MARK: - Responses
 
     private func answerNext(_ context: ChannelHandlerContext) {
         while !isAnswering, !pipelined.isEmpty {
@@ -98,7 +102,7 @@ final class OriginConnection: ChannelInboundHandler {
         }
     }
 
-    /// A gate is looked at now and then: it is opened from any thread, and for tests this is soon enough.
+    /// Polls the gate: a test opens it on any thread, and 2 ms are soon enough.
     private func beginOnceOpen(
         _ response: LoopbackOrigin.Response,
         to request: LoopbackOrigin.Request,
@@ -124,7 +128,7 @@ final class OriginConnection: ChannelInboundHandler {
         }
     }
 
-    /// Writes as much as the client takes now; goes on when it has read more, or when the next piece is due.
+    /// Writes pieces while the channel accepts them. Called again when it accepts more, or when the next piece is due.
     private func send(_ context: ChannelHandlerContext) {
         guard !isSending else { return }
         isSending = true

@@ -1,18 +1,26 @@
-/// Writes a PNG chunk by chunk (PNG, third edition). The zlib stream in it holds stored blocks only (RFC 1951 section
-/// 3.2.4), which makes the length of the file a plain sum.
+/// Writes a PNG chunk by chunk (PNG, third edition). Its zlib stream holds stored blocks only (RFC 1951 section 3.2.4), so
+/// that the length of the file is a sum.
 struct PNGWriter {
-    /// A chunk's length, type and CRC around its data.
+    /// Bytes for a chunk's length, type and CRC.
     private static let chunkOverhead = 12
-    /// The longest stored block, and what stands in front of each.
+    /// The most data bytes of a stored block.
     private static let longestBlock = 65535
+    /// Bytes of the header of a stored block.
     private static let blockOverhead = 5
-    /// What stands around the blocks: two bytes of zlib header, four of Adler-32.
+    /// Bytes around the blocks: two of zlib header, four of Adler-32.
     private static let streamOverhead = 6
 
     /// The file so far.
     private(set) var bytes: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-    /// Starts a picture; `colourType` is 2 for red, green, blue and 3 for a palette.
+    /// Starts an image.
+    ///
+    /// - Parameters:
+    ///   - width: In pixels.
+    ///   - height: In pixels.
+    ///   - bitDepth: Bits per sample or palette index.
+    ///   - colourType: 2 for red, green and blue; 3 for a palette.
+    ///   - byteCount: The expected length of the file, to reserve memory for.
     init(width: Int, height: Int, bitDepth: UInt8, colourType: UInt8, byteCount: Int) {
         bytes.reserveCapacity(byteCount)
         chunk("IHDR") { data in
@@ -22,24 +30,28 @@ struct PNGWriter {
         }
     }
 
-    /// The length of a whole file with these rows and one comment of `commentLength` bytes.
+    /// The length of a whole file in bytes, without a palette.
+    ///
+    /// - Parameters:
+    ///   - rowBytes: The bytes of all rows, with their filter bytes.
+    ///   - commentLength: The bytes of its one comment.
     static func byteCount(rowBytes: Int, commentLength: Int) -> Int {
         let header = 8 + chunkOverhead + 13
         let comment = chunkOverhead + "Comment\0".utf8.count + commentLength
         return header + comment + chunkOverhead + streamByteCount(rowBytes) + chunkOverhead
     }
 
-    /// A palette for colour type 3, as red, green, blue.
+    /// Appends the palette for colour type 3. Each colour is red, green and blue.
     mutating func palette(_ colours: [[UInt8]]) {
         chunk("PLTE") { $0 += colours.joined() }
     }
 
-    /// A comment that viewers skip.
+    /// Appends a comment, which viewers ignore.
     mutating func comment(_ text: String) {
         chunk("tEXt") { $0 += "Comment\0\(text)".utf8 }
     }
 
-    /// The rows, each with its filter byte in front.
+    /// Appends the rows, each after its filter byte.
     mutating func rows(_ rows: [UInt8]) {
         chunk("IDAT") { data in
             data += [0x78, 0x01]
@@ -67,7 +79,7 @@ struct PNGWriter {
         return streamOverhead + blocks * blockOverhead + rowBytes
     }
 
-    /// Appends a chunk; its length is filled in after `write` has appended the data.
+    /// Appends a chunk. `write` appends the data; the length is filled in afterwards.
     private mutating func chunk(_ type: String, write: (inout [UInt8]) -> Void) {
         let start = bytes.count
         bytes += [0, 0, 0, 0]
@@ -81,10 +93,10 @@ struct PNGWriter {
     }
 }
 
-/// The two checksums of a PNG. The loops work on pointers because pictures of many megabytes are also made in
-/// unoptimised test builds, where array subscripts are slow.
+/// The two checksums of a PNG. The loops use pointers, because tests make images of many megabytes in unoptimised builds,
+/// where array subscripts are slow.
 enum Checksum {
-    /// CRC-32 as PNG uses it over a chunk's type and data (PNG, third edition, section 5.5 and annex D).
+    /// The CRC-32 of a chunk's type and data (PNG, third edition, section 5.5 and annex D).
     static func crc32(_ bytes: ArraySlice<UInt8>) -> UInt32 {
         bytes.withUnsafeBufferPointer { bytes in
             crcTable.withUnsafeBufferPointer { table in
@@ -99,14 +111,14 @@ enum Checksum {
         }
     }
 
-    /// Adler-32 as a zlib stream ends with it (RFC 1950 section 8.2).
+    /// The Adler-32 at the end of a zlib stream (RFC 1950 section 8.2).
     static func adler32(_ bytes: [UInt8]) -> UInt32 {
         bytes.withUnsafeBufferPointer { bytes in
             var low: UInt32 = 1
             var high: UInt32 = 0
             var index = 0
             while index < bytes.count {
-                // The longest run after which `high` still fits 32 bits.
+                // After at most 5,552 bytes `high` still fits 32 bits.
                 let end = min(index + 5552, bytes.count)
                 while index < end {
                     low &+= UInt32(bytes[index])
@@ -126,14 +138,14 @@ enum Checksum {
 }
 
 extension [UInt8] {
-    /// Appends the most significant byte first, as PNG and zlib do.
+    /// Appends `value`, most significant byte first, as in PNG and zlib.
     mutating func appendBigEndian(_ value: UInt32) {
         for shift: UInt32 in [24, 16, 8, 0] {
             append(UInt8(truncatingIfNeeded: value >> shift))
         }
     }
 
-    /// Appends the least significant byte first, as deflate, GIF and BMP do.
+    /// Appends `value`, least significant byte first, as in deflate, GIF and BMP.
     mutating func appendLittleEndian<Integer: FixedWidthInteger>(_ value: Integer) {
         var rest = value
         for _ in 0..<(Integer.bitWidth / 8) {

@@ -1,7 +1,8 @@
-/// Makes real pictures for tests, demonstrations and measurements. Different seeds give different bytes, and the same
-/// seed gives the same bytes on every machine.
+/// Makes valid images for tests, demos and benchmarks. Different seeds give different bytes, and the same seed gives the
+/// same bytes on every machine.
 ///
-/// Nothing is compressed, so the makers are fast and need no library: PNG and GIF both allow data that is only framed.
+/// The images are not compressed: PNG and GIF both allow data that is only framed. This makes them fast to write without
+/// a library.
 public enum SampleImage {
     /// A seed as the 16 hexadecimal digits that a PNG or GIF carries as a comment.
     static func hexadecimal(_ seed: UInt64) -> String {
@@ -11,15 +12,15 @@ public enum SampleImage {
 }
 
 extension SampleImage {
-    /// The length of the shortest file that `png(seed:byteCount:)` makes: one pixel.
+    /// The length in bytes of the shortest file that `png(seed:byteCount:)` makes: an image of one pixel.
     public static let minimumPNGByteCount = PNGWriter.byteCount(rowBytes: 1 + bytesPerPixel, commentLength: 16)
 
-    /// A PNG of exactly `byteCount` bytes: a near square of coloured noise, 8 bits each of red, green and blue.
+    /// A PNG of exactly `byteCount` bytes: coloured noise, nearly square, 8 bits each of red, green and blue.
     ///
     /// - Parameters:
-    ///   - seed: What the pixels are drawn from.
-    ///   - byteCount: The length of the file. A number below `minimumPNGByteCount` gives a file of that length; above
-    ///     it every number is met exactly. There are about `byteCount / 3` pixels. Up to 2,000,000,000.
+    ///   - seed: Decides the pixels.
+    ///   - byteCount: The length of the file, from `minimumPNGByteCount` to 2,000,000,000 bytes; a number outside is
+    ///     moved to the nearer end. The image has about `byteCount / 3` pixels.
     public static func png(seed: UInt64, byteCount: Int) -> [UInt8] {
         let total = min(max(byteCount, minimumPNGByteCount), 2_000_000_000)
         let size = pixelSize(fitting: total)
@@ -45,7 +46,7 @@ extension SampleImage {
 
     private static let bytesPerPixel = 3
 
-    /// The largest near square that fits; what is then left over is less than a row and a few bytes.
+    /// The largest, nearly square size that fits. The bytes left over are less than a row and a few bytes.
     private static func pixelSize(fitting total: Int) -> (width: Int, height: Int) {
         let room = total - PNGWriter.byteCount(rowBytes: 0, commentLength: 16)
         let width = max(1, Int((Double(room) / Double(bytesPerPixel)).squareRoot()))
@@ -61,7 +62,7 @@ extension SampleImage {
 extension SampleImage {
     /// A GIF of 32 by 32 pixels of noise in 128 colours, about 1.5 kB long.
     ///
-    /// - Parameter seed: What the colours and pixels are drawn from.
+    /// - Parameter seed: Decides the colours and the pixels.
     public static func gif(seed: UInt64) -> [UInt8] {
         var noise = SplitMix64(seed: seed)
         var bytes = Array("GIF89a".utf8)
@@ -84,8 +85,8 @@ extension SampleImage {
 
     /// Appends `pixels` (below 128) as LZW codes that compress nothing (GIF89a, appendix F).
     ///
-    /// Codes are 8 bits wide until the decoder's table is full at 256 entries. A clear code in front of each sub-block
-    /// of 120 pixels keeps it from ever getting there, so one code is one byte.
+    /// Codes are 8 bits wide until the decoder's table holds 256 entries. A clear code before each sub-block of 120
+    /// pixels empties the table in time, so that each code is one byte.
     private static func appendCodes(_ pixels: [UInt8], to bytes: inout [UInt8]) {
         let clear: UInt8 = 128
         let endOfInformation: UInt8 = 129
@@ -101,7 +102,7 @@ extension SampleImage {
 extension SampleImage {
     /// A BMP of 16 by 16 pixels of noise, 24 bits each, 822 bytes long.
     ///
-    /// - Parameter seed: What the pixels are drawn from.
+    /// - Parameter seed: Decides the pixels.
     public static func bmp(seed: UInt64) -> [UInt8] {
         let side = 16
         let headerLength = 54
@@ -127,13 +128,13 @@ extension SampleImage {
 }
 
 extension SampleImage {
-    /// A picture for someone without one: 5 by 5 squares, mirrored left to right, in two shades of one colour on a
-    /// light ground. A PNG with a palette of three colours; 3.8 kB at the default size.
+    /// A generated avatar: 5 by 5 squares, mirrored left to right, in two shades of one colour on a light ground. A PNG
+    /// with a palette of three colours; 3.8 kB at the default size.
     ///
     /// - Parameters:
-    ///   - seed: Any text, such as a name or an id. The picture follows from its 64-bit hash, which the file also
-    ///     carries as a comment; the text itself is not in the file.
-    ///   - side: Width and height in pixels, from 6 to 4,096; numbers outside are moved to the nearer end.
+    ///   - seed: Any text, such as a name or an id. Its 64-bit hash decides the image, and is in the file as a comment;
+    ///     the text itself is not in the file.
+    ///   - side: Width and height in pixels, from 6 to 4,096; a number outside is moved to the nearer end. Default: 120.
     public static func identicon(for seed: String, side: Int = 120) -> [UInt8] {
         var random = SplitMix64(text: seed)
         let identity = random.next()
@@ -159,8 +160,8 @@ extension SampleImage {
         return writer.bytes
     }
 
-    /// The left half and the middle column, 5 rows of 3 palette indexes; 6 to 11 of the 15 squares are coloured, so
-    /// that no picture is empty or full.
+    /// The left half and the middle column: 5 rows of 3 palette indexes. 6 to 11 of the 15 squares are coloured, so that
+    /// no image is empty or full.
     private static func pattern(from random: inout SplitMix64) -> [[UInt8]] {
         let coloured = 6 + Int(random.next() % 6)
         var squares = (0..<15).map { index -> UInt8 in
@@ -174,7 +175,7 @@ extension SampleImage {
         return (0..<5).map { row in Array(squares[(row * 3)..<(row * 3 + 3)]) }
     }
 
-    /// Each square is a sixth of the side; what remains is the margin.
+    /// The rows of pixels. A square is a sixth of the side; the rest is the margin.
     private static func identiconRows(_ pattern: [[UInt8]], side: Int) -> [UInt8] {
         let square = side / 6
         let margin = (side - 5 * square) / 2
@@ -189,7 +190,7 @@ extension SampleImage {
         return rows
     }
 
-    /// One row of pixels, four to a byte with the leftmost in the high bits, behind its filter byte.
+    /// One row of pixels after its filter byte: four pixels a byte, the leftmost in the high bits.
     private static func packedRow(_ half: [UInt8], square: Int, margin: Int, side: Int) -> [UInt8] {
         var row = [UInt8](repeating: 0, count: 1 + (side + 3) / 4)
         guard !half.isEmpty else { return row }

@@ -1,17 +1,19 @@
-/// Random numbers that a seed decides: SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators",
-/// 2014). The first number is different for each seed.
+/// A seeded random number generator: SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators",
+/// 2014). Equal seeds give equal numbers on every machine; different seeds differ in the first number already.
 package struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
+    /// Starts from a number.
     package init(seed: UInt64) {
         state = seed
     }
 
-    /// Starts from a text: its FNV-1a hash, which is the same in every run.
+    /// Starts from the FNV-1a hash of a text, which is the same in every run.
     init(text: String) {
         state = text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
     }
 
+    /// The next number; all 64 bits are random.
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
@@ -20,7 +22,7 @@ package struct SplitMix64: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// The next `count` bytes of noise.
+    /// `count` random bytes.
     mutating func bytes(count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             var offset = 0

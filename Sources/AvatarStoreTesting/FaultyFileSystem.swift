@@ -7,7 +7,7 @@ import Glibc
 import Darwin
 #endif
 
-/// The operating system's file calls, of which some fail as a test asks.
+/// The real file system, in which a test makes single calls fail.
 package final class FaultyFileSystem: FileSystem {
     /// A call that can be made to fail.
     package enum Call: String, Sendable, CaseIterable {
@@ -20,9 +20,13 @@ package final class FaultyFileSystem: FileSystem {
         case makeDirectory
     }
 
+    /// The failures planned for one kind of call.
     private struct Fault {
+        /// Calls that still succeed first.
         var after: Int
+        /// Calls that then fail.
         var times: Int
+        /// The value of `errno`.
         var number: Int32
     }
 
@@ -31,24 +35,31 @@ package final class FaultyFileSystem: FileSystem {
     private let counts = Mutex<[Call: Int]>([:])
     private let interruptions = Mutex<[Call: @Sendable () -> Void]>([:])
 
+    /// Makes a file system in which every call succeeds.
     package init() {}
 
-    /// Lets `call` fail with `errno` number `number`, `times` times, once `after` more calls succeeded.
+    /// Makes a kind of call fail. Replaces an earlier plan for it.
+    ///
+    /// - Parameters:
+    ///   - call: The kind of call.
+    ///   - number: The value of `errno`, such as `ENOSPC`.
+    ///   - after: How many calls succeed first. Default: 0.
+    ///   - times: How many calls fail then. Default: 1.
     package func fail(_ call: Call, with number: Int32, after: Int = 0, times: Int = 1) {
         faults.withLock { $0[call] = Fault(after: after, times: times, number: number) }
     }
 
-    /// Runs `body` before the next `call`, on the thread that makes it.
+    /// Runs `body` once, before the next `call` and on its thread.
     package func interrupt(_ call: Call, with body: @escaping @Sendable () -> Void) {
         interruptions.withLock { $0[call] = body }
     }
 
-    /// All calls succeed again.
+    /// Lets all calls succeed again.
     package func heal() {
         faults.withLock { $0 = [:] }
     }
 
-    /// How often `call` was made so far.
+    /// How often `call` was made so far, failed calls included.
     package func count(of call: Call) -> Int {
         counts.withLock { $0[call, default: 0] }
     }
@@ -104,6 +115,7 @@ package final class FaultyFileSystem: FileSystem {
         return try real.makeDirectory(path, in: directory, mode: mode)
     }
 
+    /// Counts the call, runs the body that waits for it, and throws if it is to fail.
     private func check(_ call: Call, _ path: String) throws(SystemCallError) {
         counts.withLock { $0[call, default: 0] += 1 }
         interruptions.withLock { $0.removeValue(forKey: call) }?()

@@ -1,15 +1,21 @@
 #if os(Linux)
 import Foundation
 
-/// What Linux says of the physical memory of this process.
+/// The physical memory of this process, as Linux reports it in `/proc/self/status`.
 public enum ProcessMemory {
-    /// What it has now, in bytes.
+    /// The resident memory now (`VmRSS`), in bytes.
+    ///
+    /// - Throws: `CocoaError` if `/proc/self/status` cannot be read or lacks the value.
     public static func current() throws -> Int { try value(of: "VmRSS:") }
 
-    /// The most it had at once since it began, or since `resetPeak()`, in bytes.
+    /// The peak of the resident memory since the process began, or since `resetPeak()` (`VmHWM`), in bytes.
+    ///
+    /// - Throws: `CocoaError` if `/proc/self/status` cannot be read or lacks the value.
     public static func peak() throws -> Int { try value(of: "VmHWM:") }
 
-    /// Begins a new peak, with what it has now.
+    /// Resets the peak to the current resident memory.
+    ///
+    /// - Throws: `CocoaError` if `/proc/self/clear_refs` cannot be written.
     public static func resetPeak() throws {
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: "/proc/self/clear_refs"))
         try file.write(contentsOf: Data("5".utf8))

@@ -3,9 +3,11 @@ package import AvatarFiles
 public import AvatarStore
 import Foundation
 
-/// A store in a directory of its own under the temporary directory, an origin on loopback, and a clock moved by hand.
+/// An open store in a directory of its own, a loopback origin and a clock that the test moves.
+///
+/// The store may fetch from loopback, and its timeout is 10 seconds.
 public struct StoreFixture: Sendable {
-    /// The directory that holds everything; removed by `withStore`.
+    /// The store's directory, under the temporary directory. `withStore` removes it.
     public let directory: String
     /// Serves the images.
     public let origin: LoopbackOrigin
@@ -14,12 +16,15 @@ public struct StoreFixture: Sendable {
     /// The open store.
     public let store: AvatarStore
 
-    /// Runs `body` with a new store and a new origin, makes sure that index and files agree, and removes both.
+    /// Runs `body` with a new store and a new origin, then closes, verifies and removes them.
     ///
-    /// - Parameter endsSound: whether the store has to be sound in the end.
-    /// - Parameter configure: changes how the store is opened.
-    /// - Parameter body: the test.
-    /// - Throws: `UnsoundStore` with what a verification found.
+    /// - Parameters:
+    ///   - endsSound: Whether the store must pass verification after `body`. Default: true.
+    ///   - configure: Changes the configuration before the store opens. Default: no change.
+    ///   - body: The test. It must not close the store or stop the origin for good.
+    /// - Returns: the result of `body`.
+    /// - Throws: `UnsoundStore` if the verification finds faults; `AvatarStoreError` if the store cannot be opened or
+    ///   closed; `LoopbackOriginError` if the origin cannot start; the errors of `body`.
     public static func withStore<Result>(
         endsSound: Bool = true,
         _ configure: (inout AvatarStore.Configuration) -> Void = { _ in },
@@ -28,6 +33,7 @@ public struct StoreFixture: Sendable {
         try await withStore(on: LocalFileSystem(), endsSound: endsSound, configure, body)
     }
 
+    /// As the public `withStore`, with the store's file calls on `fileSystem`.
     package static func withStore<Result>(
         on fileSystem: any FileSystem,
         endsSound: Bool = true,
@@ -59,7 +65,10 @@ public struct StoreFixture: Sendable {
         guard report.faults.isEmpty else { throw UnsoundStore(report: report) }
     }
 
-    /// Opens the fixture's store once more, as another process would.
+    /// Opens the fixture's store a second time, as another process would. The caller closes it.
+    ///
+    /// - Parameter configure: Changes the fixture's default configuration. Default: no change.
+    /// - Throws: `AvatarStoreError` if the store cannot be opened.
     public func openAgain(
         _ configure: (inout AvatarStore.Configuration) -> Void = { _ in }
     ) async throws -> AvatarStore {
@@ -68,7 +77,14 @@ public struct StoreFixture: Sendable {
         return try await AvatarStore.open(configuration)
     }
 
-    /// Serves `bytes` at `path`, and gives the URL.
+    /// Serves an image at `path` from now on.
+    ///
+    /// - Parameters:
+    ///   - bytes: The body; it need not be an image.
+    ///   - path: The path, which begins with a slash.
+    ///   - etag: The `ETag`, with its quotes. Default: none.
+    ///   - cacheControl: The `Cache-Control`. Default: `max-age=3600`.
+    /// - Returns: the image's URL.
     @discardableResult
     public func serve(
         _ bytes: [UInt8],
@@ -80,7 +96,7 @@ public struct StoreFixture: Sendable {
         return origin.url(path)
     }
 
-    /// The files under a root of the store: path relative to the root, and length.
+    /// The regular files below the root of `storageClass`: their lengths in bytes by their paths relative to the root.
     public func files(in storageClass: StorageClass) -> [String: Int] {
         let root = store.configuration.layout.root(of: storageClass)
         var files: [String: Int] = [:]
@@ -106,13 +122,13 @@ public struct StoreFixture: Sendable {
         do {
             try FileManager.default.removeItem(atPath: directory)
         } catch {
-            // What is left lies in the temporary directory; the test's own result matters more.
+            // The rest stays in the temporary directory. The test's own result matters more.
         }
     }
 }
 
-/// Index and files of a store do not agree at the end of a test.
+/// A store whose index and files disagree at the end of a test.
 public struct UnsoundStore: Error {
-    /// What the verification found.
+    /// The report of the verification, with at least one fault.
     public let report: VerificationReport
 }

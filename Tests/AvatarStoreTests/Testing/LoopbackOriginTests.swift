@@ -117,7 +117,7 @@ struct LoopbackOriginTests {
             let error = await #expect(throws: LoopbackOriginError.self) {
                 try await LoopbackOrigin.start(port: port)
             }
-            #expect(error?.message == "Cannot listen on 127.0.0.1 port \(port).")
+            #expect(error?.message == "Cannot listen on \"127.0.0.1\" port \(port).")
         }
     }
 }

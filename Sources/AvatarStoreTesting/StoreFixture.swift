@@ -21,7 +21,7 @@ public struct StoreFixture: Sendable {
     /// - Parameters:
     ///   - endsSound: Whether the store must pass verification after `body`. Default: true.
     ///   - configure: Changes the configuration before the store opens. Default: no change.
-    ///   - body: The test. It must not close the store or stop the origin for good.
+    ///   - body: The test.
     /// - Returns: the result of `body`.
     /// - Throws: `UnsoundStore` if the verification finds faults; `AvatarStoreError` if the store cannot be opened or
     ///   closed; `LoopbackOriginError` if the origin cannot start; the errors of `body`.

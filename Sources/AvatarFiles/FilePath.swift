@@ -1,5 +1,6 @@
 import AvatarCore
 package import AvatarImages
+import Crypto
 
 /// Names of published files: `ab/cdef01-0123456789abcdef.png`.
 ///
@@ -72,5 +73,21 @@ package enum FilePath {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
         default: false
         }
+    }
+}
+
+extension Hexadecimal {
+    /// 16 random digits, for names that are used once.
+    package static func random64() -> String {
+        let value = UInt64.random(in: .min ... .max)
+        return text((0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) })
+    }
+}
+
+/// The digest that files are known by.
+package enum ContentDigest {
+    /// The SHA-256 of `bytes`.
+    package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+        Array(SHA256.hash(data: bytes))
     }
 }

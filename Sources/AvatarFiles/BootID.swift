@@ -4,15 +4,15 @@ import Glibc
 import Darwin
 #endif
 
-/// Tells one run of the operating system from the next: bytes that a process wrote without making them durable are there
-/// for as long as the id stays the same.
+/// Identifies the current boot of the operating system. Bytes that were written but not synchronized survive a killed
+/// process, but not a reboot; as long as the boot id is the same, they are still there.
 package enum BootID {
-    /// The id of this boot. Where the system tells none, as without /proc, a text that `isCurrent` never accepts.
+    /// The id of this boot. Without one, as on Linux without /proc, it is a text that `isCurrent` never accepts.
     package static let current = read() ?? unknown
 
     private static let unknown = "unknown"
 
-    /// Whether `id` was written during this boot, as far as that can be known.
+    /// Whether `id` is that of this boot; false if the system has no boot id.
     package static func isCurrent(_ id: String) -> Bool {
         id == current && id != unknown
     }

@@ -8,16 +8,19 @@ import Glibc
 import Darwin
 #endif
 
-/// An open directory that the store works in. Closed with its last reference.
+/// An open directory of the store. Closed with its last reference.
 package final class Directory: Sendable {
+    /// The path it was opened by.
     package let path: String
+    /// The descriptor; `restoreIfRemoved` replaces it.
     private let current: Atomic<Int32>
+    /// The two-digit folders that `hasFolder` has found.
     private let seen = SeenFolders()
 
-    /// The open directory.
+    /// The descriptor of the open directory.
     package var descriptor: Int32 { current.load(ordering: .relaxed) }
 
-    /// Opens `path`, which must be a directory and no symbolic link.
+    /// Opens `path`, which must be a directory and not a symbolic link.
     package init(opening path: String) throws(SystemCallError) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemCallError("open", path) }
@@ -29,9 +32,9 @@ package final class Directory: Sendable {
         close(descriptor)
     }
 
-    /// Makes the directory again if somebody removed it, as purging a cache may.
+    /// Creates the directory again if it was removed, as a purge of the cache folder may do.
     ///
-    /// The descriptor of the removed one stays open: others may be using it in this moment.
+    /// The old descriptor stays open, because other threads may be using it at this moment.
     package func restoreIfRemoved(mode: UInt32) throws(SystemCallError) {
         var information = stat()
         guard fstat(descriptor, &information) == 0, information.st_nlink == 0 else { return }
@@ -42,10 +45,10 @@ package final class Directory: Sendable {
         seen.forgetAll()
     }
 
-    /// Whether the two-digit folder for digests that begin with `byte` is there, and no symbolic link.
+    /// Whether the two-digit folder for digests that begin with `byte` exists and is not a symbolic link.
     ///
-    /// Asked once while the directory is open. A link can take the folder's place after any such question, so what reads
-    /// or writes a file opens the folder without following links, each time.
+    /// A positive result is cached while the directory is open. A link can take the folder's place after any check, so
+    /// each read or write of a file opens the folder again without following links.
     func hasFolder(forDigestByte byte: UInt8) -> Bool {
         if seen.contains(byte) { return true }
         var information = stat()
@@ -57,11 +60,15 @@ package final class Directory: Sendable {
         return true
     }
 
-    /// Opens `path` as a place for a store's data, and makes it and its parents if they are not there.
+    /// Opens `path` as a directory for a store's data; creates it and its parents if they are missing. Directories it
+    /// creates are durable on return.
     ///
-    /// - Parameter allowsNetwork: for a store that is only kept there, such as a backup.
-    /// - Throws: `unusableRoot` for a symbolic link, a file, or a network file system; `readOnly` or `diskFull` if it
-    ///   cannot be made.
+    /// - Parameters:
+    ///   - path: An absolute path.
+    ///   - mode: The permissions of directories it creates, such as `0o700`.
+    ///   - allowsNetwork: Whether a network file system will do, as for a backup. Default: false.
+    /// - Throws: `unusableRoot` for a symbolic link, a file or a network file system; `readOnly`, `diskFull` or `storage`
+    ///   if the directory cannot be created or opened.
     package static func makeRoot(
         _ path: String,
         mode: UInt32,
@@ -75,7 +82,9 @@ package final class Directory: Sendable {
         return try openRoot(path, allowsNetwork: allowsNetwork)
     }
 
-    /// Opens `path` as a place for a store's data.
+    /// Opens `path` as a directory for a store's data, as `makeRoot` does, but creates nothing.
+    ///
+    /// - Throws: `unusableRoot` as `makeRoot`; `storage` or `readOnly` if it is missing or cannot be opened.
     package static func openRoot(
         _ path: String,
         allowsNetwork: Bool = false
@@ -84,7 +93,7 @@ package final class Directory: Sendable {
         guard lstat(path, &information) == 0 else { throw SystemCallError("open", path).storeError }
         let kind = information.st_mode & S_IFMT
         guard kind != S_IFLNK else {
-            throw AvatarStoreError(.unusableRoot, "\(path) is a symbolic link; a store needs a directory of its own.")
+            throw AvatarStoreError(.unusableRoot, "\"\(path)\" is a symbolic link; it must be a directory.")
         }
         guard kind == S_IFDIR else { throw notADirectory(path) }
         let directory: Directory
@@ -96,20 +105,20 @@ package final class Directory: Sendable {
         guard allowsNetwork || avatar_is_on_network_file_system(directory.descriptor) != 1 else {
             throw AvatarStoreError(
                 .unusableRoot,
-                "\(path) lies on a network file system; locks and durability cannot be relied on there."
+                "\"\(path)\" is on a network file system, where locks and synchronization are not reliable. Use a local disk."
             )
         }
         return directory
     }
 
-    /// Whether there is anything at `path`.
+    /// Whether a file, a directory or a symbolic link is at `path`.
     package static func exists(_ path: String) -> Bool {
         var information = stat()
         return lstat(path, &information) == 0
     }
 
     private static func notADirectory(_ path: String) -> AvatarStoreError {
-        AvatarStoreError(.unusableRoot, "\(path) is not a directory, or one of its parents is a file.")
+        AvatarStoreError(.unusableRoot, "\"\(path)\" must be a directory, but it or one of its parents is a file.")
     }
 
     private static func makeWithParents(_ path: String, mode: UInt32) throws(SystemCallError) {
@@ -119,7 +128,7 @@ package final class Directory: Sendable {
             try makeWithParents(String(path[..<slash]), mode: mode)
         }
         guard mkdir(path, mode_t(mode)) == 0 || errno == EEXIST else { throw SystemCallError("mkdir", path) }
-        // What will lie in it is only as durable as its own name.
+        // Files in it are only as durable as its own name.
         try synchronizeParent(of: path)
     }
 
@@ -127,15 +136,21 @@ package final class Directory: Sendable {
         let parent = open(path + "/..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard parent >= 0 else { throw SystemCallError("open", path + "/..") }
         defer { close(parent) }
-        // Some file systems have no such call for a directory, and need none.
+        // Some file systems do not synchronize directories, and need not.
         guard fsync(parent) == 0 || errno == EINVAL else { throw SystemCallError("fsync", path + "/..") }
     }
 
-    /// Opens what lies at `path` below the directory, as `openat` with `flags`; no part of `path` may be a symbolic link.
+    /// Opens `path` relative to the directory, as `openat` does. No component of `path` may be a symbolic link.
     ///
-    /// - Parameter inOneCall: tests turn this off, to see that systems which cannot do so come to the same.
+    /// - Parameters:
+    ///   - path: A relative path that does not lead out of the directory.
+    ///   - flags: The flags of `openat`.
+    ///   - inOneCall: Whether to use one system call where the system has it. Tests turn it off, to check that opening
+    ///     component by component gives the same result. Default: true.
+    /// - Returns: a descriptor, which the caller closes.
+    /// - Throws: `ELOOP` for a symbolic link, `EXDEV` for a path that leads out of the directory.
     package func openBeneath(_ path: String, _ flags: Int32, inOneCall: Bool = true) throws(SystemCallError) -> Int32 {
-        // A string that is handed to C directly is copied first.
+        // `withCString` avoids the copy that passing a String to C makes.
         let file = path.withCString {
             inOneCall
                 ? avatar_open_beneath(descriptor, $0, flags) : avatar_open_beneath_by_parts(descriptor, $0, flags)
@@ -144,8 +159,8 @@ package final class Directory: Sendable {
         return file
     }
 
-    /// Lends the folder below the directory in which the file at `path` lies, and the file's name there. No part of the
-    /// folder's path may be a symbolic link, so what is done to the name is done in the directory.
+    /// Calls `body` with an open descriptor of the folder that holds `path`, and the file's name in it. No component of
+    /// the folder's path may be a symbolic link, so that a call on the name cannot leave the directory.
     func withFolder<Result>(
         of path: String,
         _ body: (_ folder: Int32, _ name: String) throws(SystemCallError) -> Result
@@ -159,14 +174,14 @@ package final class Directory: Sendable {
         do throws(SystemCallError) {
             return try body(folder, String(path[path.utf8.index(after: slash)...]))
         } catch {
-            // The name alone says too little.
+            // The error of `body` has the name only; report the whole path.
             throw SystemCallError(error.call, self.path + "/" + path, number: error.number)
         }
     }
 
-    /// The names in the directory, `.` and `..` apart.
+    /// The names in the directory, without `.` and `..`, in no particular order.
     package func names() throws(SystemCallError) -> [String] {
-        // A descriptor of its own: reading moves the position, which copies of a descriptor share.
+        // Opened again: reading moves the position, which duplicates of a descriptor share.
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = fdopendir(copy) else { throw SystemCallError("open", path) }
         defer { closedir(stream) }
@@ -177,7 +192,7 @@ package final class Directory: Sendable {
         return names
     }
 
-    /// What an entry of a directory is called; `nil` for `.` and `..`.
+    /// The name of a directory entry; `nil` for `.` and `..`.
     static func name(of entry: UnsafeMutablePointer<dirent>) -> String? {
         let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
             pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
@@ -185,31 +200,31 @@ package final class Directory: Sendable {
         return name == "." || name == ".." ? nil : name
     }
 
-    /// The bytes that the file system of the directory has left for this user.
+    /// The free bytes of the directory's file system that are available to this user.
     package func freeBytes() throws(AvatarStoreError) -> Int {
         var information = statvfs()
         guard fstatvfs(descriptor, &information) == 0 else { throw SystemCallError("statvfs", path).storeError }
-        // Some file systems say "without end" by a number that is none of bytes.
+        // Some file systems report "unlimited" as a number of blocks that overflows in bytes.
         let (bytes, overflow) = Int(clamping: information.f_bavail)
             .multipliedReportingOverflow(by: Int(clamping: information.f_frsize))
         return overflow ? .max : bytes
     }
 
-    /// Removes the folder `name` and everything in it; what is gone already is fine. A symbolic link goes, its target
-    /// stays.
+    /// Removes the folder `name` and everything in it; missing files are no error. Removes a symbolic link itself, not its
+    /// target.
     package func removeFolder(_ name: String) throws(SystemCallError) {
         let folder: Directory
         do throws(SystemCallError) {
             folder = try Directory(opening: path + "/" + name)
         } catch {
             if error.number == ENOENT { return }
-            // A file or a link: a process that is no part of the store put it there.
+            // A file or a link, made by another program.
             guard error.number == ENOTDIR || error.number == ELOOP else { throw error }
             return try removeFile(name)
         }
         var subfolders = try folder.removeFiles()
         while let subfolder = subfolders.popLast() {
-            // Its content comes up here first, so that no depth needs more than two open folders.
+            // Its subfolders move up here first, so that any depth needs at most two open folders.
             subfolders += try folder.flatten(subfolder)
         }
         guard unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
@@ -223,7 +238,7 @@ package final class Directory: Sendable {
         }
     }
 
-    /// Removes everything but folders.
+    /// Removes everything but the folders.
     ///
     /// - Returns: the names of the folders.
     private func removeFiles() throws(SystemCallError) -> [String] {
@@ -232,7 +247,7 @@ package final class Directory: Sendable {
             do throws(SystemCallError) {
                 try removeFile(name)
             } catch {
-                // Linux has the first number for a folder, other systems the second, which a file may have too.
+                // Linux reports EISDIR for a folder, other systems EPERM, which a file can cause too.
                 guard error.number == EISDIR || error.number == EPERM, isFolder(name) else { throw error }
                 folders.append(name)
             }
@@ -246,7 +261,7 @@ package final class Directory: Sendable {
             && information.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Removes the folder `name`; the folders in it get names in this one.
+    /// Removes the folder `name` and moves its subfolders into this directory, under random names.
     ///
     /// - Returns: those names.
     private func flatten(_ name: String) throws(SystemCallError) -> [String] {
@@ -266,7 +281,7 @@ package final class Directory: Sendable {
     }
 }
 
-/// A set of the 256 two-digit folders that takes no lock.
+/// A lock-free set of the 256 two-digit folders, one bit each.
 private struct SeenFolders: ~Copyable {
     private let first = Atomic<UInt64>(0)
     private let second = Atomic<UInt64>(0)

@@ -4,22 +4,24 @@ import Glibc
 import Darwin
 #endif
 
-/// What a file, or a folder with everything below it, takes on disk. What is not there takes nothing.
+/// The disk usage of a file, or of all files below a folder. Missing files count as zero; symbolic links are not followed.
 package struct DiskUsage: Sendable {
-    /// The lengths of the files.
+    /// The sum of the lengths.
     package private(set) var bytes = 0
-    /// The whole blocks they take.
+    /// The bytes of the blocks that the file system has allocated.
     package private(set) var allocatedBytes = 0
 
+    /// Measures the file at `path`.
     package init(file path: String) {
         add(path)
     }
 
+    /// Measures everything below the folder `path`.
     package init(folder path: String) {
         walk(path)
     }
 
-    /// Of the folders in `path` alone, not of the files beside them.
+    /// Measures everything in the subfolders of `path`, without the files in `path` itself.
     package init(foldersIn path: String) {
         walk(path)
         var files = DiskUsage()
@@ -40,7 +42,9 @@ package struct DiskUsage: Sendable {
         }
     }
 
-    /// - Returns: whether there is a directory.
+    /// Counts the file at `path`.
+    ///
+    /// - Returns: whether it is a directory, which is not counted.
     @discardableResult
     private mutating func add(_ path: String) -> Bool {
         var information = stat()

@@ -9,38 +9,40 @@ import Glibc
 import Darwin
 #endif
 
-/// Who fetches what, across processes: a lease of a key is a lock on one byte of a file in `staging`, which stays empty
-/// and is never removed.
+/// The leases that keep two processes from fetching the same key. A lease is a lock on one byte of a file in `staging`;
+/// the file stays empty and is never removed.
 ///
-/// The lock belongs to this opening of the file. The kernel keeps it while the process is paused and drops it when the
-/// process ends, however it ends: nobody asks a clock, and nothing is left to clean up. Which byte it is, the digest of
-/// the key says, so no key is written down. Two keys that share a byte (among a billion, perhaps one pair) take turns,
-/// which is slower and not wrong.
+/// The lock belongs to this open file description. The kernel keeps it while the process is paused and drops it when the
+/// process ends for any reason, so leases need no expiry time and no cleanup. The digest of the key selects the byte, so
+/// no key is written to disk. Two keys that share a byte (among a billion keys, perhaps one pair) take turns, which is
+/// slower but correct.
 ///
-/// There are several files, as the kernel walks all locks on a file for each that is taken, and a sync has hundreds.
+/// The bytes are spread over several files: for each new lock the kernel walks all locks of the file, and a sync holds
+/// hundreds.
 package final class FetchLeases: Sendable {
-    /// A change of this number would let two versions of the program fetch the same image at once, and no more.
+    /// How many files share the leases. If versions of the program disagree on it, they may fetch an image twice; nothing
+    /// else goes wrong.
     private static let fileCount = 8
 
     private let files: [LeaseFile]
 
-    /// The leases in the folder `staging`. A file is made when the first lease of it is taken.
+    /// The leases in the folder `staging`. A file is created with its first lease.
     package init(in staging: Directory) {
-        // Not names of holders: those end in ".lock", and are removed with them.
+        // The names must not end in ".lock": those files belong to holders and are removed with them.
         files = (0..<Self.fileCount).map { LeaseFile(in: staging, named: "leases-\($0)") }
     }
 
-    /// The lease of `key`; `nil` if another process has it. Waits for nobody.
+    /// Takes the lease of `key`; `nil` if another process has it. Does not wait.
     ///
-    /// It keeps other processes out, and other stores that this process has open in the same place. It does not keep out
-    /// this store itself, which has one fetch a key anyway.
+    /// It excludes other processes, and other stores that this process has open in the same directory. It does not exclude
+    /// this store itself, whose fetches are coalesced per key anyway.
     package func take(_ key: AvatarKey) throws(SystemCallError) -> FetchLease? {
         let offset = Self.offset(of: key)
         let file = file(of: offset)
         return try file.take(offset) ? FetchLease(file: file, offset: offset) : nil
     }
 
-    /// Whether nobody fetches `key` in this moment, in this process or another. No, if that cannot be known.
+    /// Whether no process, this one included, holds the lease of `key` now. False if the lock cannot be checked.
     package func isFree(_ key: AvatarKey) -> Bool {
         let offset = Self.offset(of: key)
         guard !file(of: offset).isTaken(offset) else { return false }
@@ -60,13 +62,13 @@ package final class FetchLeases: Sendable {
     }
 }
 
-/// The leases that are bytes of one file.
+/// The leases in one file.
 private final class LeaseFile: Sendable {
     private struct State {
         /// `nil` until a lease is taken.
         var descriptor: Int32?
-        /// How many leases of this process hold each byte. The kernel knows only that some do, and a fetch that was
-        /// cancelled may still hold one while the next for its key begins.
+        /// How many leases of this process hold each byte. The kernel does not count them, and a cancelled fetch may still
+        /// hold a lease while the next fetch of its key begins.
         var counts: [Int64: Int] = [:]
     }
 
@@ -85,7 +87,7 @@ private final class LeaseFile: Sendable {
 
     /// Locks the byte at `offset`; false if another process has it.
     func take(_ offset: Int64) throws(SystemCallError) -> Bool {
-        // The call is made under the mutex, so that nobody counts on a byte that is being given back. It does not wait.
+        // Locked under the mutex, so that a concurrent release cannot unlock the byte in between. The call does not wait.
         try state.withLock { (state) throws(SystemCallError) -> Bool in
             if state.counts[offset] == nil {
                 let result = avatar_lock_byte(try opened(&state), offset)
@@ -102,6 +104,7 @@ private final class LeaseFile: Sendable {
         state.withLock { $0.counts[offset] != nil }
     }
 
+    /// Gives one lease back. The last one unlocks the byte.
     func release(_ offset: Int64) {
         state.withLock { state in
             guard let count = state.counts[offset], count == 1, let descriptor = state.descriptor else {
@@ -109,7 +112,7 @@ private final class LeaseFile: Sendable {
                 return
             }
             state.counts[offset] = nil
-            // Giving back a lock that one has does not fail; if it did, closing the file would do it.
+            // Unlocking a held byte does not fail. If it did, closing the file would unlock it.
             _ = avatar_unlock_byte(descriptor, offset)
         }
     }
@@ -124,7 +127,7 @@ private final class LeaseFile: Sendable {
     }
 }
 
-/// The right to fetch one key, until the value is let go of.
+/// The right to fetch one key. It ends with the last reference to this value.
 package final class FetchLease: Sendable {
     private let file: LeaseFile
     private let offset: Int64

@@ -6,37 +6,39 @@ import Glibc
 import Darwin
 #endif
 
-/// What a document says of itself in its extended attributes, so that an index that is lost can be made again.
+/// The extended attributes of a document, from which a lost index can be rebuilt.
 ///
-/// The keys of the images that it is stored for are in `avatars.keys`, separated by NUL; where the first of them came
-/// from is in `xdg.origin.url`
-/// (https://www.freedesktop.org/wiki/CommonExtendedAttributes). A file system without attributes, or without room for
-/// them, keeps the file all the same.
+/// `avatars.keys` holds the keys of the images that the file is stored for, separated by NUL. `xdg.origin.url` holds the
+/// URL of the first of them (https://www.freedesktop.org/wiki/CommonExtendedAttributes). The label is optional: a file
+/// system without attributes, or without room for them, stores the file without it.
 package struct FileLabel: Hashable, Sendable {
+    /// The keys of the images with these bytes, as stored.
     package var keys: [String]
+    /// The source URL; `nil` if the image did not come from an origin.
     package var originURL: String?
 
+    /// Makes a label; `write(to:)` attaches it to a file.
     package init(keys: [String], originURL: String? = nil) {
         self.keys = keys
         self.originURL = originURL
     }
 
-    /// Takes in what another label says.
+    /// Merges `other` into this label: adds its new keys, and its URL if this one has none.
     package mutating func add(_ other: FileLabel) {
         keys += other.keys.filter { !keys.contains($0) }
         originURL = originURL ?? other.originURL
     }
 
-    /// What the open file `descriptor` says of itself; `nil` if it says nothing.
+    /// Reads the label of the open file `descriptor`; `nil` if it has none.
     init?(of descriptor: Int32) {
         guard let keys = Self.read(Self.keysName, descriptor), !keys.isEmpty else { return nil }
         self.keys = keys.split(separator: "\0").map(String.init)
         originURL = Self.read(Self.originName, descriptor)
     }
 
-    /// Writes the label to the open file `descriptor`, in place of the one it has.
+    /// Replaces the label of the open file `descriptor`.
     ///
-    /// - Returns: whether the file system took it.
+    /// - Returns: whether the file system stored all of it.
     @discardableResult
     func write(to descriptor: Int32) -> Bool {
         let areKeysKept = Self.write(keys.joined(separator: "\0"), Self.keysName, descriptor)
@@ -45,7 +47,7 @@ package struct FileLabel: Hashable, Sendable {
 
     private static let keysName = "avatars.keys"
     private static let originName = "xdg.origin.url"
-    /// What Linux allows for one attribute (`XATTR_SIZE_MAX`).
+    /// The largest attribute that Linux allows (`XATTR_SIZE_MAX`).
     private static let maximumBytes = 65_536
 
     private static func read(_ name: String, _ descriptor: Int32) -> String? {

@@ -4,21 +4,25 @@ import Crypto
 
 /// Names of published files: `ab/cdef01-0123456789abcdef.png`.
 ///
-/// Two hex digits of the digest as folder, six more of it, 64 random bits, and an ending that fits the type. None is
-/// ever used twice.
+/// The folder is the first two hex digits of the SHA-256. The name is the next six digits, 64 random bits and the
+/// extension of the image format. A name is never used twice.
 package enum FilePath {
-    /// A new name.
+    /// Makes a new name, relative to the root.
+    ///
+    /// - Parameters:
+    ///   - sha256: The digest of the bytes; the first four bytes are used.
+    ///   - format: Decides the extension.
     package static func make(sha256: [UInt8], format: ImageFormat) -> String {
         let digest = Hexadecimal.text(sha256.prefix(4))
         return "\(digest.prefix(2))/\(digest.dropFirst(2))-\(Hexadecimal.random64()).\(format.fileExtension)"
     }
 
-    /// The folder part of a published file's name.
+    /// The folder of a published file: `path` up to its first slash.
     static func folder(of path: String) -> String {
         String(path[..<(path.utf8.firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex)])
     }
 
-    /// The first byte of the digests whose files lie in the folder `name`; `nil` for a name that `make` does not give.
+    /// The first digest byte of the files in the folder `name`; `nil` if `name` is not two lowercase hex digits.
     package static func digestByte(ofFolder name: String) -> UInt8? {
         guard name.utf8.count == 2, name.utf8.allSatisfy(isHexadecimal) else { return nil }
         return UInt8(name, radix: 16)
@@ -29,7 +33,8 @@ package enum FilePath {
         Hexadecimal.text([byte])
     }
 
-    /// Whether `path` has the form of the names that `make` gives. No other path from an index is read, linked or unlinked.
+    /// Whether `path` has the form of `make`'s names. The store reads, links and unlinks no other path of an index, because
+    /// an index may come from elsewhere.
     package static func isPublishedName(_ path: String) -> Bool {
         var path = path
         return path.withUTF8 { name in
@@ -42,7 +47,7 @@ package enum FilePath {
         }
     }
 
-    /// The first four bytes of the digest that `path`, which has the form of a published name, was made for.
+    /// The first four bytes of the digest in a published name.
     package static func digestPrefix(of path: String) -> [UInt8] {
         let digits = Array(path.utf8.filter { $0 != UInt8(ascii: "/") }.prefix(8))
         return stride(from: 0, to: digits.count, by: 2).compactMap { start in
@@ -50,17 +55,17 @@ package enum FilePath {
         }
     }
 
-    /// Whether `path`, which has the form of a published name, was made for bytes with the digest `sha256`.
+    /// Whether a published name was made for bytes with the digest `sha256`.
     package static func matches(_ path: String, sha256: [UInt8]) -> Bool {
         path.utf8.filter { $0 != UInt8(ascii: "/") }.starts(with: Hexadecimal.text(sha256.prefix(4)).utf8)
     }
 
-    /// Whether `name` names something that lies in a folder itself.
+    /// Whether `name` is a single path component, other than `.` and `..`.
     package static func isPlain(_ name: String) -> Bool {
         staysInside(name) && !name.utf8.contains(UInt8(ascii: "/"))
     }
 
-    /// Whether `path` is relative and leads nowhere but down.
+    /// Whether `path` is relative and has no empty, `.` or `..` component.
     package static func staysInside(_ path: String) -> Bool {
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return parts.allSatisfy { part in
@@ -68,6 +73,7 @@ package enum FilePath {
         }
     }
 
+    /// Whether `byte` is a lowercase hex digit.
     static func isHexadecimal(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
@@ -77,16 +83,16 @@ package enum FilePath {
 }
 
 extension Hexadecimal {
-    /// 16 random digits, for names that are used once.
+    /// 16 random hex digits, for names that must be unique.
     package static func random64() -> String {
         let value = UInt64.random(in: .min ... .max)
         return text((0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) })
     }
 }
 
-/// The digest that files are known by.
+/// The digest that identifies a file's bytes.
 package enum ContentDigest {
-    /// The SHA-256 of `bytes`.
+    /// The SHA-256 of `bytes`: 32 bytes.
     package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
         Array(SHA256.hash(data: bytes))
     }

@@ -6,15 +6,15 @@ import Glibc
 import Darwin
 #endif
 
-/// The file calls that publish and delete: the seam at which tests let one of them fail.
+/// The file calls that publish and delete. A protocol, so that tests can make single calls fail.
 ///
-/// Paths are relative to an open directory, so that a root that is renamed or replaced meanwhile is still the one that
+/// Paths are relative to an open directory: if a root is renamed or replaced meanwhile, the calls still use the one that
 /// was checked when the store was opened.
 package protocol FileSystem: Sendable {
     /// `openat` with `O_CLOEXEC`.
     func open(_ path: String, in directory: Int32, flags: Int32, mode: UInt32) throws(SystemCallError) -> Int32
-    /// Writes all of `bytes` from `offset` on: `pwritev`, which tells the store's files from SQLite's, and from the pipes
-    /// by which threads wake each other, in a trace of system calls.
+    /// Writes all of `bytes` at `offset`. Uses `pwritev`, so that a trace of system calls tells these writes from SQLite's
+    /// and from those to pipes between threads.
     func write(
         _ bytes: UnsafeRawBufferPointer,
         to file: Int32,
@@ -30,7 +30,7 @@ package protocol FileSystem: Sendable {
         to target: String,
         in targetDirectory: Int32
     ) throws(SystemCallError)
-    /// `linkat`: a second name for the same file. A symbolic link is not followed.
+    /// `linkat`: adds a second name for the same file. Symbolic links are not followed.
     func link(
         _ source: String,
         in sourceDirectory: Int32,
@@ -39,11 +39,13 @@ package protocol FileSystem: Sendable {
     ) throws(SystemCallError)
     /// `unlinkat`.
     func unlink(_ path: String, in directory: Int32) throws(SystemCallError)
-    /// `mkdirat`; false if it is there already.
+    /// `mkdirat`.
+    ///
+    /// - Returns: false if the path exists already.
     func makeDirectory(_ path: String, in directory: Int32, mode: UInt32) throws(SystemCallError) -> Bool
 }
 
-/// The calls of the operating system.
+/// The file calls of the operating system.
 package struct LocalFileSystem: FileSystem {
     package init() {}
 
@@ -122,47 +124,51 @@ package struct LocalFileSystem: FileSystem {
     }
 }
 
-/// A system call that failed: which, on what, and why.
+/// A failed system call.
 package struct SystemCallError: Error, Sendable {
+    /// The name of the call, such as `open`.
     package let call: String
+    /// The path it was made on.
     package let path: String
+    /// The value of `errno`.
     package let number: Int32
 
-    /// What `errno` says after `call` failed on `path`.
+    /// Describes the failure of `call` on `path`. Default number: the current `errno`.
     package init(_ call: String, _ path: String, number: Int32 = errno) {
         self.call = call
         self.path = path
         self.number = number
     }
 
-    /// Whether there is nothing at the path.
+    /// Whether the path does not exist.
     package var isMissing: Bool { number == ENOENT || number == ENOTDIR }
 
-    /// Whether a directory does not hold the path: nothing is there, or it leads through a symbolic link or outwards.
+    /// Whether the path is not in its directory: it does not exist, or leads through a symbolic link or out of it.
     var isNotHeld: Bool { isMissing || number == ELOOP || number == EXDEV }
 
-    /// The store's error: names the call, the path and the reason.
+    /// The failure as a store's error: `diskFull` (no space, or over the quota), `readOnly` (permission or a read-only file
+    /// system) or `storage`.
     package var storeError: AvatarStoreError {
         let reason = String(cString: strerror(number))
         switch number {
         case ENOSPC, EDQUOT:
             return AvatarStoreError(
                 .diskFull,
-                "The disk is full: \(call) of \(path) failed (\(reason)).",
+                "The disk is full: cannot \(call) \"\(path)\" (\(reason)).",
                 failure: .storage,
                 underlying: self
             )
         case EROFS, EACCES, EPERM:
             return AvatarStoreError(
                 .readOnly,
-                "\(call) of \(path) was refused (\(reason)).",
+                "The system refused to \(call) \"\(path)\" (\(reason)).",
                 failure: .storage,
                 underlying: self
             )
         default:
             return AvatarStoreError(
                 .storage,
-                "\(call) of \(path) failed (\(reason)).",
+                "Cannot \(call) \"\(path)\" (\(reason)).",
                 failure: .storage,
                 underlying: self
             )

@@ -6,17 +6,21 @@ import Glibc
 import Darwin
 #endif
 
-/// One process's hold on a store: an exclusive `flock` on `staging/NAME.lock` for as long as the store is open.
+/// The identity of a process that has a store open: an exclusive `flock` on `staging/NAME.lock`, held until the store is
+/// closed.
 ///
-/// Pending files, staging folders and the running sync name their holder. A holder whose lock can be taken is dead,
-/// however it died; no clock is asked.
+/// Pending files, staging folders and the running sync name their holder. If another process can take the lock, the
+/// holder is dead, however it ended. No timeout is involved.
 package final class Holder: Sendable {
-    /// 16 hex digits, drawn anew each time.
+    /// 16 random hex digits, new for each holder.
     package let name: String
     private let staging: Directory
+    /// The descriptor of the locked file.
     private let lock: Int32
 
-    /// Takes a new name in the folder `staging`.
+    /// Creates a holder with a new name in the folder `staging`.
+    ///
+    /// - Throws: `storage`, `readOnly` or `diskFull` if the lock file cannot be made or locked.
     package init(in staging: Directory) throws(AvatarStoreError) {
         self.staging = staging
         while true {
@@ -33,13 +37,13 @@ package final class Holder: Sendable {
         close(lock)
     }
 
-    /// Gives the name up. What still names it is finished by others.
+    /// Removes the lock file. Other processes finish the pending work that still names this holder.
     package func release() {
-        // Should this fail, the lock is free all the same once the descriptor is closed; others remove the file.
+        // If this fails, closing the descriptor still frees the lock, and another process removes the file.
         unlinkat(staging.descriptor, name + Self.suffix, 0)
     }
 
-    /// The holders with a lock file in `staging`, dead or alive.
+    /// The names of all holders with a lock file in `staging`, dead or alive.
     package static func names(in staging: Directory) throws(SystemCallError) -> [String] {
         try staging.names().filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }.filter(isName)
     }
@@ -49,10 +53,12 @@ package final class Holder: Sendable {
         text.utf8.count == 16 && text.utf8.allSatisfy(FilePath.isHexadecimal)
     }
 
-    /// Takes over the dead holder `name`; `nil` if it is alive or another user's, or if `name` is not a holder's. No other
-    /// process takes it over while the value lives.
+    /// Takes over a dead holder. No other process can take it over while the returned value lives.
+    ///
+    /// - Returns: `nil` if the holder is alive or belongs to another user, or if `name` does not have the form of a
+    ///   holder's name.
     package static func takeOver(_ name: String, in staging: Directory) throws(AvatarStoreError) -> Holder? {
-        // A name in an index may come from elsewhere, and lead there.
+        // A name from a foreign index may be a path that leads elsewhere.
         guard isName(name) else { return nil }
         let file = openat(staging.descriptor, name + suffix, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         if file < 0, errno == EACCES { return nil }
@@ -64,7 +70,7 @@ package final class Holder: Sendable {
         return Holder(name: name, staging: staging, lock: file)
     }
 
-    /// Whether the holder `name` still holds its lock. Another user's is taken to hold it.
+    /// Whether the holder `name` still holds its lock. The holder of another user counts as alive.
     package static func isAlive(_ name: String, in staging: Directory) throws(AvatarStoreError) -> Bool {
         guard isName(name) else { return false }
         let file = openat(staging.descriptor, name + suffix, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
@@ -85,7 +91,10 @@ package final class Holder: Sendable {
 
     private static let suffix = ".lock"
 
-    /// `nil` if the name is taken, or was taken for dead in the moment between making the file and locking it.
+    /// Creates and locks the file of `name`.
+    ///
+    /// - Returns: its descriptor; `nil` if the name is in use, or if another process took the holder for dead between
+    ///   creating and locking the file.
     private static func takeNew(_ name: String, in staging: Directory) throws(AvatarStoreError) -> Int32? {
         let file = openat(staging.descriptor, name + suffix, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if file < 0 {
@@ -96,7 +105,7 @@ package final class Holder: Sendable {
             let error = SystemCallError("flock", staging.path + "/" + name + suffix)
             close(file)
             if error.number == EWOULDBLOCK { return nil }
-            // A file system that has no such locks gives none for another name either.
+            // The file system does not support these locks, so another name would not help.
             unlinkat(staging.descriptor, name + suffix, 0)
             throw error.storeError
         }

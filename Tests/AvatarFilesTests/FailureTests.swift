@@ -15,9 +15,9 @@ import Darwin
     static let codes: [(Int32, AvatarStoreError.Code, String)] = [
         (ENOSPC, .diskFull, "The disk is full"),
         (EDQUOT, .diskFull, "The disk is full"),
-        (EACCES, .readOnly, "was refused"),
-        (EROFS, .readOnly, "was refused"),
-        (EPERM, .readOnly, "was refused"),
+        (EACCES, .readOnly, "refused"),
+        (EROFS, .readOnly, "refused"),
+        (EPERM, .readOnly, "refused"),
         (EIO, .storage, "failed"),
     ]
 

@@ -6,12 +6,16 @@ import Glibc
 import Darwin
 #endif
 
-/// What a repair must not throw away: it is kept in the folder `set-aside` beside the staging folder, for a person to look
-/// at.
+/// Files that a repair removes from the store but does not delete. They are kept in the folder `set-aside` beside the
+/// staging folder, for inspection by hand.
 extension FileStore {
     private var setAsidePlace: String { staging.path + "/../set-aside" }
 
-    /// The paths of the files of `storageClass` that were set aside beside the staging folder `staging`.
+    /// The absolute paths of the files of `storageClass` in `set-aside`, sorted.
+    ///
+    /// - Parameters:
+    ///   - storageClass: The class that the files were in.
+    ///   - staging: The path of the staging folder.
     package static func setAsidePaths(
         of storageClass: StorageClass,
         beside staging: String
@@ -26,9 +30,9 @@ extension FileStore {
         }
     }
 
-    /// Gives the file at `path` a second name among the things that were set aside, where nobody unlinks it.
+    /// Links the file at `path` into `set-aside`, which the store never cleans up. The new name is durable on return.
     ///
-    /// - Returns: its path there; `nil` if there is no file at `path`.
+    /// - Returns: its absolute path there; `nil` if `path` does not exist.
     package func setAside(_ path: String) throws(AvatarStoreError) -> String? {
         let place = setAsidePlace
         do throws(SystemCallError) {
@@ -46,7 +50,7 @@ extension FileStore {
         }
     }
 
-    /// False if there is no file at `path`.
+    /// - Returns: false if `path` does not exist.
     private func link(_ path: String, as copy: String, in target: Int32) throws(SystemCallError) -> Bool {
         do throws(SystemCallError) {
             try root.withFolder(of: path) { (folder, name) throws(SystemCallError) in
@@ -61,9 +65,9 @@ extension FileStore {
         }
     }
 
-    /// Removes from what was set aside the copies of files with one of `digests`, and of images with one of `keys`.
+    /// Deletes files from `set-aside`: those with one of `digests`, and those labelled with one of `keys`.
     ///
-    /// - Returns: the paths of those that could not be removed.
+    /// - Returns: the absolute paths of files that could not be deleted.
     package func removeSetAside(digests: [[UInt8]], keys: Set<AvatarKey>) throws(AvatarStoreError) -> [String] {
         let place = setAsidePlace
         guard Directory.exists(place) else { return [] }
@@ -80,7 +84,7 @@ extension FileStore {
             }.map { place + "/" + $0 }
         } catch {
             throw (error as? SystemCallError)?.storeError ?? (error as? AvatarStoreError)
-                ?? AvatarStoreError(.storage, "\(place) could not be read: \(error)", underlying: error)
+                ?? AvatarStoreError(.storage, "Cannot read the folder \"\(place)\": \(error)", underlying: error)
         }
     }
 }

@@ -8,26 +8,39 @@ import Glibc
 import Darwin
 #endif
 
-/// The files of one storage class: the root they are published in and the staging folder they are made in.
+/// The files of one storage class: the root with the published files, and the staging folder in which files are written.
 ///
-/// A published name is never used again and its content never changes, so whoever opens a path reads the whole old
-/// image or finds none. The order of the steps, and what is recorded in between, is the caller's (`StoreWriter`).
+/// A published name is never reused and its content never changes, so a reader of a path gets the whole old image or no
+/// file. The caller (`StoreWriter`) decides the order of the steps and records them in the index.
 package final class FileStore: Sendable {
     package let storageClass: StorageClass
+    /// The directory of the published files.
     package let root: Directory
+    /// The staging folder, which all holders share.
     let staging: Directory
     /// This holder's folder in `staging`.
     let folder: Directory
     let fileSystem: any FileSystem
+    /// The permissions of staged and published files.
     private let fileMode: UInt32
+    /// The permissions of the two-digit folders.
     private let directoryMode: UInt32
+    /// Numbers the staged files.
     private let counter = Atomic<UInt64>(0)
-    /// Held while a file is begun: what comes after the end would lie in a folder that nobody owns.
+    /// Locked while a file is begun, because a file begun after `end()` would be in a folder without a holder.
     private let hasEnded = Mutex(false)
-    /// Two-digit folders whose own names are known to be durable.
+    /// The two-digit folders whose own names are durable.
     private let durableFolders = Mutex<Set<String>>([])
 
-    /// The files of `storageClass` in `root`, staged in a folder of `holder`'s in `staging`.
+    /// Opens the files of a storage class, and creates the holder's folder in `staging`.
+    ///
+    /// - Parameters:
+    ///   - storageClass: `caches` or `documents`.
+    ///   - root: The directory of the published files.
+    ///   - staging: The staging folder, on the same file system as `root`.
+    ///   - holder: Names the folder for staged files.
+    ///   - fileMode: The permissions of new files, such as `0o600`.
+    ///   - fileSystem: Makes the file calls.
     package init(
         _ storageClass: StorageClass,
         root: Directory,
@@ -50,12 +63,14 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Who may read a file may also look into its folder.
+    /// The permissions of a directory for files with `fileMode`: users that may read the files may also enter it.
     package static func directoryMode(for fileMode: UInt32) -> UInt32 {
         fileMode | ((fileMode & 0o444) >> 2)
     }
 
-    /// Begins a file.
+    /// Begins a new file in the holder's folder.
+    ///
+    /// - Throws: `storage` after `end()`; `diskFull`, `readOnly` or `storage` if the file cannot be created.
     package func stage() throws(AvatarStoreError) -> StagedFile {
         let number = counter.add(1, ordering: .relaxed).newValue
         return try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
@@ -70,7 +85,7 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Goes on with the file `name` in the folder that `open` gives; `nil` if it is not there.
+    /// Continues the file `name` in the folder that `open` returns; `nil` if it is missing.
     func stage(
         continuing name: String,
         in open: () throws(SystemCallError) -> Directory
@@ -91,7 +106,7 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// No file is begun from here on, so that the holder's folder can be removed for good.
+    /// Ends staging: no file can be begun from now on, so that the holder's folder can be removed.
     package func end() {
         hasEnded.withLock { $0 = true }
     }
@@ -106,7 +121,7 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Removes a staged image that will not be published.
+    /// Deletes a staged image that will not be published.
     package func discard(_ image: StagedImage) {
         do throws(SystemCallError) {
             let (directory, name) = try place(of: image)
@@ -114,11 +129,11 @@ package final class FileStore: Sendable {
                 guard unlinkat(folder, name, 0) == 0 else { throw SystemCallError("unlink", name) }
             }
         } catch {
-            // The folder goes away with its holder, so a file that cannot be removed now is removed then.
+            // The rest of the holder's folder is removed with the holder.
         }
     }
 
-    /// The directory in which a staged image lies, and its name there.
+    /// The directory of a staged image, and its name there.
     private func place(of image: StagedImage) throws(SystemCallError) -> (directory: Directory, name: String) {
         guard image.name.hasPrefix(Self.partialPrefix) else { return (folder, image.name) }
         return (try partials(), String(image.name.dropFirst(Self.partialPrefix.count)))
@@ -134,22 +149,28 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// The bytes of a staged image.
+    /// Reads the bytes of a staged image.
+    ///
+    /// - Throws: `storage` if it has vanished or changed its length.
     package func read(_ image: StagedImage) throws(AvatarStoreError) -> [UInt8] {
         let (directory, name) = try stagingPlace(of: image)
         guard let bytes = try StoredFiles(root: directory).read(image.sizeBytes, at: name) else {
-            throw AvatarStoreError(.storage, "A staged image of \(image.sizeBytes) bytes vanished.", failure: .storage)
+            throw AvatarStoreError(
+                .storage,
+                "The staged image \"\(image.name)\" of \(image.sizeBytes) bytes has vanished.",
+                failure: .storage
+            )
         }
         return bytes
     }
 
-    /// Lets a staged image say of itself what it is stored for, where the file system can keep that.
+    /// Writes the label of a staged image, if the file system supports extended attributes.
     package func label(_ image: StagedImage, _ label: FileLabel) throws(AvatarStoreError) {
         let (directory, name) = try stagingPlace(of: image)
         try write(label, to: name, in: directory)
     }
 
-    /// Lets a published file say of itself what it is stored for. One that is gone is a miss, and no fault.
+    /// Writes the label of a published file, if the file system supports extended attributes. A missing file is no error.
     package func label(published path: String, _ label: FileLabel) throws(AvatarStoreError) {
         do throws(AvatarStoreError) {
             try write(label, to: path, in: root)
@@ -170,14 +191,14 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Makes everything on the file system of the root durable.
+    /// Makes all files on the file system of the root durable (`syncfs`).
     package func synchronizeFileSystem() throws(AvatarStoreError) {
         guard avatar_sync_file_system(root.descriptor) == 0 else {
             throw SystemCallError("syncfs", root.path).storeError
         }
     }
 
-    /// Makes the folders that name the files at `paths` durable, once each; one that is gone needs nothing.
+    /// Makes the folders of the files at `paths` durable, each once. A missing folder is no error.
     package func synchronizeFolders(of paths: [String]) throws(AvatarStoreError) {
         for folder in Set(paths.map(FilePath.folder)) {
             do throws(AvatarStoreError) {
@@ -194,7 +215,7 @@ package final class FileStore: Sendable {
         try synchronize(name, in: directory)
     }
 
-    /// Makes a published file durable, with the folder that names it. One that is gone is a miss, and no fault.
+    /// Makes a published file and its name durable. A missing file is no error.
     package func synchronize(published path: String) throws(AvatarStoreError) {
         do throws(AvatarStoreError) {
             try synchronize(path, in: root)
@@ -204,10 +225,13 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Moves a staged image to `path`, where it stays for good.
+    /// Moves a staged image to `path` by a rename, so that readers see all of it or nothing.
     ///
-    /// - Parameter isDurable: the folder of `path` is durable on return too. The bytes must have been before.
-    /// - Throws: `unusableRoot` if the folder of `path` is a symbolic link or a file.
+    /// - Parameters:
+    ///   - image: The staged image. Synchronize it first if it must be durable.
+    ///   - path: A name of `FilePath.make`.
+    ///   - isDurable: Whether the file's name is durable on return.
+    /// - Throws: `unusableRoot` if the folder of `path` is a symbolic link or a file; `diskFull`, `readOnly` or `storage`.
     package func publish(_ image: StagedImage, as path: String, isDurable: Bool) throws(AvatarStoreError) {
         do throws(SystemCallError) {
             try rename(image, to: path)
@@ -215,8 +239,8 @@ package final class FileStore: Sendable {
             guard error.number == ELOOP || error.number == ENOTDIR else { throw error.storeError }
             throw AvatarStoreError(
                 .unusableRoot,
-                "\(root.path)/\(FilePath.folder(of: path)) must be a folder and is a symbolic link or a file. Remove it, or "
-                    + "run `avatars verify --repair`.",
+                "\"\(root.path)/\(FilePath.folder(of: path))\" must be a folder, but it is a symbolic link or a file. Remove "
+                    + "it, or run `avatars verify --repair`.",
                 failure: .storage,
                 underlying: error
             )
@@ -224,8 +248,8 @@ package final class FileStore: Sendable {
         if isDurable { try synchronizeFolder(of: path) }
     }
 
-    /// Unlinks the file at `path`; one that is gone already is fine. So is one whose folder is a symbolic link: the
-    /// root does not hold it.
+    /// Deletes the file at `path`. A missing file is no error, and neither is a folder that is a symbolic link, because its
+    /// files are not in the root.
     package func unlink(_ path: String) throws(AvatarStoreError) {
         do throws(SystemCallError) {
             try root.withFolder(of: path) { (folder, name) throws(SystemCallError) in
@@ -236,7 +260,7 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Makes the root again if somebody removed it, or finds the one that another process made since.
+    /// Creates the root again if it was removed, or opens the one that another process has created since.
     package func restoreRoot() throws(AvatarStoreError) {
         do throws(SystemCallError) {
             try root.restoreIfRemoved(mode: directoryMode)
@@ -245,8 +269,8 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Makes the name of a published file durable, and once for each folder the folder's name too: whoever made the
-    /// folder may not have needed that.
+    /// Makes the name of a published file durable, and once for each folder also the folder's own name: the process that
+    /// created the folder may not have synchronized it.
     private func synchronizeFolder(of path: String) throws(AvatarStoreError) {
         let folder = FilePath.folder(of: path)
         try synchronize(folder, in: root)
@@ -272,7 +296,7 @@ package final class FileStore: Sendable {
             try rename()
         } catch {
             guard error.isMissing else { throw error }
-            // The two-digit folder is made when it is first needed, and again if somebody emptied the root.
+            // The two-digit folder is created on demand, and again after the root was emptied.
             try root.restoreIfRemoved(mode: directoryMode)
             let parent = FilePath.folder(of: path)
             if try fileSystem.makeDirectory(parent, in: root.descriptor, mode: directoryMode) {

@@ -8,20 +8,24 @@ import Glibc
 import Darwin
 #endif
 
-/// A folder of pictures that belongs to a person and not to a store: an export writes one, an import reads one.
+/// A user's folder of pictures: an export writes one, an import reads one.
 ///
-/// Only files that lie in it itself are touched. No name leads out of it, and no symbolic link is followed.
+/// Only files directly in the folder are read and written. No name leads out of it, and no symbolic link in it is
+/// followed.
 package final class PictureFolder: Sendable {
+    /// The open folder.
     package let directory: Directory
 
-    /// The folder's path.
+    /// The folder's path, without symbolic links.
     package var path: String { directory.path }
 
     private init(_ directory: Directory) {
         self.directory = directory
     }
 
-    /// Opens the folder at `path` for reading; the path itself may lead through symbolic links.
+    /// Opens the folder at `path` for reading. The path itself may lead through symbolic links.
+    ///
+    /// - Throws: `storage` or `readOnly` if it cannot be opened.
     package convenience init(reading path: String) throws(AvatarStoreError) {
         do throws(SystemCallError) {
             self.init(try Directory(opening: RealPath(path).text))
@@ -30,29 +34,37 @@ package final class PictureFolder: Sendable {
         }
     }
 
-    /// Opens the folder at `path` for writing, and makes it if it is not there.
+    /// Opens the folder at `path` for writing; creates it if it is missing.
+    ///
+    /// - Parameters:
+    ///   - path: May lead through symbolic links.
+    ///   - fileMode: The permissions of the files to write, which decide those of a new folder.
+    /// - Throws: `unusableRoot` if it is a file; `readOnly`, `diskFull` or `storage`.
     package convenience init(writing path: String, fileMode: UInt32) throws(AvatarStoreError) {
         let mode = FileStore.directoryMode(for: fileMode)
         self.init(try Directory.makeRoot(RealPath(path).text, mode: mode, allowsNetwork: true))
     }
 
-    /// Keeps other exports out of the folder for as long as this value lives.
+    /// Locks the folder against other exports while this value lives. Does nothing on a file system without such locks.
     ///
-    /// - Throws: `busy` if somebody else has it.
+    /// - Throws: `busy` if another export holds the lock.
     package func lock() throws(AvatarStoreError) {
         guard flock(directory.descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
         let error = SystemCallError("flock", path)
         guard error.number == EWOULDBLOCK else { return }
-        throw AvatarStoreError(.busy, "Another export writes to \(path); nothing was changed there.")
+        throw AvatarStoreError(
+            .busy,
+            "Another export is writing to \"\(path)\". Nothing was changed; try again when it is done."
+        )
     }
 
-    /// The names in the folder, sorted by their bytes.
+    /// The names in the folder, sorted by their UTF-8 bytes.
     package func names() throws(AvatarStoreError) -> [String] {
         try wrapped { () throws(SystemCallError) in try directory.names() }
             .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// Whether there is anything called `name`, as this file system compares names.
+    /// Whether `name` exists in the folder. The file system compares, which may ignore case.
     package func has(_ name: String) -> Bool {
         var information = stat()
         return fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
@@ -60,22 +72,27 @@ package final class PictureFolder: Sendable {
 
     // MARK: Reading
 
-    /// What a name turned out to be.
+    /// The result of reading a name.
     package enum Found {
+        /// The bytes of a regular file.
         case file([UInt8])
-        /// A file of more bytes than the limit; none were read.
+        /// A file larger than the limit, with its length in bytes. It was not read.
         case tooLarge(bytes: Int)
         /// A folder, a symbolic link, a device or the like.
         case somethingElse
+        /// The name does not exist.
         case nothing
     }
 
-    /// The bytes of the file `name`, which must lie in the folder itself.
+    /// Reads the file `name`, which must be directly in the folder.
     ///
-    /// - Throws: an error of the disk, such as a file that may not be read.
+    /// - Parameters:
+    ///   - name: A name without slashes; any other is `somethingElse`.
+    ///   - limit: The most bytes to read.
+    /// - Throws: `readOnly` if permission is denied; `storage` for other errors of the disk.
     package func read(_ name: String, limit: Int) throws(AvatarStoreError) -> Found {
         guard Self.isPlain(name) else { return .somethingElse }
-        // Opening a pipe without this waits for somebody to write to it.
+        // O_NONBLOCK: opening a pipe would wait for a writer.
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         let descriptor = openat(directory.descriptor, name, flags)
         guard descriptor >= 0 else {
@@ -94,7 +111,7 @@ package final class PictureFolder: Sendable {
         return .file(try Self.bytes(of: source))
     }
 
-    /// Whether `name` names something in the folder itself.
+    /// Whether `name` is a single path component, so that it stays in the folder.
     package static func isPlain(_ name: String) -> Bool {
         FilePath.isPlain(name)
     }
@@ -104,27 +121,29 @@ package final class PictureFolder: Sendable {
         do {
             while bytes.count < source.byteCount {
                 let piece = try source.bytes(at: bytes.count, count: source.byteCount - bytes.count)
-                // It was cut short meanwhile; what came is judged like any other file.
+                // The file was truncated meanwhile. The caller checks the bytes as those of any other file.
                 if piece.isEmpty { break }
                 bytes += piece
             }
         } catch let error as AvatarStoreError {
             throw error
         } catch {
-            throw AvatarStoreError(.storage, "A picture cannot be read: \(error).", underlying: error)
+            throw AvatarStoreError(.storage, "Cannot read a picture: \(error).", underlying: error)
         }
         return bytes
     }
 
     // MARK: Writing
 
-    /// Writes a file that was not there.
+    /// Creates the file `name` and writes `bytes`.
+    ///
+    /// - Throws: `storage` if `name` exists already; `diskFull` or `readOnly`.
     package func write(_ bytes: [UInt8], to name: String, mode: UInt32) throws(AvatarStoreError) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
         try put(bytes, into: name, at: 0, flags: flags, mode: mode)
     }
 
-    /// Writes `bytes` at `offset` of the file `name`, which is made if it is not there.
+    /// Writes `bytes` at `offset` of the file `name`; creates it if it is missing.
     package func append(_ bytes: [UInt8], to name: String, at offset: Int, mode: UInt32) throws(AvatarStoreError) {
         try put(bytes, into: name, at: offset, flags: O_WRONLY | O_CREAT | O_NOFOLLOW, mode: mode)
     }
@@ -146,17 +165,17 @@ package final class PictureFolder: Sendable {
         }
     }
 
-    /// Gives the file `name` another name.
+    /// Renames the file `name` to `other`, and replaces a file of that name.
     package func rename(_ name: String, to other: String) throws(AvatarStoreError) {
         try wrapped { () throws(SystemCallError) in
             try LocalFileSystem().rename(name, in: directory.descriptor, to: other, in: directory.descriptor)
         }
     }
 
-    /// Removes the file `name`; what is gone already, or lies elsewhere, stays so.
+    /// Deletes the file `name`. A missing file is no error; a name that leads out of the folder is ignored.
     package func remove(_ name: String) {
         guard Self.isPlain(name) else { return }
-        // What stays is found by whoever wants the folder empty.
+        // If this fails, the file is found when the folder must be empty.
         unlinkat(directory.descriptor, name, 0)
     }
 
@@ -171,27 +190,27 @@ package final class PictureFolder: Sendable {
     }
 }
 
-/// File names for pictures in people's folders: after what the image is called, and safe wherever the folder is taken.
+/// File names for exported pictures: derived from the image's name, and valid on all common systems.
 package enum PictureName {
-    /// The most bytes of what comes before the ending.
+    /// The most bytes before the extension.
     static let maximumBytes = 100
-    /// What Windows takes for a device, whatever the ending.
+    /// Names that Windows reserves for devices, with any extension.
     private static let devices: Set<String> = Set(
         ["con", "prn", "aux", "nul"] + (0...9).flatMap { ["com\($0)", "lpt\($0)"] }
     )
 
-    /// A name for the image of `key`, such as `Ada.png`. Two keys may have the same one.
+    /// A name for the image of `key`, such as `Ada.png`. Two keys may get the same name.
     package static func make(for key: AvatarKey, format: ImageFormat) -> String {
         stem(for: key, format: format) + "." + format.fileExtension
     }
 
-    /// A name that no other key has: `Ada-0123456789ab.png`.
+    /// A name that differs for each key, by 48 bits of the key's digest: `Ada-0123456789ab.png`.
     package static func makeDistinct(for key: AvatarKey, format: ImageFormat) -> String {
         let digest = Hexadecimal.text(SHA256.hash(data: Data(key.rawValue.utf8)).prefix(6))
         return stem(for: key, format: format) + "-" + digest + "." + format.fileExtension
     }
 
-    /// What an own picture in the file `name` is called: the name without its ending.
+    /// The image name for an imported file `name`: without its extension, in Unicode's composed form (NFC).
     package static func imageName(ofFile name: String) -> String {
         let stem = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { String(name[..<$0]) } ?? name
         return (stem.isEmpty ? name : stem).precomposedStringWithCanonicalMapping
@@ -201,14 +220,14 @@ package enum PictureName {
         var stem = safe(title(of: key))
         if stem.lowercased().hasSuffix("." + format.fileExtension) { stem.removeLast(format.fileExtension.count + 1) }
         while stem.utf8.count > maximumBytes { stem.removeLast() }
-        // A dot at the front hides a file, a dash makes it an option, and Windows drops what is at the end.
+        // A leading dot hides the file, a leading dash looks like an option, and Windows drops trailing dots and spaces.
         stem = stem.trimmingCharacters(in: CharacterSet(charactersIn: ".- "))
         if stem.isEmpty { stem = "image" }
         let device = stem.prefix { $0 != "." }.lowercased()
         return devices.contains(device) ? "_" + stem : stem
     }
 
-    /// What a person would call the image.
+    /// A readable name for the image: its own name, or the last path component of its URL.
     private static func title(of key: AvatarKey) -> String {
         let text = key.rawValue
         if key.isOwnImage { return String(Substring(text.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst())) }
@@ -217,7 +236,7 @@ package enum PictureName {
         return path.last.map { $0.removingPercentEncoding ?? String($0) } ?? key.host?.name ?? "image"
     }
 
-    /// `text` with an underscore for whatever is no letter, digit, mark, space or one of `-_.`.
+    /// `text` with an underscore in place of each character other than letters, digits, marks, spaces and `-_.`.
     private static func safe(_ text: String) -> String {
         var safe = String.UnicodeScalarView()
         for scalar in text.precomposedStringWithCanonicalMapping.unicodeScalars {

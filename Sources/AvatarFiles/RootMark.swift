@@ -6,25 +6,29 @@ import Glibc
 import Darwin
 #endif
 
-/// Says which store a root belongs to: a small file in the staging folder beside it, named after the root.
+/// The mark that ties a root to its store: a small file with the store's id, in the staging folder beside the root and
+/// named after it.
 ///
-/// Not in the root itself, which holds images only: every file there has its row, and their bytes are the budget's.
+/// It is not in the root itself, because every file there has a row in the index and counts toward the budget.
 package struct RootMark {
     private let root: Directory
     private let staging: Directory
 
+    /// The mark of `root` in the staging folder `staging`.
     package init(of root: Directory, in staging: Directory) {
         self.root = root
         self.staging = staging
     }
 
-    /// Whether the root at `root` is taken, as the staging folder at `staging` says.
+    /// Whether the staging folder at `staging` has a mark for the root at `root`.
     package static func exists(ofRoot root: String, in staging: String) -> Bool {
         var information = stat()
         return stat(staging + "/" + name(ofRoot: root), &information) == 0
     }
 
-    /// The store that the root belongs to; `nil` if it belongs to none.
+    /// The id of the store that the root belongs to; `nil` if it has no valid mark.
+    ///
+    /// - Throws: `unusableRoot` if the mark is not a regular file; `readOnly` or `storage` if it cannot be read.
     package func owner() throws(AvatarStoreError) -> String? {
         try refusePipe()
         do throws(SystemCallError) {
@@ -36,17 +40,19 @@ package struct RootMark {
         }
     }
 
-    /// Takes the root for the store `id`, or finds that it is taken.
+    /// Claims the root for the store `id`. The mark is durable on return.
     ///
-    /// - Returns: whether the root belonged to no store before.
-    /// - Throws: `unusableRoot` if the root belongs to another store.
+    /// - Parameter id: 32 hex digits.
+    /// - Returns: true if the root was unclaimed before; false if it belongs to this store already.
+    /// - Throws: `unusableRoot` if the root belongs to another store, or the mark is not a regular file; `diskFull`,
+    ///   `readOnly` or `storage` if the mark cannot be written.
     @discardableResult
     package func claim(_ id: String) throws(AvatarStoreError) -> Bool {
         try refusePipe()
         do throws(SystemCallError) {
             if try makeMark(id) { return true }
             let owner = try readMark()
-            // The maker was stopped before the mark was durable. A power loss leaves any bytes in such a file.
+            // Its writer was stopped before the mark was durable, and a power loss left arbitrary bytes.
             guard Self.isID(owner) else {
                 try overwriteMark(id)
                 return true
@@ -59,18 +65,18 @@ package struct RootMark {
             guard error.call == "claim" else { throw error.storeError }
             throw AvatarStoreError(
                 .unusableRoot,
-                "\(root.path) belongs to another store. Give each store roots of its own, or restore its index."
+                "The root \"\(root.path)\" belongs to another store. Give each store its own roots, or restore its index."
             )
         }
     }
 
-    /// Gives the root up.
+    /// Removes the mark, so that another store can claim the root.
     package func remove() {
-        // Should this fail, the mark names a store of which nothing is left; it is overwritten only by hand.
+        // If this fails, the mark names a store that no longer exists and must be removed by hand.
         unlinkat(staging.descriptor, name, 0)
     }
 
-    /// Whether `text` is a whole id: 32 hexadecimal digits.
+    /// Whether `text` is a complete id: 32 hex digits.
     private static func isID(_ text: String) -> Bool {
         text.utf8.count == 32 && text.utf8.allSatisfy { Hexadecimal.value(of: $0) != nil }
     }
@@ -82,7 +88,8 @@ package struct RootMark {
         return last + ".store-id"
     }
 
-    /// Opening a pipe in the place of the mark would wait for a writer; hence `O_NONBLOCK` too.
+    /// Refuses a mark that is not a regular file. Opening a pipe would wait for a writer; `O_NONBLOCK` in the calls covers
+    /// one that appears after this check.
     private func refusePipe() throws(AvatarStoreError) {
         var information = stat()
         guard fstatat(staging.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
@@ -95,7 +102,7 @@ package struct RootMark {
         )
     }
 
-    /// False if there is a mark already.
+    /// - Returns: false if the mark exists already.
     private func makeMark(_ id: String) throws(SystemCallError) -> Bool {
         let file = openat(staging.descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         if file < 0 && errno == EEXIST { return false }
@@ -114,7 +121,7 @@ package struct RootMark {
         try write(id, to: file)
     }
 
-    /// Durable on return: the documents of the root can be read only for as long as its mark is sound.
+    /// Writes the id and makes it durable. Without a valid mark the documents of the root cannot be read.
     private func write(_ id: String, to file: Int32) throws(SystemCallError) {
         var text = id
         let failure = text.withUTF8 { bytes -> SystemCallError? in

@@ -8,21 +8,24 @@ import Glibc
 import Darwin
 #endif
 
-/// A file in the making, in the staging folder: bytes go to it as they arrive, and into its digest.
+/// A file that is being written in the staging folder. Its digest is computed along the way.
 ///
-/// Used by one task at a time. If it goes away without `finish`, so does the file, unless it was kept.
+/// Used by one task at a time. If the last reference goes before `finish`, the file is deleted, unless it was kept.
 package final class StagedFile {
     /// The number of bytes written so far.
     package private(set) var byteCount = 0
 
     package let storageClass: StorageClass
-    /// Whether the file stays if it is not finished, to be continued another time.
+    /// Whether an unfinished file stays, so that the download can be resumed later.
     package private(set) var isKept = false
+    /// The file's name in `folder`. Both change when it is kept.
     private var name: String
     private var folder: Directory
     private let fileSystem: any FileSystem
     private let descriptor: Int32
+    /// The digest of the bytes so far.
     private var digest = SHA256()
+    /// Whether the file was finished or discarded, so that `deinit` must not delete it.
     private var isFinished = false
 
     init(
@@ -48,9 +51,9 @@ package final class StagedFile {
         self.fileSystem = fileSystem
     }
 
-    /// Goes on with a file that was kept.
+    /// Continues a file that was kept.
     ///
-    /// - Throws: `SystemCallError` if it cannot be read; `ENOENT` if it is not there.
+    /// - Throws: `SystemCallError` if it cannot be read, with `ENOENT` if it is missing.
     init(
         continuing name: String,
         in folder: Directory,
@@ -66,7 +69,7 @@ package final class StagedFile {
         try readWhatIsThere()
     }
 
-    /// The digest is that of the whole, so it begins with what came before.
+    /// Reads the bytes of the earlier attempt, which are part of the digest.
     private func readWhatIsThere() throws(SystemCallError) {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -80,11 +83,13 @@ package final class StagedFile {
 
     deinit {
         close(descriptor)
-        // The folder goes away with its holder, so a file that cannot be removed now is removed then.
+        // If this fails, the file is removed together with the holder's folder.
         if !isFinished && !isKept { unlinkat(folder.descriptor, name, 0) }
     }
 
-    /// Adds `bytes` at the end.
+    /// Appends `bytes`.
+    ///
+    /// - Throws: `diskFull`, `readOnly` or `storage`; `byteCount` then stays as it was.
     package func write(_ bytes: [UInt8]) throws(AvatarStoreError) {
         do throws(SystemCallError) {
             try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
@@ -98,7 +103,7 @@ package final class StagedFile {
         byteCount += bytes.count
     }
 
-    /// Lets what has come so far, and what comes from here on, outlive this value, as `name` in `directory`.
+    /// Moves the file to `name` in `directory`, where it stays if this value goes before `finish`.
     func keep(as name: String, in directory: Directory) throws(SystemCallError) {
         try fileSystem.rename(self.name, in: folder.descriptor, to: name, in: directory.descriptor)
         self.name = name
@@ -106,13 +111,13 @@ package final class StagedFile {
         isKept = true
     }
 
-    /// Throws away what has come. It is no longer kept.
+    /// Deletes the file, even if it was kept.
     package func discard() {
         unlinkat(folder.descriptor, name, 0)
         isFinished = true
     }
 
-    /// Ends the file, which now belongs to the value that is returned.
+    /// Ends writing. The caller now publishes or discards the returned image.
     package func finish(as image: ImageDescription) -> StagedImage {
         isFinished = true
         return StagedImage(
@@ -133,27 +138,30 @@ extension StagedFile: ByteSource {
 
 /// A complete image in the staging folder, not yet published.
 package struct StagedImage: Hashable, Sendable {
-    /// As seen from the staging folder of its holder.
+    /// The path relative to the holder's staging folder.
     package let name: String
     package let storageClass: StorageClass
+    /// The length in bytes.
     package let sizeBytes: Int
+    /// The digest of the bytes.
     package let sha256: [UInt8]
+    /// The format and dimensions.
     package let image: ImageDescription
 }
 
-/// Downloads that were interrupted: their files lie in the folder `partial` beside those of the holders, so that they
-/// outlive whoever began them. Which ones are kept, and for how long, is in the index.
+/// Interrupted downloads. Their files are in the folder `partial` of the staging folder, so that they survive the holder
+/// that began them. The index records which ones are kept, and for how long.
 extension FileStore {
     private static let partialFolder = "partial"
-    /// The prefix of the names of staged images that lie there.
+    /// The prefix of the names of staged images in that folder.
     static let partialPrefix = "../" + partialFolder + "/"
 
-    /// The folder of the kept files, which must not be a symbolic link.
+    /// Opens the folder of the kept files, which must not be a symbolic link.
     func partials() throws(SystemCallError) -> Directory {
         try Directory(opening: staging.path + "/" + Self.partialFolder)
     }
 
-    /// Lets `file` stay under `name` if it is not finished.
+    /// Keeps `file` as `name`: it stays if it is not finished.
     package func keep(_ file: StagedFile, as name: String) throws(AvatarStoreError) {
         do throws(SystemCallError) {
             _ = try fileSystem.makeDirectory(Self.partialFolder, in: staging.descriptor, mode: 0o700)
@@ -163,14 +171,14 @@ extension FileStore {
         }
     }
 
-    /// Goes on with the file that was kept as `name`; `nil` if it is not there.
+    /// Continues the file that was kept as `name`; `nil` if it is missing or `name` leads elsewhere.
     package func resume(_ name: String) throws(AvatarStoreError) -> StagedFile? {
-        // A name in an index may come from elsewhere.
+        // A name from a foreign index may be a path that leads elsewhere.
         guard FilePath.isPlain(name) else { return nil }
         return try stage(continuing: name, in: partials)
     }
 
-    /// Removes the file that was kept as `name`; one that is gone is fine, and so is a name that leads elsewhere.
+    /// Deletes the file that was kept as `name`. A missing file is no error; a name that leads elsewhere is ignored.
     package func removePartial(_ name: String) throws(AvatarStoreError) {
         guard FilePath.isPlain(name) else { return }
         do throws(SystemCallError) {

@@ -7,18 +7,21 @@ import Glibc
 import Darwin
 #endif
 
-/// What a verification asks of the files.
+/// Checks of the files on disk, for a verification and for repairs.
 extension StoredFiles {
-    /// What lies at a path.
+    /// The kind of file at a path.
     package enum Finding: Hashable, Sendable {
+        /// The path does not exist.
         case nothing
-        /// A plain file of so many bytes.
+        /// A regular file with its length.
         case file(bytes: Int)
         /// Something else: a folder, a symbolic link, or a path that leads out of the root.
         case somethingElse
     }
 
-    /// What lies at `path`. No symbolic link is followed.
+    /// Checks `path` without following symbolic links.
+    ///
+    /// - Throws: `storage` or `readOnly` if the disk or its permissions prevent it.
     package func look(at path: String) throws(AvatarStoreError) -> Finding {
         guard FilePath.staysInside(path) else { return .somethingElse }
         let parts = path.utf8.split(separator: UInt8(ascii: "/"))
@@ -40,11 +43,13 @@ extension StoredFiles {
         throw error.storeError
     }
 
-    /// The SHA-256 of the file at `path`; `nil` if there is none.
+    /// The SHA-256 of the file at `path`; `nil` if it is missing or not a regular file.
     ///
-    /// - Parameter isCancellable: whether a cancelled task gives up a file that may be huge. A commit does not: a sync that
-    ///   is stopped stores all that arrived.
-    /// - Throws: an error of the disk; `CancellationError`.
+    /// - Parameters:
+    ///   - path: Relative to the root.
+    ///   - isCancellable: Whether a cancelled task stops reading, as the file may be huge. A commit passes false, so that a
+    ///     cancelled sync still stores all images that have arrived. Default: false.
+    /// - Throws: `AvatarStoreError` for an error of the disk; `CancellationError`.
     package func digest(of path: String, isCancellable: Bool = false) throws -> [UInt8]? {
         try withSource(at: path) { source in
             var digest = SHA256()
@@ -59,12 +64,12 @@ extension StoredFiles {
         }
     }
 
-    /// What the file at `path` says of itself; `nil` if it says nothing, or is not there.
+    /// The label of the file at `path`; `nil` if it is missing or has none.
     package func label(of path: String) throws -> FileLabel? {
         try withSource(at: path) { FileLabel(of: $0.descriptor) } ?? nil
     }
 
-    /// Lends the bytes of the file at `path`; `nil` if there is none.
+    /// Calls `body` with the bytes of the file at `path`; returns `nil` if it is missing or not a regular file.
     package func withSource<Result>(at path: String, _ body: (FileSource) throws -> Result) throws -> Result? {
         guard FilePath.staysInside(path), let descriptor = try descriptor(at: path) else { return nil }
         defer { close(descriptor) }
@@ -74,8 +79,8 @@ extension StoredFiles {
         return try body(source)
     }
 
-    /// The names in the folder `name` of the root, which is one level deep; none if it is not there, `nil` if something
-    /// else is, such as a symbolic link.
+    /// The names in the folder `name`, which is directly in the root. Empty if the folder is missing; `nil` if `name` is not
+    /// a folder, but for instance a symbolic link.
     package func names(inFolder name: String) throws(AvatarStoreError) -> [String]? {
         do throws(SystemCallError) {
             return try Directory(opening: root.path + "/" + name).names()
@@ -86,7 +91,7 @@ extension StoredFiles {
         }
     }
 
-    /// The paths of everything that is neither in one of the 256 folders nor one of them.
+    /// The paths of all files that are not in one of the 256 two-digit folders, sorted.
     package func pathsOutsideFolders() throws(AvatarStoreError) -> [String] {
         do throws(SystemCallError) {
             var paths: [String] = []
@@ -106,7 +111,7 @@ extension StoredFiles {
         }
     }
 
-    /// A path in the root that `FilePath.make` cannot have given; `nil` if there is none.
+    /// A path in the root that does not have the form of `FilePath.make`'s names; `nil` if all have it.
     package func firstForeignPath() throws(AvatarStoreError) -> String? {
         if let path = try pathsOutsideFolders().first { return path }
         for byte in UInt8.min...UInt8.max {
@@ -119,7 +124,7 @@ extension StoredFiles {
         return nil
     }
 
-    /// Unlinks every file whose name `FilePath.make` can have given.
+    /// Deletes every file whose name has the form of `FilePath.make`'s names.
     ///
     /// - Returns: how many there were.
     package func removePublishedFiles() throws(AvatarStoreError) -> Int {

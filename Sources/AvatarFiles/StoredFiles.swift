@@ -6,26 +6,30 @@ import Glibc
 import Darwin
 #endif
 
-/// Reads published files of one root. Needs no holder, so a store that is open for reading only has it too.
+/// Reads the published files of one root. Needs no holder, so that a read-only store can use it.
 package struct StoredFiles: Sendable {
+    /// The directory of the published files.
     package let root: Directory
 
+    /// Reads the files in `root`.
     package init(root: Directory) {
         self.root = root
     }
 
-    /// The bytes of `file` in a fresh buffer; `nil` if it is gone or has another length than the index says.
+    /// The bytes of `file`; `nil` if it is missing or its length differs from the index.
+    ///
+    /// - Throws: `storage` or `readOnly` if the disk or its permissions prevent reading.
     package func read(_ file: FileRecord) throws(AvatarStoreError) -> [UInt8]? {
         guard FilePath.isPublishedName(file.path) else { return nil }
         return try read(file.sizeBytes, at: file.path)
     }
 
-    /// The `sizeBytes` bytes of the file at `path`; `nil` if it is gone or has another length.
+    /// The bytes of the file at `path`; `nil` if it is missing or its length is not `sizeBytes`.
     func read(_ sizeBytes: Int, at path: String) throws(AvatarStoreError) -> [UInt8]? {
         guard let descriptor = try descriptor(at: path) else { return nil }
         defer { close(descriptor) }
         var failure: SystemCallError?
-        // Room for one byte more than there should be: so the read itself tells a file that is longer.
+        // Room for one byte more than expected, so that the read itself detects a longer file.
         let bytes = [UInt8](unsafeUninitializedCapacity: sizeBytes + 1) { buffer, initialized in
             while initialized < sizeBytes {
                 let count = Self.read(descriptor, into: buffer, from: initialized)
@@ -39,7 +43,8 @@ package struct StoredFiles: Sendable {
         return bytes.count == sizeBytes ? bytes : nil
     }
 
-    /// Lends an open descriptor of `file`; `nil` if it is gone or has another length than the index says.
+    /// Calls `body` with an open descriptor of `file`; returns `nil` if it is missing or its length differs from the index.
+    /// The descriptor is closed afterwards.
     package func withDescriptor<Result>(
         of file: FileRecord,
         _ body: (Int32) throws -> Result
@@ -49,10 +54,10 @@ package struct StoredFiles: Sendable {
         return try body(descriptor)
     }
 
-    /// Opens what lies at `path`; `nil` if that is nothing, a symbolic link, or leads through one or out of the root.
+    /// Opens `path`; `nil` if it is missing, is or leads through a symbolic link, or leads out of the root.
     func descriptor(at path: String) throws(AvatarStoreError) -> Int32? {
         do throws(SystemCallError) {
-            // Opening a pipe must not wait for a writer.
+            // O_NONBLOCK: opening a pipe must not wait for a writer.
             return try root.openBeneath(path, O_RDONLY | O_NONBLOCK)
         } catch {
             if error.isNotHeld { return nil }
@@ -72,9 +77,9 @@ package struct StoredFiles: Sendable {
         return descriptor
     }
 
-    /// Whether `file` is there, a plain file of the length that the index says.
+    /// Whether `file` exists as a regular file of the length in the index.
     package func contains(_ file: FileRecord) -> Bool {
-        // Without a descriptor: a process that has none left must not take a file for gone.
+        // Opens no descriptor: a process at its descriptor limit must not take files for missing.
         guard FilePath.isPublishedName(file.path),
             let byte = FilePath.digestByte(ofFolder: FilePath.folder(of: file.path)),
             root.hasFolder(forDigestByte: byte)
@@ -84,7 +89,7 @@ package struct StoredFiles: Sendable {
             && information.st_mode & S_IFMT == S_IFREG && Int(information.st_size) == file.sizeBytes
     }
 
-    /// The absolute path of `file`. Only for a file that the root contains, and for messages.
+    /// The absolute path of `file`. Use it only for messages and for a file that `contains` has found.
     package func path(of file: FileRecord) -> String {
         var (folder, name) = (root.path, file.path)
         return folder.withUTF8 { folder in
@@ -112,9 +117,10 @@ package struct StoredFiles: Sendable {
     }
 }
 
-/// The bytes of an open file, read at any place without moving its position.
+/// The bytes of an open file, read at any offset without moving its position.
 package struct FileSource: ByteSource {
     let descriptor: Int32
+    /// The length when the file was opened, in bytes.
     package let byteCount: Int
     private let path: String
 

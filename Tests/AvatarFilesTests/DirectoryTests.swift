@@ -49,16 +49,16 @@ import Darwin
         }
     }
 
-    /// What may be in the way of a root.
+    /// An obstacle at the path of a root, with the words of its error.
     enum Obstacle: String, CaseIterable {
         case symbolicLink = "is a symbolic link"
         case danglingLink = "is a symbolic link;"
-        case file = "is not a directory"
+        case file = "must be a directory"
         case parentIsAFile = "one of its parents is a file"
     }
 
     @Test(arguments: Obstacle.allCases)
-    func whatIsNoDirectoryIsRefusedByName(obstacle: Obstacle) throws {
+    func obstaclesAreRefusedByName(obstacle: Obstacle) throws {
         try withTemporaryDirectory { directory in
             let path = try place(obstacle, in: directory)
 

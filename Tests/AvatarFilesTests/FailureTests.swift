@@ -18,7 +18,7 @@ import Darwin
         (EACCES, .readOnly, "refused"),
         (EROFS, .readOnly, "refused"),
         (EPERM, .readOnly, "refused"),
-        (EIO, .storage, "failed"),
+        (EIO, .storage, "Cannot"),
     ]
 
     @Test(arguments: codes)

@@ -29,7 +29,7 @@ import Testing
             let error = try #require(thrownError { try mark.claim(other) })
 
             #expect(error.code == .unusableRoot)
-            #expect(error.message.contains("\(places.root.path) belongs to another store"))
+            #expect(error.message.contains("\(places.root.path)\" belongs to another store"))
             #expect(try markText(places) == Self.id)
         }
     }

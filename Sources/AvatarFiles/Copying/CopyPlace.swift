@@ -6,32 +6,36 @@ import Glibc
 import Darwin
 #endif
 
-/// Where a store is to be put together: what may lie there before, and what is cleared if it is not finished.
+/// The destination of a backup or restore: checks that it is free, and clears it if the work is not finished.
 struct CopyPlace {
+    /// The paths of the new store.
     let layout: StoreLayout
-    /// A directory that may hold nothing else.
+    /// A directory that must hold nothing else; `nil` for none.
     let directory: String?
 
+    /// The mark of unfinished work.
     var markPath: String { layout.indexPath + ".unfinished" }
-    /// The index until all of it is there.
+    /// The index until it is complete.
     var indexPath: String { layout.indexPath + ".new" }
-    /// The journal of SQLite while it makes that index. A journal that is left of a killed one would be played back.
+    /// SQLite's journal of that index. SQLite would play back a journal that a killed process left.
     private var journalPath: String { indexPath + "-journal" }
-    /// What the mark says.
+    /// The content of the mark: the roots of the new store.
     var roots: String { "caches: \(layout.cachesRoot)\ndocuments: \(layout.documentsRoot)\n" }
 
-    /// The folders that whoever was killed here may have made.
+    /// The folders that a killed process may have created here.
     var folders: [String] {
         [layout.indexDirectory] + StorageClass.allCases.flatMap { [layout.staging(of: $0), layout.root(of: $0)] }
     }
 
-    /// Whether somebody was killed while at work here, if the mark is nobody's.
+    /// Whether a killed process left unfinished work here, provided that no process holds the mark.
     ///
-    /// Without an index in the making nothing is: a mark alone is of somebody who had just begun, or was done.
+    /// A mark without an unfinished index means that the process had just begun, or was done.
     var isLeftOver: Bool { Directory.exists(markPath) && Directory.exists(indexPath) }
 
-    /// - Parameter isLeftOver: somebody was killed while at work here; what that process made may be there.
-    /// - Throws: `notEmpty`.
+    /// Checks that the destination is free.
+    ///
+    /// - Parameter isLeftOver: Whether a killed process left unfinished work here; its files are then allowed.
+    /// - Throws: `notEmpty` if there is an index or a foreign file; `unusableRoot` if a folder is a file or a link.
     func requireFree(isLeftOver: Bool) throws(AvatarStoreError) {
         try requireNoIndex()
         for storageClass in StorageClass.allCases {
@@ -43,11 +47,11 @@ struct CopyPlace {
         try require(try names(in: directory), in: directory) { own.contains(directory + "/" + $0) }
     }
 
-    /// - Throws: `notEmpty`.
+    /// - Throws: `notEmpty` if an index, or a journal or log of one, is there.
     func requireNoIndex() throws(AvatarStoreError) {
-        // A log that is left of another index would be taken for that of the new one.
+        // SQLite would apply the leftover log of another index to the new one.
         for path in ["", "-wal", "-shm", "-journal"].map({ layout.indexPath + $0 }) where Directory.exists(path) {
-            throw AvatarStoreError(.notEmpty, "There is \(path) already; choose a place that is empty.")
+            throw AvatarStoreError(.notEmpty, "\"\(path)\" exists already. Choose an empty destination.")
         }
     }
 
@@ -59,7 +63,8 @@ struct CopyPlace {
         guard let name = names.sorted().first(where: { !isOurs($0) }) else { return }
         throw AvatarStoreError(
             .notEmpty,
-            "\(directory) is not empty: it holds \(name)\(names.count > 1 ? " and more" : ""). Choose a place that is."
+            "\"\(directory)\" is not empty: it holds \"\(name)\"\(names.count > 1 ? " and more" : ""). "
+                + "Choose an empty destination."
         )
     }
 
@@ -69,15 +74,18 @@ struct CopyPlace {
         } catch {
             if error.number == ENOENT { return [] }
             guard error.number != ENOTDIR && error.number != ELOOP else {
-                throw AvatarStoreError(.unusableRoot, "\(path) is a symbolic link or a file, or lies in one.")
+                throw AvatarStoreError(
+                    .unusableRoot,
+                    "\"\(path)\" must be a folder, but it or one of its parents is a symbolic link or a file."
+                )
             }
             throw error.storeError
         }
     }
 
-    /// Removes the files of a store that will not be finished, then its index, without which it is nothing.
+    /// Deletes the files of an unfinished store, then its index.
     ///
-    /// - Parameter marked: the classes whose roots it marked as its own. What lies in another root is somebody else's.
+    /// - Parameter marked: The storage classes whose roots the unfinished store has claimed. Other roots are not touched.
     func clear(marked: Set<StorageClass>) throws(SystemCallError) {
         for storageClass in marked where Directory.exists(layout.root(of: storageClass)) {
             let root = try Directory(opening: layout.root(of: storageClass))
@@ -91,18 +99,18 @@ struct CopyPlace {
     }
 }
 
-/// Says of a place that a store is being put together there: a file beside its future index, locked by whoever is at it.
+/// The mark of an unfinished backup or restore: a file beside the future index, locked by the process at work.
 ///
-/// It names the roots, so that whoever clears up after a process that was killed clears only what that process made.
+/// It names the roots, so that the cleanup after a killed process touches only the roots of that process.
 final class UnfinishedMark {
-    /// Whether it was there already, and its maker is dead.
+    /// Whether the mark existed already, and its process is dead.
     let wasThere: Bool
     private let path: String
     private let lock: Int32
 
-    /// Takes the mark at `path`.
+    /// Creates and locks the mark at `path`, or takes over that of a dead process.
     ///
-    /// - Throws: `busy` if somebody is at work there; `notEmpty` if somebody who is dead was, with other roots.
+    /// - Throws: `busy` if another process holds it; `notEmpty` if a dead process left it for other roots.
     static func take(_ path: String, roots: String) throws(AvatarStoreError) -> UnfinishedMark {
         while true {
             if let mark = try takeOnce(path, roots) { return mark }
@@ -119,19 +127,22 @@ final class UnfinishedMark {
         close(lock)
     }
 
-    /// Says that the place is finished, or cleared.
+    /// Removes the mark, once the store is finished or cleared.
     func remove() {
-        // Should this fail, it stays beside an index, where it says nothing, or in a place that is cleared next time.
+        // If this fails, the mark stays beside a finished index, where it is ignored, or the next attempt clears it.
         unlink(path)
     }
 
-    /// `nil` if its owner removed it in this moment.
+    /// - Returns: `nil` if another process removed the mark between opening and locking it.
     private static func takeOnce(_ path: String, _ roots: String) throws(AvatarStoreError) -> UnfinishedMark? {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw SystemCallError("open", path).storeError }
         do throws(AvatarStoreError) {
             guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-                throw AvatarStoreError(.busy, "Another process is at work on a backup or a restore at \(path).")
+                throw AvatarStoreError(
+                    .busy,
+                    "Another process is making a backup or a restore at \"\(path)\". Wait for it to finish."
+                )
             }
             if try isNamed(file, path) {
                 return UnfinishedMark(path: path, lock: file, wasThere: try claim(file, path, roots))
@@ -151,19 +162,21 @@ final class UnfinishedMark {
         return lstat(path, &named) == 0 && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
     }
 
-    /// Writes what the mark says, unless it says so already, which is then true.
+    /// Writes the roots into the mark.
+    ///
+    /// - Returns: true if the mark held the same roots already.
     private static func claim(_ file: Int32, _ path: String, _ roots: String) throws(AvatarStoreError) -> Bool {
         let bytes = [UInt8](unsafeUninitializedCapacity: 16_384) { buffer, count in
             count = max(0, pread(file, buffer.baseAddress, buffer.count, 0))
         }
         let wanted = Array(roots.utf8)
         if bytes == wanted { return true }
-        // A mark that is cut short is of somebody who was killed while writing it, and had made nothing else.
+        // A truncated mark is from a process that was killed while writing it, before it made anything else.
         guard wanted.starts(with: bytes) else {
             throw AvatarStoreError(
                 .notEmpty,
-                "\(path) was left by a process that was killed while it made a store with other roots. Use the same "
-                    + "roots again, or remove what it made."
+                "\"\(path)\" was left by an interrupted backup or restore with other roots. Run it again with the same "
+                    + "roots, or delete its files."
             )
         }
         do throws(SystemCallError) {

@@ -6,19 +6,22 @@ import Glibc
 import Darwin
 #endif
 
-/// Gives published files of one root a place in another, for a backup or for a store that is restored from one.
+/// Copies published files from one root to another, for a backup or a restore.
 ///
-/// On one file system a file gets a second name, and its bytes stay where they are. That is safe because nobody writes to
-/// a published file or uses its name again: whichever of the two stores unlinks it, the other one keeps its own. Where
-/// that is not possible the bytes are copied.
+/// On the same file system it makes hard links, without copying bytes. This is safe because a published file is never
+/// written to and its name is never reused: if one store unlinks it, the other keeps its own name. Where links are not
+/// possible, it copies the bytes.
 package final class FileCopier {
     private let source: StoredFiles
     private let target: Directory
     private let fileMode: UInt32
     private let fileSystem: any FileSystem
+    /// Folders of the target that exist already.
     private var folders: Set<String> = []
+    /// Whether the target accepts hard links, as far as is known.
     private var canLink = true
 
+    /// Copies from `source` to `target`; copied files get the permissions `fileMode`.
     package init(from source: StoredFiles, to target: Directory, fileMode: UInt32, fileSystem: any FileSystem) {
         self.source = source
         self.target = target
@@ -28,14 +31,19 @@ package final class FileCopier {
 
     /// The result of copying one file.
     package enum Outcome: Sendable {
+        /// The target has the file now.
         case taken
-        /// It has been taken for another row that names it: a fault of the index, which the copy shares.
+        /// Another row names the same file, so the target has it already. This is a fault of the index, which the copy
+        /// shares.
         case takenBefore
-        /// The source has no such file, or one of another length than the index says.
+        /// The source lacks the file, or its length differs from the index.
         case missing
     }
 
-    /// Takes `file` over, under the same path. It is durable with its file system, and not before.
+    /// Links or copies `file` to the same path in the target. It is not durable on return; the caller synchronizes the file
+    /// system.
+    ///
+    /// - Throws: `AvatarStoreError` for an error of the disk; `CancellationError`.
     package func take(_ file: FileRecord) throws -> Outcome {
         guard source.contains(file) else { return .missing }
         do {
@@ -49,7 +57,7 @@ package final class FileCopier {
         }
     }
 
-    /// Gives a file up that was taken.
+    /// Deletes a file that was taken. A missing file is no error.
     package func drop(_ path: String) throws(AvatarStoreError) {
         do throws(SystemCallError) {
             try target.withFolder(of: path) { (folder, name) throws(SystemCallError) in
@@ -60,7 +68,7 @@ package final class FileCopier {
         }
     }
 
-    /// The SHA-256 of a file that was taken, read from where it is now.
+    /// The SHA-256 of a file that was taken, read from the target; `nil` if it is missing.
     package func digest(of path: String) throws -> [UInt8]? {
         try StoredFiles(root: target).digest(of: path, isCancellable: true)
     }
@@ -75,7 +83,7 @@ package final class FileCopier {
         }
     }
 
-    /// False if the file cannot have a second name there.
+    /// - Returns: false if the file cannot be linked into the target.
     private func link(_ path: String) throws(SystemCallError) -> Bool {
         do throws(SystemCallError) {
             try source.root.withFolder(of: path) { (folder, name) throws(SystemCallError) in
@@ -85,16 +93,16 @@ package final class FileCopier {
             }
             return true
         } catch {
-            // This one has as many names as a file can have.
+            // This file has reached the maximum of links; others may not have.
             if error.number == EMLINK { return false }
-            // Another file system, one without links, or files of somebody else.
+            // Another file system, one without links, or files of another user.
             guard [EXDEV, EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(error.number) else { throw error }
             canLink = false
             return false
         }
     }
 
-    /// False if the file turns out to have another length.
+    /// - Returns: false if the file's length differs from the index.
     private func copyBytes(of file: FileRecord) throws -> Bool {
         let path = source.path(of: file)
         let original = try open(file.path, in: source.root, flags: O_RDONLY | O_NOFOLLOW)

@@ -4,16 +4,17 @@ import Glibc
 import Darwin
 #endif
 
-/// A path as the system follows it, without symbolic links and `..`, also where its end is not there yet.
+/// A path with symbolic links and `..` resolved. Its last components need not exist.
 package struct RealPath: Sendable {
-    /// The path itself.
+    /// The resolved path.
     package let text: String
 
+    /// Resolves `path`.
     package init(_ path: String) {
         text = Self.resolve(path)
     }
 
-    /// Whether this is the directory `other`, or lies in it.
+    /// Whether this path is `other` or below it.
     package func isInside(_ other: RealPath) -> Bool {
         text == other.text || text.hasPrefix(other.text == "/" ? "/" : other.text + "/")
     }

@@ -7,37 +7,44 @@ import Glibc
 import Darwin
 #endif
 
-/// A store that is being put together from another one: a backup, or what is restored from it.
+/// A backup or a restored store that is being made.
 ///
 /// ```
-/// 1  the mark        index.sqlite.unfinished, locked: somebody is at work here
-/// 2  the rest        the index under the name index.sqlite.new, folders, the roots' marks, files
-/// 3  durable         everything
-/// 4  the name        index.sqlite.new → index.sqlite: from here on it is a store
-/// 5  the mark goes
+/// 1  take the mark      index.sqlite.unfinished, locked while the process is at work
+/// 2  write the content  the index as index.sqlite.new, folders, the roots' marks, files
+/// 3  synchronize        everything
+/// 4  rename             index.sqlite.new → index.sqlite: from here on it is a store
+/// 5  remove the mark
 /// ```
 ///
-/// Stopped anywhere before step 4 it is no store to anybody, and whoever does the same again clears it and begins anew.
+/// If the process is stopped before step 4, no process takes the result for a store. The same backup or restore, run
+/// again, clears it and starts over.
 package final class UnfinishedStore {
-    /// Where the index is made.
+    /// The path under which the caller writes the index.
     package var indexPath: String { place.indexPath }
     private let place: CopyPlace
     private let mark: UnfinishedMark
-    /// Whether somebody who was killed had begun it; that is cleared.
+    /// Whether the leftovers of a killed process were cleared first.
     private let isLeftOver: Bool
+    /// The permissions of new folders.
     private let mode: UInt32
+    /// The folders to remove again if the work is abandoned.
     private var folders: MadeFolders
+    /// The directories on whose file systems the store is.
     private var opened: [Directory]
-    /// The classes whose roots are marked as this store's, and were nobody's before.
+    /// The storage classes whose roots this store has claimed, and which were unclaimed before.
     private var marked: Set<StorageClass> = []
-    /// Whether the index has its name.
+    /// Whether the index has its final name.
     private var isStore = false
 
-    /// Takes the place.
+    /// Claims the destination, and clears the leftovers of a killed process.
     ///
-    /// - Parameter directory: one that may hold nothing else.
-    /// - Throws: `notEmpty` if there is an index, or a file in one of the roots; `busy` if somebody else is at work there.
-    ///   Nothing was changed.
+    /// - Parameters:
+    ///   - layout: The paths of the new store.
+    ///   - directory: A directory that must hold nothing else. Default: none.
+    ///   - fileMode: The permissions of new files, which decide those of new folders.
+    /// - Throws: `notEmpty` if there is an index, or a file in one of the roots; `busy` if another process is at work
+    ///   there; `unusableRoot`, `readOnly`, `diskFull` or `storage`. The destination is unchanged then.
     package init(
         _ layout: StoreLayout,
         aloneIn directory: String? = nil,
@@ -59,7 +66,7 @@ package final class UnfinishedStore {
         self.folders = folders
     }
 
-    /// Whether a store is being put together at `layout`, or was when the process that did so was killed.
+    /// Whether a backup or restore to `layout` is running or was interrupted.
     package static func isBegun(at layout: StoreLayout) -> Bool {
         let place = CopyPlace(layout: layout, directory: nil)
         return place.isLeftOver && !Directory.exists(layout.indexPath)
@@ -69,7 +76,7 @@ package final class UnfinishedStore {
         let mark = try UnfinishedMark.take(place.markPath, roots: place.roots)
         let isLeftOver = mark.wasThere && place.isLeftOver
         do {
-            // Once more, now that nobody else can begin here.
+            // Checked again, now that the lock keeps other processes out.
             try place.requireFree(isLeftOver: isLeftOver)
             if isLeftOver { try place.clear(marked: Set(StorageClass.allCases)) }
             return (mark, isLeftOver)
@@ -79,7 +86,9 @@ package final class UnfinishedStore {
         }
     }
 
-    /// Makes the roots and ties them to the store `id`: from here on no other store takes them.
+    /// Creates the roots and claims them for the store `id`, so that no other store can use them.
+    ///
+    /// - Throws: `unusableRoot` if a root belongs to another store; `readOnly`, `diskFull` or `storage`.
     package func makeRoots(for id: String) throws(AvatarStoreError) -> (caches: Directory, documents: Directory) {
         (try makeRoot(of: .caches, for: id), try makeRoot(of: .documents, for: id))
     }
@@ -93,12 +102,14 @@ package final class UnfinishedStore {
         return root
     }
 
-    /// Makes all of it durable, and then a store.
+    /// Makes everything durable and gives the index its final name. On return the store is complete and durable.
+    ///
+    /// - Throws: `notEmpty` if an index has appeared meanwhile; `diskFull`, `readOnly` or `storage`.
     package func finish(_ fileSystem: any FileSystem) throws {
         do {
             try synchronizeFileSystems()
             try synchronize(indexPath, fileSystem)
-            // Nobody else has made an index meanwhile that is of any use: the roots are marked as this store's.
+            // An index made meanwhile by another program would be unusable: the roots are claimed by this store.
             try place.requireNoIndex()
             try fileSystem.rename(indexPath, in: AT_FDCWD, to: place.layout.indexPath, in: AT_FDCWD)
             isStore = true
@@ -109,7 +120,7 @@ package final class UnfinishedStore {
         }
     }
 
-    /// Each file system once: `syncfs` makes files, folders and names durable together.
+    /// Synchronizes each file system once: `syncfs` makes files, folders and names durable together.
     private func synchronizeFileSystems() throws(SystemCallError) {
         var done: Set<dev_t> = []
         for directory in opened {
@@ -128,8 +139,8 @@ package final class UnfinishedStore {
         try fileSystem.synchronize(file, named: path)
     }
 
-    /// Removes what was made, unless it is a store already. What cannot be removed is known by its mark, and cleared by
-    /// whoever tries again.
+    /// Deletes everything that was made, unless the store is finished. If this fails, the mark stays, and the next attempt
+    /// clears the rest.
     package func abandon() {
         guard !isStore else { return }
         do throws(SystemCallError) {
@@ -142,11 +153,11 @@ package final class UnfinishedStore {
     }
 }
 
-/// The folders that were made on the way, so that they can go again.
+/// The folders that were created, so that they can be removed again.
 struct MadeFolders {
     private var paths: [String] = []
 
-    /// Opens the folder `path`, and makes it and its parents if they are not there.
+    /// Opens the folder `path`; creates it and its parents if they are missing, and remembers which ones it created.
     mutating func open(_ path: String, mode: UInt32) throws(AvatarStoreError) -> Directory {
         var missing: [String] = []
         var parent = path
@@ -158,12 +169,12 @@ struct MadeFolders {
         return try Directory.makeRoot(path, mode: mode, allowsNetwork: true)
     }
 
-    /// Takes along folders that are there already, made by somebody who is dead.
+    /// Adds folders that a killed process may have created.
     mutating func adopt(_ others: [String]) {
         paths += others.filter { !paths.contains($0) }
     }
 
-    /// Removes the folders, as far as nothing lies in them.
+    /// Removes the folders that are empty.
     func remove() {
         for path in paths.reversed() { rmdir(path) }
     }

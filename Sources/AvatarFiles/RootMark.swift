@@ -40,7 +40,7 @@ package struct RootMark {
         }
     }
 
-    /// Claims the root for the store `id`. The mark is durable on return.
+    /// Claims the root for the store `id`. A new mark is durable on return.
     ///
     /// - Parameter id: 32 hex digits.
     /// - Returns: true if the root was unclaimed before; false if it belongs to this store already.

@@ -120,7 +120,7 @@ package struct StoredFiles: Sendable {
 /// The bytes of an open file, read at any offset without moving its position.
 package struct FileSource: ByteSource {
     let descriptor: Int32
-    /// The length when the file was opened, in bytes.
+    /// The expected length in bytes.
     package let byteCount: Int
     private let path: String
 

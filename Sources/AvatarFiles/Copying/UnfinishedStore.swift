@@ -44,7 +44,7 @@ package final class UnfinishedStore {
     ///   - directory: A directory that must hold nothing else. Default: none.
     ///   - fileMode: The permissions of new files, which decide those of new folders.
     /// - Throws: `notEmpty` if there is an index, or a file in one of the roots; `busy` if another process is at work
-    ///   there; `unusableRoot`, `readOnly`, `diskFull` or `storage`. The destination is unchanged then.
+    ///   there; nothing is changed then. `unusableRoot`, `readOnly`, `diskFull` or `storage` for other failures.
     package init(
         _ layout: StoreLayout,
         aloneIn directory: String? = nil,

@@ -129,7 +129,7 @@ import Darwin
 
             let usage = DiskUsage(folder: places.root.path)
 
-            // A link counts as itself, the length of its target's name.
+            // A link counts with its own length, that of its target's name.
             #expect(usage.bytes == 5003 + outside.utf8.count)
             #expect(usage.allocatedBytes >= 5000 && usage.allocatedBytes % 512 == 0)
             #expect(DiskUsage(file: places.root.path + "/ab/1.png").bytes == 5000)
@@ -145,7 +145,7 @@ import Darwin
     }
 }
 
-/// Paths are opened beneath a directory, in one call or part by part, with the same result.
+/// Opening paths beneath a directory gives the same result in one call and component by component.
 @Suite struct BeneathTests {
     private static let cases: [(path: String, isThere: Bool)] = [
         ("plain", true), ("ab/plain", true), ("ab/cd/plain", true),
@@ -172,7 +172,7 @@ import Darwin
             }
             let folder = try Directory(opening: root)
 
-            // The kernel lets parts through that lead nowhere else; no name of ours has them.
+            // The kernel accepts such components; the store never makes them.
             if ["ab//plain", "ab/../plain"].contains(subject.path) && inOneCall { return }
             do throws(SystemCallError) {
                 let file = try folder.openBeneath(subject.path, O_RDONLY, inOneCall: inOneCall)
@@ -187,7 +187,7 @@ import Darwin
         }
     }
 
-    /// Within the root `..` leads nowhere else, but no name of ours has it.
+    /// Here `..` stays within the root, but the store never makes such a path.
     @Test(arguments: ["ab/../../secret", "/etc/hostname", ".", "ab/.", "", "ab//cdef01-0123456789abcdef.png", "ab"])
     func onlyPublishedNamesAreRead(path: String) throws {
         try withPlaces { places in

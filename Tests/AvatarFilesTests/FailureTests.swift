@@ -10,7 +10,7 @@ import Glibc
 import Darwin
 #endif
 
-/// A call that fails is an error that says which, where and why, and leaves nothing behind.
+/// A failed call becomes an error that names the call, the path and the reason, and leaves nothing behind.
 @Suite struct FailureTests {
     static let codes: [(Int32, AvatarStoreError.Code, String)] = [
         (ENOSPC, .diskFull, "The disk is full"),
@@ -37,7 +37,7 @@ import Darwin
                 for part in [words, "write", places.staging.path, String(cString: strerror(number))] {
                     #expect(error.message.contains(part), "\(error.message)")
                 }
-                // What did not arrive is not counted.
+                // Bytes that were not written are not counted.
                 #expect(file.byteCount == 3)
             }
             #expect(try places.stagedNames == [])
@@ -91,7 +91,7 @@ import Darwin
         }
     }
 
-    /// The bytes, the root that got a new folder, and that folder: each is needed for a file to survive a power loss.
+    /// To survive a power loss, a file needs its bytes, its folder and the root with the new folder synchronized.
     @Test(arguments: 1...3)
     func aFileThatCannotBeMadeDurableIsAnError(count: Int) throws {
         try withPlaces(.documents) { places in
@@ -149,7 +149,7 @@ import Darwin
         }
     }
 
-    /// The real call, on the device that is always full (full(4)).
+    /// The real call on a device that is always full (full(4)).
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
     func aFullDiskIsReportedAsSuch() throws {
         let folder = try Directory(opening: "/dev")

@@ -3,7 +3,7 @@ import AvatarFiles
 import Foundation
 import Testing
 
-/// A lease belongs to an opening of the file, so two values of `FetchLeases` exclude each other as two processes do.
+/// A lease belongs to an open file description, so two values of `FetchLeases` exclude each other like two processes.
 @Suite struct FetchLeaseTests {
     private let ada = AvatarKey(stored: "https://example.org/ada.png")
     private let bob = AvatarKey(stored: "https://example.org/bob.png")
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// A fetch that was cancelled may end after the next one for its key has begun.
+    /// A cancelled fetch may end after the next one for its key has begun.
     @Test func twoFetchesOfOneStoreKeepTheLeaseUntilTheLastEnds() throws {
         try withLeases { one, other in
             let second: FetchLease?
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// As purging everything may do that lies in the caches.
+    /// A purge of the cache folder may remove the lease files.
     @Test func folderThatWasRemovedIsMadeAgain() throws {
         try withTemporaryDirectory { directory in
             let staging = try Directory.makeRoot(directory + "/staging", mode: 0o700)

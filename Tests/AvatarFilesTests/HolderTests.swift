@@ -3,7 +3,7 @@ import AvatarFiles
 import Foundation
 import Testing
 
-/// A lock belongs to an open file, not to a process: what is let go of here is as dead as a process that ended.
+/// A lock belongs to an open file, not to a process: a holder released here is as dead as a process that ended.
 @Suite struct HolderTests {
     @Test func aLiveHolderIsNotTakenOver() throws {
         try withStaging { staging in
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// The lock file went with the staging folder; what names the holder is still to be finished.
+    /// The lock file is gone with the staging folder, but the holder's pending work must still be finished.
     @Test func aHolderWithoutALockFileIsDead() throws {
         try withStaging { staging in
             #expect(try !Holder.isAlive("0123456789abcdef", in: staging))
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    /// `flock(1)` exits with 1 if it does not get the lock.
+    /// `flock(1)` exits with 1 if the lock is taken.
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/flock")))
     func anotherProcessFindsTheLockHeldOrFree() throws {
         try withStaging { staging in
@@ -114,14 +114,14 @@ import Testing
         return process.terminationStatus
     }
 
-    /// Takes a name and lets go of it, as a process that ends does.
+    /// Creates a holder and drops it, like a process that ends.
     private func makeDeadHolder(in staging: Directory) throws -> String {
         let name = try Holder(in: staging).name
         try waitForDeath(of: name, in: staging)
         return name
     }
 
-    /// A program that another test starts just now has copies of all descriptors until it runs, and with them the lock.
+    /// A program that another test is starting has copies of all descriptors until it runs, and so holds the lock.
     private func waitForDeath(of name: String, in staging: Directory) throws {
         for _ in 0..<5000 where try Holder.isAlive(name, in: staging) { usleep(1000) }
     }
@@ -130,7 +130,7 @@ import Testing
         try withTemporaryDirectory { try body(Directory(opening: $0)) }
     }
 
-    /// A name that is none would lead to the staging folder itself.
+    /// An empty name would lead to the staging folder itself.
     @Test func onlyNamesOfHoldersCount() throws {
         try withStaging { staging in
             let holder = try Holder(in: staging)

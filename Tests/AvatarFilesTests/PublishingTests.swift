@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// A purged file is a miss, and no fault.
+    /// A purged file is a miss, not an error.
     @Test func aPublishedFileIsMadeDurableLater_ifItIsThere() throws {
         try withPlaces { places in
             let file = try places.publish([1])
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// The root that was opened is the one that is worked in, whatever lies at its path by now.
+    /// The store works in the root that it opened, even if another directory has taken its path.
     @Test func aRootThatIsMovedIsStillTheSame() throws {
         try withPlaces { places in
             let moved = places.root.path + "-moved"

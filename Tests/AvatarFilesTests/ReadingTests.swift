@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// What may have happened to a file that the index knows.
+    /// Damage to a file that the index lists.
     enum Damage: CaseIterable {
         case removed, folderRemoved, folderIsAFile, cutShort, grown, emptied, symbolicLink, directory, pipe
     }
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// A directory has a length too.
+    /// The check must not rely on the length alone: a directory has one too.
     @Test func aDirectoryOfTheIndexedLengthIsAMiss() throws {
         try withPlaces { places in
             let path = places.root.path + "/ab"
@@ -123,7 +123,7 @@ import Testing
     }
 }
 
-/// No call leaves a file open. Linux says which are (proc(5), `/proc/self/fd`).
+/// No call leaks a descriptor. Linux lists the open ones in `/proc/self/fd` (proc(5)).
 @Suite(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd")))
 struct OpenDescriptorTests {
     private struct Stop: Error {}
@@ -174,11 +174,11 @@ struct OpenDescriptorTests {
         try openPaths(below: URL(filePath: places.root.path).deletingLastPathComponent().path)
     }
 
-    /// What lies below `directory` and is open.
+    /// The open paths below `directory`.
     private func openPaths(below directory: String) throws -> [String] {
         let folder = "/proc/self/fd"
         let links = try FileManager.default.contentsOfDirectory(atPath: folder).map { link in
-            // Tests run side by side: what another one has closed meanwhile is not asked for.
+            // Tests run in parallel: another test may have closed its descriptor meanwhile.
             (try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/" + link)) ?? ""
         }
         return links.filter { $0.contains(directory) }.sorted()

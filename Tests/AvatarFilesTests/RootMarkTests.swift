@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// Its maker was stopped, or the power was lost, before it was durable.
+    /// The writer of the mark was stopped, or the power failed, before the mark was durable.
     @Test(arguments: [
         [], Array("0123".utf8), [UInt8](repeating: 0, count: 32), Array("0123456789abcdef".utf8) + [0, 0, 0, 0],
         [UInt8](repeating: 0xFF, count: 200),

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// FIPS 180-4 has this digest as its first example.
+    /// The digest is the first example of FIPS 180-4.
     @Test func theDigestIsSHA256() throws {
         try withPlaces { places in
             let image = try places.stage(Array("abc".utf8))
@@ -50,7 +50,7 @@ import Testing
             #expect(try file.bytes(at: 99, count: 1) == [])
             #expect(try file.bytes(at: 2, count: 0) == [])
 
-            // Looking does not move where the next bytes go.
+            // Reading must not move the position of the next write.
             try file.write([6])
             #expect(try file.bytes(at: 0, count: 7) == [0, 1, 2, 3, 4, 5, 6])
         }
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    /// A holder's folder is only its own while its lock is held.
+    /// A holder owns its folder only while its lock is held.
     @Test func nothingIsBegunAfterTheEnd() throws {
         try withPlaces { places in
             try places.files.keep(try places.files.stage(), as: "half")

@@ -1,2 +1,2 @@
-// The tests of the network run the program, nginx and proxies.
+// The network tests run the program, nginx and proxies.
 @_exported import ProgramRunning

@@ -5,7 +5,7 @@ import Testing
 /// The program against nginx, as an operator runs it.
 @Suite(.enabled(if: Nginx.isAvailable, Comment(rawValue: Nginx.absence)))
 struct NginxTests {
-    /// What `fetch` says of `url`, with the arguments that follow.
+    /// The JSON output of `fetch` for `url` with the arguments that follow.
     private func fetch(_ url: String, in workplace: Workplace, _ arguments: [String] = []) async throws -> JSONObject {
         let run = try await workplace.start(["fetch", url, "--allow-private-network", "--json"] + arguments).end()
         return try run.object
@@ -79,7 +79,7 @@ struct NginxTests {
     @Test func imageIsAskedForWithoutACoding() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
-            // Compressed, it would be a fraction of its size.
+            // Compressed, it would be much smaller.
             let image = SampleImage.bmp(seed: 7)
             try nginx.serve(image, at: "/flat.bmp")
 
@@ -87,13 +87,13 @@ struct NginxTests {
 
             #expect(result.number("sizeBytes") == image.count)
             #expect(try await bytes(of: nginx.url("/flat.bmp"), in: workplace) == image)
-            // With a coding, nginx makes the ETag a weak one.
+            // With a content coding, nginx makes the ETag weak.
             _ = try await workplace.run("sync", "--all", "--allow-private-network")
             #expect(try await nginx.requests(2)[1].condition.hasPrefix("\""))
         }
     }
 
-    /// `gzip_static` names a coding that the file does not have.
+    /// `gzip_static` announces a coding that the file does not have.
     @Test func codingThatIsOnlyClaimedIsPassedOver() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
@@ -184,13 +184,13 @@ struct NginxTests {
             #expect(try second.object.number("notModified") == 20)
             let requests = try await nginx.requests(40)
             #expect(requests.allSatisfy { $0.httpVersion == "HTTP/2.0" })
-            // One connection a run.
+            // One connection per run.
             #expect(Set(requests.map(\.connection)).count == 2)
             #expect(try await bytes(of: nginx.secureURL("/p/7.png"), in: workplace) == pictureBytes("7"))
         }
     }
 
-    /// RFC 9113 section 6.8: what the origin does not take any more is asked for on another connection.
+    /// Requests that the origin no longer accepts after GOAWAY go to another connection (RFC 9113 section 6.8).
     @Test func connectionsThatEndCostNoImage() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
@@ -311,7 +311,7 @@ struct NginxTests {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             let url = nginx.url("/cut/ada.png")
-            // Small enough to come through at once.
+            // Small enough to arrive in one piece.
             let small = SampleImage.identicon(for: "ada", side: 10)
             try nginx.serve(small, at: "/slow/ada.png")
             let first = try await fetch(url, in: workplace)
@@ -354,7 +354,7 @@ struct NginxTests {
         }
     }
 
-    /// HTTP/2 has one header compression for all requests of a connection, so that an error in it ends them all.
+    /// All requests of an HTTP/2 connection share one header compression, so that an error in it ends them all.
     @Test func headerThatIsTooLargeForHTTP2FailsAtOnce() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
@@ -366,7 +366,7 @@ struct NginxTests {
             let huge = try await fetch(nginx.secureURL("/huge-header/ada.png"), in: workplace, trust)
             let large = try await fetch(nginx.secureURL("/large-header/ada.png"), in: workplace, trust)
 
-            // Left waiting, the request would time out.
+            // Not `timeout`: the request fails at once instead of being left waiting.
             #expect(huge.text("kind") == "unreachable")
             #expect(large.text("outcome") == "fetched")
         }
@@ -399,7 +399,7 @@ struct NginxTests {
         }
     }
 
-    /// An https origin may send us on to http, but a token that was meant for a connection nobody reads does not go along.
+    /// An https origin may redirect to http, but a token meant for an encrypted connection must not be sent in the clear.
     @Test(arguments: [false, true])
     func fieldsAreNotSentInTheClearBecauseARedirectSaysSo(isSecure: Bool) async throws {
         try await Nginx.withServer { nginx in

@@ -49,7 +49,7 @@ struct OfflineTests {
         #expect(first.status == 69)
         #expect(try first.object.failureKinds == ["offline"])
         #expect(try first.object.number("skipped") == 500)
-        // None is backing off.
+        // No image is backing off.
         #expect(try second.object.failureKinds == ["offline"])
         #expect(ContinuousClock.now - begun < .seconds(60))
     }
@@ -84,7 +84,7 @@ struct OfflineTests {
 /// A network namespace of its own for the program.
 private enum NoNetwork {
     private static let unshare = "/usr/bin/unshare"
-    /// Only the superuser may do it without a user namespace.
+    /// Without a user namespace this needs root.
     private static let options = geteuid() == 0 ? ["--net"] : ["--map-root-user", "--net"]
 
     static let isAvailable: Bool = {

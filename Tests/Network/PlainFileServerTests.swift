@@ -2,7 +2,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// A server that knows Last-Modified only, and whose 304 names no validator: Python's.
+/// A server with `Last-Modified` only, whose 304 carries no validator: Python's.
 @Suite(.enabled(if: PlainFileServer.isAvailable, "python3 is not installed"))
 struct PlainFileServerTests {
     @Test(arguments: [["--strict"], []])
@@ -55,7 +55,7 @@ private struct PlainFileServer {
     private let reins: Pipe
     private let address: String
 
-    /// Runs `body` with a server.
+    /// Runs `body` with a server, and stops it afterwards.
     static func withServer(_ body: (PlainFileServer) async throws -> Void) async throws {
         let server = try await start()
         do {
@@ -67,7 +67,7 @@ private struct PlainFileServer {
         try await server.stop()
     }
 
-    /// Puts a file there that was modified `age` seconds ago, and gives its URL.
+    /// Writes a file that was modified `age` seconds ago, and returns its URL.
     @discardableResult
     func serve(_ bytes: [UInt8], at name: String, age: TimeInterval = 86_400) throws -> String {
         try workplace.write(name, bytes)
@@ -85,7 +85,7 @@ private struct PlainFileServer {
         }
     }
 
-    /// Ends with the shell's standard input, so also with the tests.
+    /// Ends when the shell's standard input closes, and so with the tests.
     private static let script = """
         /usr/bin/python3 -u -m http.server 0 --bind 127.0.0.1 1>&2 &
         read -r line

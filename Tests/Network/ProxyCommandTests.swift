@@ -1,11 +1,11 @@
 import Testing
 
-/// The program behind a proxy, as the environment says.
+/// The program behind a proxy that the environment names.
 @Suite(.enabled(if: Nginx.isAvailable, Comment(rawValue: Nginx.absence)))
 struct ProxyCommandTests {
     private static let picture = pictureBytes("ada")
 
-    /// Runs `body` with nginx and a proxy that takes the port of each request there.
+    /// Runs `body` with nginx and a proxy that sends every request to nginx.
     private func withProxy(
         credentials: String? = nil,
         _ body: (Nginx, LoopbackProxy, Workplace) async throws -> Void
@@ -104,7 +104,7 @@ struct ProxyCommandTests {
         #expect(!run.messages.contains("secret"))
     }
 
-    /// A proxy that is down is a network that is not there: no image is blamed.
+    /// A proxy that is down counts as a missing network, not as a failure of an image.
     @Test func syncEndsEarlyWithoutTheProxy() async throws {
         let workplace = try Workplace()
         try workplace.write("people.txt", (1...200).map { "https://pictures.example/\($0).png\n" }.joined())

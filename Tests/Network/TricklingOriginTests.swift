@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// An origin whose answer comes byte by byte, so that it is never silent for long, and never done.
+/// An origin whose response arrives byte by byte: never silent for long, and never complete.
 struct TricklingOriginTests {
     enum Answer: CaseIterable, Sendable {
         case header, chunks
@@ -58,8 +58,8 @@ struct TricklingOriginTests {
             rest = ByteBuffer(string: answer)
         }
 
-        /// The first byte waits for the request: what comes before it is lost on a client that still sets up its
-        /// connection, and the rest is then no HTTP.
+        /// The first byte waits for the request. A client that still sets up its connection would lose an earlier byte, and the
+        /// rest would not be HTTP.
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard !hasBegun else { return }
             hasBegun = true

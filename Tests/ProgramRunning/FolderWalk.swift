@@ -1,13 +1,13 @@
 import Foundation
 
-/// The files of a root at one moment, as anybody sees them who looks at the disk.
+/// The files on disk below a root at one moment.
 package struct FolderWalk: Equatable, Sendable {
-    /// Lengths by path relative to the root.
+    /// The lengths in bytes, by path relative to the root.
     package private(set) var files: [String: Int] = [:]
 
     package var bytes: Int { files.values.reduce(0, +) }
 
-    /// The files below `root`; `nil` if one went away between being listed and being looked at.
+    /// The files below `root`; `nil` if one vanished between listing and measuring it.
     package init?(_ root: String) {
         guard let folders = Self.names(in: root) else { return }
         for folder in folders {
@@ -19,13 +19,13 @@ package struct FolderWalk: Equatable, Sendable {
         }
     }
 
-    /// What two walks in a row agree about: a walk takes time, and a file may go and another come meanwhile.
+    /// The result on which two walks in a row agree, because files may come and go during one walk.
     package init?(agreed root: String) {
         guard let first = FolderWalk(root), let second = FolderWalk(root), first == second else { return nil }
         self = first
     }
 
-    /// `nil` if there is no such folder.
+    /// The names in `folder`; `nil` if it does not exist.
     package static func names(in folder: String) -> [String]? {
         guard let stream = opendir(folder) else { return nil }
         defer { closedir(stream) }

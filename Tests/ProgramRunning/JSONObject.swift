@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON object as a script sees it.
+/// A JSON object of the program's output.
 package struct JSONObject {
     private let fields: [String: Any]
 
@@ -11,10 +11,10 @@ package struct JSONObject {
         self.fields = fields
     }
 
-    /// The names of all fields.
+    /// The names of the object's fields.
     package var names: Set<String> { Set(fields.keys) }
 
-    /// Whether the field is there, and null.
+    /// Whether the field exists and is null.
     package func isNull(_ name: String) -> Bool { fields[name] is NSNull }
 
     package func number(_ name: String) -> Int? { fields[name] as? Int }
@@ -25,7 +25,7 @@ package struct JSONObject {
 
     package func texts(_ name: String) -> [String]? { fields[name] as? [String] }
 
-    /// The numbers in an object within this one.
+    /// The numbers in the nested object `name`.
     package func numbers(_ name: String) -> [String: Int]? { fields[name] as? [String: Int] }
 
     /// The `kind` of each of the `failures`.

@@ -3,10 +3,10 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A real HTTP proxy on loopback: tunnels by CONNECT, and requests with a whole URL. It writes down what it is asked,
-/// and takes every host to the one origin that it is told.
+/// A real HTTP proxy on loopback, for CONNECT tunnels and for requests with an absolute URL. It records its requests, and
+/// can send all of them to one destination.
 package final class LoopbackProxy: Sendable {
-    /// What it was asked: the request line and the fields, as they came.
+    /// A request as it arrived: the request line and the fields.
     package struct Request: Sendable {
         package let line: String
         package let fields: [String]
@@ -35,11 +35,11 @@ package final class LoopbackProxy: Sendable {
         self.credentials = credentials
     }
 
-    /// Runs `body` with a proxy.
+    /// Runs `body` with a proxy, and stops it afterwards.
     ///
     /// - Parameters:
-    ///   - destination: where every request goes; `nil`: where it says.
-    ///   - credentials: `user:password` that it asks for.
+    ///   - destination: Where every request goes. `nil`: to the host that the request names.
+    ///   - credentials: The `user:password` that it requires. `nil`: none.
     package static func withProxy(
         to destination: (host: String, port: Int)? = nil,
         credentials: String? = nil,
@@ -56,13 +56,13 @@ package final class LoopbackProxy: Sendable {
         try await proxy.stop()
     }
 
-    /// The port it listens on, at 127.0.0.1.
+    /// The port it listens on at 127.0.0.1.
     package var port: Int { listener.withLock { $0?.localAddress?.port } ?? 0 }
 
-    /// As an environment variable has it.
+    /// The proxy's URL, as environment variables such as `http_proxy` hold it.
     package var address: String { "http://127.0.0.1:\(port)" }
 
-    /// What it was asked so far.
+    /// The requests so far.
     package var requests: [Request] { state.withLock { $0.requests } }
 
     // MARK: How it works
@@ -119,7 +119,7 @@ package final class LoopbackProxy: Sendable {
                 }
             }
         } catch {
-            // Either side went away, or the origin is not there: the client sees its connection end.
+            // One side closed, or the origin is unreachable: the client sees its connection end.
         }
     }
 
@@ -151,7 +151,7 @@ package final class LoopbackProxy: Sendable {
         return origin
     }
 
-    /// The request with the path alone, on a connection of its own, without what was for the proxy.
+    /// The request with the path only, on a connection of its own, without the fields meant for the proxy.
     private static func forwarded(_ request: Request) -> String {
         let parts = request.line.split(separator: " ")
         let path = parts[1].dropFirst("http://".count).drop { $0 != "/" }

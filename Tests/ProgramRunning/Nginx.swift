@@ -1,10 +1,10 @@
 import Foundation
 
-/// nginx as an origin, with a configuration and a folder of its own. What it serves lies in `pictures`.
+/// nginx as an origin, with its own configuration and folder. It serves the folder `pictures`.
 ///
-/// It listens on a loopback address of its own where the system has more than one, so that its ports are free.
+/// Where the system has more than one loopback address it uses one of its own, so that its ports are free.
 package struct Nginx: Sendable {
-    /// Where nginx is: `AVATARS_NGINX`, or where systems keep it. Without it, or without `openssl` for its certificate,
+    /// The path of nginx: `AVATARS_NGINX`, or the usual places. Without it, or without `openssl` for its certificate, the
     /// tests are skipped.
     package static let executable: String? = {
         let places =
@@ -15,7 +15,7 @@ package struct Nginx: Sendable {
 
     package static let isAvailable =
         executable != nil && FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
-    /// Why tests are skipped.
+    /// The reason shown for skipped tests.
     package static let absence = "nginx or openssl is not installed"
 
     package let workplace: Workplace
@@ -23,7 +23,7 @@ package struct Nginx: Sendable {
     private let program: RunningProgram
     private let reins: Pipe
 
-    /// Runs `body` with a server.
+    /// Runs `body` with a server, and stops it afterwards.
     package static func withServer(_ body: (Nginx) async throws -> Void) async throws {
         let server = try await start()
         do {
@@ -35,7 +35,7 @@ package struct Nginx: Sendable {
         try await server.stop()
     }
 
-    // MARK: What it serves
+    // MARK: URLs and files
 
     /// The URL of `path`.
     package func url(_ path: String) -> String { "http://\(site.address):\(site.port)\(path)" }
@@ -43,10 +43,10 @@ package struct Nginx: Sendable {
     /// The URL of `path` over TLS, where HTTP/2 is offered.
     package func secureURL(_ path: String) -> String { "https://\(site.address):\(site.securePort)\(path)" }
 
-    /// The URL of `path` over HTTP/2 where a connection ends (GOAWAY) after 20 requests.
+    /// The URL of `path` over HTTP/2, on a port whose connections end (GOAWAY) after 20 requests.
     package func restlessURL(_ path: String) -> String { "https://\(site.address):\(site.restlessPort)\(path)" }
 
-    /// The URL of `path` on another port, which is another origin with the same files.
+    /// The URL of `path` on another port: another origin with the same files.
     package func otherURL(_ path: String) -> String { "http://\(site.address):\(site.otherPort)\(path)" }
 
     /// Host and port of `url(_:)`.
@@ -61,7 +61,7 @@ package struct Nginx: Sendable {
     /// The certificate to trust, for its address and for `pictures.example`.
     package var certificateFile: String { workplace.path("certificate.pem") }
 
-    /// Puts a file there; one that is there already gets another modification time too.
+    /// Writes a file to be served. Overwriting one also changes its modification time by a whole second.
     package func serve(_ bytes: [UInt8], at path: String) throws {
         let file = workplace.path("pictures" + path)
         let folder = (file as NSString).deletingLastPathComponent
@@ -69,14 +69,14 @@ package struct Nginx: Sendable {
         let isThere = FileManager.default.fileExists(atPath: file)
         let past = isThere ? try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date : nil
         try Data(bytes).write(to: URL(filePath: file))
-        // nginx's validators have whole seconds.
+        // nginx's validators have a resolution of seconds.
         let date = past.map { $0 + 2 } ?? Date(timeIntervalSinceNow: -86_400)
         try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file)
     }
 
-    // MARK: What it was asked
+    // MARK: Requests
 
-    /// A request as nginx wrote it down.
+    /// A request as nginx logged it.
     package struct Request: Sendable {
         package let httpVersion: String
         package let path: String
@@ -96,7 +96,7 @@ package struct Nginx: Sendable {
         }
     }
 
-    /// The requests that were answered, once there are `count` of them: nginx writes them down after its answers.
+    /// Waits until `count` requests are logged and returns them. nginx logs a request after its response.
     package func requests(_ count: Int) async throws -> [Request] {
         while true {
             let text = try String(decoding: workplace.read("requests.log"), as: UTF8.self)
@@ -127,7 +127,7 @@ package struct Nginx: Sendable {
         }
     }
 
-    /// Ends with the shell's standard input, so also with the tests. nginx goes into the background once it listens.
+    /// Ends when the shell's standard input closes, and so with the tests. nginx goes into the background once it listens.
     private static let script = """
         openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -config openssl.conf \
             -keyout key.pem -out certificate.pem 2>openssl.log && "$0" -p "$PWD" -c nginx.conf -e error.log || {

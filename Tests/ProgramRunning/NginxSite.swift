@@ -1,6 +1,6 @@
 import Foundation
 
-/// Addresses and configuration of an nginx for tests.
+/// The addresses and the configuration of nginx for tests.
 struct NginxSite: Sendable {
     let address: String
     let port: Int
@@ -10,7 +10,7 @@ struct NginxSite: Sendable {
 
     init() {
         #if os(Linux)
-        // All of 127.0.0.0/8 is this machine.
+        // Linux routes all of 127.0.0.0/8 to this machine.
         address = "127.\(Int.random(in: 1...254)).\(Int.random(in: 0...254)).\(Int.random(in: 1...254))"
         port = 8080
         #else

@@ -1,6 +1,6 @@
 package import AvatarStoreTesting
 
-/// An origin that has a picture at every path, each its own, with an ETag and fresh for an hour.
+/// Runs `body` with an origin that serves a different picture at every path, with an ETag and fresh for an hour.
 package func withPictures(_ body: (LoopbackOrigin) async throws -> Void) async throws {
     let origin = try await LoopbackOrigin.start { request in picture(request.target) }
     do {
@@ -12,18 +12,18 @@ package func withPictures(_ body: (LoopbackOrigin) async throws -> Void) async t
     try await origin.stop()
 }
 
-/// The picture that `withPictures` has at `target`.
+/// The response of `withPictures` at `target`.
 package func picture(_ target: String, version: Int = 1) -> LoopbackOrigin.Response {
     .image(pictureBytes(target, version: version), etag: "\"v\(version)\"", cacheControl: "max-age=3600")
 }
 
-/// Its bytes, some 4 kB.
+/// The bytes of that picture, some 4 kB.
 package func pictureBytes(_ target: String, version: Int = 1) -> [UInt8] {
     SampleImage.identicon(for: "\(target) \(version)")
 }
 
 extension LoopbackOrigin {
-    /// A text list of `count` pictures.
+    /// A text list with the URLs of `count` pictures.
     package func list(_ count: Int, folder: String = "p") -> String {
         (1...count).map { url("/\(folder)/\($0).png") + "\n" }.joined()
     }

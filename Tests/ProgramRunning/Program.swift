@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The built program, which lies beside the tests.
+/// The built program, in the folder of the test bundle.
 package enum Program {
     package static var executable: URL {
         #if os(macOS)
@@ -12,9 +12,9 @@ package enum Program {
     }
 }
 
-/// How a program ended, and what it wrote.
+/// The exit code and the output of a program that has ended.
 package struct Run {
-    /// The exit code; negative: the number of the signal that killed it.
+    /// The exit code, or the negated number of the signal that killed it.
     package let status: Int32
     /// Standard output.
     package let bytes: [UInt8]
@@ -25,17 +25,17 @@ package struct Run {
 
     package var lines: [String] { text.split(separator: "\n").map(String.init) }
 
-    /// Ends the test if the program failed.
+    /// Throws if the exit code is not 0.
     package func requireSuccess() throws {
         guard status == 0 else { throw UnexpectedOutput(text: text, messages: messages) }
     }
 
-    /// The JSON objects on standard output, one a line.
+    /// The JSON objects on standard output, one per line.
     package var objects: [JSONObject] {
         get throws { try lines.map(JSONObject.init) }
     }
 
-    /// The one JSON document on standard output.
+    /// The single JSON document on standard output.
     package var object: JSONObject {
         get throws {
             guard lines.count == 1 else { throw UnexpectedOutput(text: text, messages: messages) }

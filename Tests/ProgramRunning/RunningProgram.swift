@@ -1,12 +1,12 @@
 import Foundation
 
-/// A program that was started.
+/// A program that is running.
 package struct RunningProgram: Sendable {
     private let identifier: Int32
     private let output: String
     private let statuses: AsyncStream<Int32>
 
-    /// Starts `process`, with its output in files whose names begin with `output`.
+    /// Starts `process`, with its output in files with the prefix `output`.
     init(_ process: Process, output: String) throws {
         let files = [output + ".out", output + ".err"]
         for file in files { try Data().write(to: URL(filePath: file)) }
@@ -19,15 +19,15 @@ package struct RunningProgram: Sendable {
             ended.finish()
         }
         try Self.withAllSignals { try process.run() }
-        // The program has its own by now; what a process holds is closed much later, and there may be only so many.
+        // The program has its own copies now. `Process` would close ours much later, and descriptors are limited.
         for handle in handles { try handle.close() }
         self.output = output
         self.statuses = statuses
         identifier = process.processIdentifier
     }
 
-    /// A program inherits what its parent's thread blocks, and worker threads block nearly everything: a shell would never
-    /// hear that its children ended.
+    /// Unblocks all signals while `body` starts a program, which inherits the signal mask of its parent's thread. Worker
+    /// threads block nearly all signals, and a shell would never notice that its children ended.
     private static func withAllSignals(_ body: () throws -> Void) rethrows {
         var none = sigset_t()
         var blocked = sigset_t()
@@ -37,12 +37,12 @@ package struct RunningProgram: Sendable {
         try body()
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the program.
     package func signal(_ number: Int32) {
         kill(identifier, number)
     }
 
-    /// Waits until it has written `text` to standard error.
+    /// Waits until the program has written `text` to standard error.
     package func says(_ text: String) async throws {
         while try !messages.contains(text) {
             try Task.checkCancellation()
@@ -50,12 +50,12 @@ package struct RunningProgram: Sendable {
         }
     }
 
-    /// What it has written to standard error so far.
+    /// Its standard error so far.
     package var messages: String {
         get throws { try String(contentsOf: URL(filePath: output + ".err"), encoding: .utf8) }
     }
 
-    /// Waits for its end. To be called once.
+    /// Waits for the program's end. Call it once.
     package func end() async throws -> Run {
         for await status in statuses {
             let bytes = try Array(Data(contentsOf: URL(filePath: output + ".out")))

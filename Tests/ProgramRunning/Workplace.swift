@@ -1,9 +1,9 @@
 package import Foundation
 
-/// An empty directory to run the program in, removed in the end.
+/// An empty directory to run the program in, removed with the last reference.
 package final class Workplace: Sendable {
     package let path: String
-    /// What the program writes goes here, so that its own directory holds only what it makes.
+    /// Holds the program's output, so that its working directory holds only the files it makes.
     private let outputs: String
 
     package init() throws {
@@ -17,7 +17,7 @@ package final class Workplace: Sendable {
     }
 
     deinit {
-        // What cannot be removed lies in the system's folder for temporary files, which empties itself.
+        // The rest stays in the system's temporary folder, which the system empties.
         try? FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent)
     }
 
@@ -26,14 +26,14 @@ package final class Workplace: Sendable {
     /// The absolute path of `name`.
     package func path(_ name: String) -> String { path + "/" + name }
 
-    /// Writes a file and gives its name.
+    /// Writes a file and returns its name.
     @discardableResult
     package func write(_ name: String, _ bytes: [UInt8]) throws -> String {
         try Data(bytes).write(to: URL(filePath: path(name)))
         return name
     }
 
-    /// Writes a text file and gives its name.
+    /// Writes a text file and returns its name.
     @discardableResult
     package func write(_ name: String, _ text: String) throws -> String {
         try write(name, Array(text.utf8))
@@ -47,14 +47,14 @@ package final class Workplace: Sendable {
         FileManager.default.fileExists(atPath: path(name))
     }
 
-    /// What lies in the directory.
+    /// The names in the directory, sorted.
     package var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }
 
     // MARK: Running
 
-    /// Runs `avatars` with `arguments` in the directory, to its end. Its store is `store` unless they say otherwise.
+    /// Runs `avatars` with `arguments` in the directory and waits for its end. Its store is `store` unless they name another.
     package func run(
         _ arguments: String...,
         input: String? = nil,
@@ -75,24 +75,24 @@ package final class Workplace: Sendable {
         return try start(program, arguments, try FileHandle(forReadingFrom: URL(filePath: file)), environment)
     }
 
-    /// Starts `avatars`, which reads what comes through `pipe`.
+    /// Starts `avatars` with `pipe` as its standard input.
     package func start(_ arguments: [String], reading pipe: Pipe) throws -> RunningProgram {
         try start(program, arguments, pipe, [:])
     }
 
-    /// Starts another program, which finds `avatars` as `$AVATARS`, and reads what comes through `pipe`.
+    /// Starts another program with `pipe` as its standard input. `$AVATARS` holds the path of `avatars`.
     package func start(tool: String, _ arguments: [String], reading pipe: Pipe? = nil) throws -> RunningProgram {
         try start(tool, arguments, pipe ?? FileHandle.nullDevice, ["AVATARS": program])
     }
 
-    /// Runs a shell script, which finds the program as `$AVATARS`.
+    /// Runs a shell script. `$AVATARS` holds the path of `avatars`.
     package func shell(_ script: String) async throws -> Run {
         try await start(tool: "/bin/sh", ["-c", script]).end()
     }
 
-    /// Runs `avatars` as somebody who may read the directory and not write it.
+    /// Runs `avatars` as a user who may read the directory but not write to it.
     ///
-    /// To the superuser no directory is read-only, so the program then runs as the user 65534.
+    /// No directory is read-only for root, so tests that run as root start the program as the user 65534.
     package func runUnprivileged(_ arguments: [String]) async throws -> Run {
         guard geteuid() == 0 else { return try await start(arguments).end() }
         let options = ["--reuid=65534", "--regid=65534", "--clear-groups", program]

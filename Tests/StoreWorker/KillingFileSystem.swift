@@ -10,7 +10,7 @@ import Glibc
 import Darwin
 #endif
 
-/// The operating system's file calls, one of which ends the process as `kill -9` does.
+/// The operating system's file calls; one of them kills the process with SIGKILL.
 final class KillingFileSystem: FileSystem {
     private let real = LocalFileSystem()
     private let point: KillPoint?
@@ -79,7 +79,7 @@ final class KillingFileSystem: FileSystem {
         return isNew
     }
 
-    /// Whether this is the call of the kill point. Does not return if the process is to end before it.
+    /// Whether this is the call of the kill point. Does not return if the kill point is before the call.
     private func begin(_ call: FaultyFileSystem.Call) -> Bool {
         guard let point, call == point.call, count.add(1, ordering: .relaxed).newValue == point.number else {
             return false
@@ -96,7 +96,7 @@ final class KillingFileSystem: FileSystem {
 
     private func die() {
         kill(getpid(), SIGKILL)
-        // The signal may take a moment to arrive; nothing must happen in it.
+        // The signal may take a moment to arrive. Do nothing meanwhile.
         while true { pause() }
     }
 }

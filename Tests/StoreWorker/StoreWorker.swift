@@ -7,20 +7,20 @@ import Glibc
 import Darwin
 #endif
 
-/// A process that works on a store until it is killed, and says what it does.
+/// A process that works on a store until it is killed, and reports each step.
 ///
 /// ```
 /// StoreWorker DIRECTORY ORIGIN [KILLPOINT]
 /// ```
 ///
-/// Commands come from standard input, a line each. On standard output is said, in this order: `open` once the store is
-/// open, `begin NUMBER TIME` before each operation, `end NUMBER TIME OUTCOME` when its call has returned, `finished`
-/// when there is no command left. TIME is in nanoseconds, of a clock that all processes of the machine share. Each
-/// line is one `write`: what was said before the process was killed has reached the pipe. With nothing left to do, the
-/// process waits to be killed, or for the command `close`, which closes the store and ends it.
+/// It reads commands from standard input, one per line, and writes to standard output, in this order: `open` once the
+/// store is open, `begin NUMBER TIME` before each operation, `end NUMBER TIME OUTCOME` when its call has returned,
+/// `finished` when no command is left. TIME is in nanoseconds, of a clock that all processes of the machine share. Each
+/// line is one `write`, so that a line written before a kill has reached the pipe. With nothing left to do, the process
+/// waits to be killed, or for the command `close`, which closes the store and ends it.
 ///
-/// `StoreWorker DIRECTORY mirror FILE` reads the changes of the store instead, and keeps what they add up to in FILE,
-/// until it is killed. It says `open`, and `kept NUMBER` when the changes up to that number are in FILE.
+/// `StoreWorker DIRECTORY mirror FILE` reads the store's change feed instead, and keeps the resulting state in FILE,
+/// until it is killed. It writes `open`, and `kept NUMBER` once the events up to that number are in FILE.
 @main
 struct StoreWorker {
     static func main() async throws {
@@ -71,7 +71,7 @@ struct StoreWorker {
 
     private static func say(_ line: String) {
         let bytes = Array((line + "\n").utf8)
-        // Nobody who reads on: then nobody is left to work for.
+        // The reader has closed the pipe, so there is no more work to do.
         guard write(STDOUT_FILENO, bytes, bytes.count) == bytes.count else { exit(74) }
     }
 }

@@ -1,28 +1,28 @@
 package import AvatarStore
 import Foundation
 
-/// What a reader of the changes knows: which contact has which picture. It goes by the changes alone, and each has to
-/// fit what came before.
+/// A reader of the change feed that tracks which contact has which picture. It knows the change events only, and checks
+/// that each fits the ones before.
 package struct ChangeMirror: Codable, Sendable {
-    /// The number of the last change that was dealt with.
+    /// The sequence number of the last event processed.
     package private(set) var sequence: Int64 = 0
-    /// The digest of each image that a contact has: by key, then by contact.
+    /// The digests of the contacts' images, by key, then by contact.
     package private(set) var pictures: [String: [String: String]] = [:]
-    /// Changes that did not fit.
+    /// Events that contradict the earlier ones.
     package private(set) var faults: [String] = []
 
-    /// What an earlier reader left in the file at `path`; nothing, if there is none.
+    /// Reads the state that an earlier reader wrote to the file at `path`; empty if the file does not exist.
     package init(file path: String) throws {
         guard FileManager.default.fileExists(atPath: path) else { return }
         self = try JSONDecoder().decode(ChangeMirror.self, from: Data(contentsOf: URL(filePath: path)))
     }
 
-    /// Acknowledges what was read: this state, or the one before it, is what the next reader finds.
+    /// Writes the state atomically: the next reader finds this state or the one before it.
     package func keep(in path: String) throws {
         try JSONEncoder().encode(self).write(to: URL(filePath: path), options: .atomic)
     }
 
-    /// Takes over a change.
+    /// Applies an event.
     package mutating func apply(_ change: AvatarChange) {
         let key = change.key.rawValue
         var known = pictures[key] ?? [:]

@@ -1,12 +1,12 @@
 package import AvatarStore
 
-/// An image that a workload works with.
+/// An image of a workload.
 package enum ImageKey: Hashable, Sendable {
-    /// An own image, saved under a name.
+    /// An image saved under a name.
     case own(Int)
     /// An image at the origin.
     case remote(Int)
-    /// The photo that came inside the contact.
+    /// The photo embedded in a contact.
     case photo(Int)
 
     /// Whether it was saved under a name.
@@ -21,12 +21,12 @@ package enum ImageKey: Hashable, Sendable {
         }
     }
 
-    /// Where `origin` serves it.
+    /// The image's URL at `origin`.
     package func url(at origin: String) -> String {
         origin + "/" + description + ".png"
     }
 
-    /// The image that the index has under `key`.
+    /// The image with the index's key `key`.
     package init?(key: String) {
         let name = key.split(separator: "/").last.map(String.init) ?? key
         self.init(

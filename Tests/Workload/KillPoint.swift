@@ -1,7 +1,7 @@
 package import AvatarStoreTesting
 
-/// The moment at which a worker ends, as `kill -9` would end it: before its `number`th file call of one kind, or some
-/// time after it. Its text is `before:rename:3:0`.
+/// The moment at which a worker kills itself with SIGKILL: before its `number`th file call of one kind, or some time
+/// after it. As text it is, for instance, `before:rename:3:0`.
 package struct KillPoint: Hashable, Sendable {
     package enum Moment: String, Sendable {
         case before
@@ -12,7 +12,7 @@ package struct KillPoint: Hashable, Sendable {
     package var call: FaultyFileSystem.Call
     /// Counted from 1.
     package var number: Int
-    /// Microseconds between the call's end and the process's, in which it works on.
+    /// Microseconds between the end of the call and the kill, in which the worker goes on.
     package var delay: Int
 
     package init(_ moment: Moment, _ call: FaultyFileSystem.Call, number: Int, delay: Int = 0) {

@@ -1,17 +1,17 @@
 package import AvatarStore
 
-/// What came of an operation.
+/// The result of an operation.
 package enum Outcome: Hashable, Sendable {
     case done
     /// An image with bytes of this SHA-256.
     case image(String)
-    /// A read found nothing.
+    /// A read without a result.
     case nothing
     case refused(Refusal)
-    /// So many different images were wanted, and so many of them left out.
+    /// The number of different images wanted, and how many of them were skipped.
     case synced(wanted: Int, leftOut: Int)
 
-    /// An error of the store. Two are equal that have the same code.
+    /// An error of the store. Errors with equal codes are equal.
     package struct Refusal: Hashable, Sendable, CustomStringConvertible {
         package let code: AvatarStoreError.Code
         package let message: String

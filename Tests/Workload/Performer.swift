@@ -2,7 +2,7 @@ package import AvatarFiles
 package import AvatarStore
 import AvatarStoreTesting
 
-/// Runs the operations of a workload on a store of its own, one after the other.
+/// Runs the operations of a workload on its own store, one after the other.
 package struct Performer: Sendable {
     package let store: AvatarStore
     private let origin: String
@@ -25,7 +25,7 @@ package struct Performer: Sendable {
         self.wanted = wanted
     }
 
-    /// Runs one operation at its time. An error of the store is an outcome.
+    /// Runs one operation with the clock at the operation's time. Errors of the store become outcomes.
     package func perform(_ command: Command) async throws -> Outcome {
         let time = ManualClock().now().adding(seconds: Int64(command.tick))
         clock.advance(by: .seconds(time.seconds(since: clock.now())))

@@ -1,12 +1,12 @@
 import AvatarStoreTesting
 import Crypto
 
-/// The content of an image: it follows from key and version, so every process knows it without being told.
+/// The content of an image. It follows from key and version, so that every process can compute it.
 package struct Picture: Hashable, Sendable {
     private let seed: UInt64
     package let byteCount: Int
 
-    /// What `key` shows in its version `version`.
+    /// The bytes of `key` in version `version`.
     ///
     /// Every fifth version is one of three logos, which all keys share: equal bytes under different keys and versions.
     package init(of key: ImageKey, version: Int) {
@@ -22,7 +22,7 @@ package struct Picture: Hashable, Sendable {
         byteCount = key == .own(Self.hugeName) && !isLogo ? 30_000 : 300 + number &* 7919 % 5700
     }
 
-    /// The own image of this number is larger than many a budget.
+    /// The saved image with this number is larger than most budgets.
     package static let hugeName = 0
 
     package var bytes: [UInt8] { SampleImage.png(seed: seed, byteCount: byteCount) }

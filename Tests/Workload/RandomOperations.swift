@@ -1,17 +1,17 @@
 import AvatarStore
 import AvatarStoreTesting
 
-/// Operations drawn from a seed: often enough of the same few images that they meet.
+/// Operations drawn from a seed, on so few images that they often interact.
 package struct RandomOperations {
     private var random: SplitMix64
-    /// What was last served, for a revalidation that changes nothing.
+    /// The versions last served, for revalidations without a change.
     private var served: [Int: Int] = [:]
     private let names: Int
     private let slots: Int
     private let contacts: Int
     private let keepsDocuments: Bool
 
-    /// - Parameter keepsDocuments: whether the upper half of the names is only ever stored as documents.
+    /// - Parameter keepsDocuments: Whether images in the upper half of the names are always stored as documents.
     package init(seed: UInt64, names: Int = 8, slots: Int = 14, contacts: Int = 10, keepsDocuments: Bool = false) {
         random = SplitMix64(seed: seed)
         self.keepsDocuments = keepsDocuments
@@ -22,7 +22,7 @@ package struct RandomOperations {
 
     /// The next operation.
     ///
-    /// - Parameter allowsSync: whether it may be a sync.
+    /// - Parameter allowsSync: Whether it may be a sync.
     package mutating func next(allowsSync: Bool = true) -> StoreOperation {
         switch number(below: allowsSync ? 100 : 88) {
         case ..<20: return save()
@@ -37,7 +37,7 @@ package struct RandomOperations {
         }
     }
 
-    /// An operation that is about contacts as often as about images.
+    /// An operation; half of them are about contacts, half about images.
     package mutating func nextAboutContacts() -> StoreOperation {
         switch number(below: 100) {
         case ..<45: return next()
@@ -60,7 +60,7 @@ package struct RandomOperations {
             let slot = number(below: slots)
             return StoreOperation.Listed(contact: contact, slot: slot, version: version(of: slot))
         }
-        // One image has one version, also if two contacts use it.
+        // An image has one version, even if two contacts use it.
         let versions = Dictionary(listed.map { ($0.slot, $0.version) }, uniquingKeysWith: { first, _ in first })
         let list = listed.map {
             StoreOperation.Listed(contact: $0.contact, slot: $0.slot, version: versions[$0.slot] ?? 1)

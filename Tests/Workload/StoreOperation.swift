@@ -3,7 +3,7 @@ package import AvatarStore
 /// One call on a store.
 package enum StoreOperation: Hashable, Sendable {
     case save(Int, version: Int, StorageClass)
-    /// The origin serves `version` while it lasts.
+    /// The origin serves `version` during the call.
     case fetch(Int, version: Int, FetchOptions.Storage, FetchOptions.Policy)
     case read(ImageKey)
     case move(ImageKey, to: StorageClass)
@@ -14,11 +14,11 @@ package enum StoreOperation: Hashable, Sendable {
     case trim(to: Int?)
     case setBudget(Int)
     case sync([Listed], FetchOptions.Storage, batchSize: Int)
-    /// Says that the contact uses the image.
+    /// Links the contact and the image.
     case link(Int, ImageKey)
-    /// Takes the image from the contact.
+    /// Unlinks the contact and the image.
     case unlink(Int, ImageKey)
-    /// A sync that unlinks who is not in the list; some in it bring a photo of their own, of that version.
+    /// A sync that unlinks contacts not in the list. Some contacts have an embedded photo of the given version.
     case reconcile([Listed], photos: [Int: Int])
 
     /// A line of a contact list.
@@ -26,7 +26,7 @@ package enum StoreOperation: Hashable, Sendable {
         package var contact: Int
         /// The remote image of the contact.
         package var slot: Int
-        /// What the origin serves there.
+        /// The version that the origin serves for it.
         package var version: Int
 
         package init(contact: Int, slot: Int, version: Int) {
@@ -36,7 +36,7 @@ package enum StoreOperation: Hashable, Sendable {
         }
     }
 
-    /// The pictures that it may bring into the store.
+    /// The pictures that it may store.
     package var pictures: [Picture] {
         switch self {
         case .save(let name, let version, _): [Picture(of: .own(name), version: version)]
@@ -50,10 +50,10 @@ package enum StoreOperation: Hashable, Sendable {
     }
 }
 
-/// An operation in a script. Its text is a line.
+/// An operation of a script, which is one line of text.
 package struct Command: Hashable, Sendable {
     package var number: Int
-    /// The store's time while it runs, in seconds since the manual clock's beginning.
+    /// The store's time during the call, in seconds after the manual clock's start.
     package var tick: Int
     package var operation: StoreOperation
 

@@ -1,8 +1,8 @@
 package import AvatarStoreTesting
 import Synchronization
 
-/// Which version of each remote image a client wants to be served. It says so in a header field of its requests, so
-/// that several processes can share one origin and each knows what it gets.
+/// The version of each remote image that a client wants. It is sent in a header field of the requests, so that several
+/// processes can share one origin and each knows its responses.
 package final class WantedVersions: Sendable {
     static let fieldName = "Wanted-Versions"
     private let versions = Mutex<[Int: Int]>([:])
@@ -21,7 +21,7 @@ package final class WantedVersions: Sendable {
 
 /// An origin that serves the pictures of a workload.
 package enum VersionedOrigin {
-    /// Images with odd numbers are stale at once, the others fresh for so many seconds.
+    /// How long the images with even numbers stay fresh, in seconds. Those with odd numbers are stale at once.
     package static let lifetime = 30
 
     /// How long the image `slot` stays fresh, in seconds.

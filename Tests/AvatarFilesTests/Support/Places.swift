@@ -5,7 +5,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// Runs `body` with the path of an empty directory that is gone afterwards.
+/// Runs `body` with the path of an empty directory, which is removed afterwards.
 func withTemporaryDirectory<Value>(_ body: (String) throws -> Value) throws -> Value {
     let directory = FileManager.default.temporaryDirectory.appending(path: "avatars-test-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -14,7 +14,7 @@ func withTemporaryDirectory<Value>(_ body: (String) throws -> Value) throws -> V
     return try result.get()
 }
 
-/// A root and a staging folder of a holder, with the files of one class.
+/// A root and a holder's staging folder, with the files of one storage class.
 struct Places {
     let root: Directory
     let staging: Directory
@@ -47,13 +47,13 @@ struct Places {
         return file.finish(as: .sample)
     }
 
-    /// Stages and publishes `bytes`; gives what the index would know of the file.
+    /// Stages and publishes `bytes`; returns the file's row for the index.
     func publish(_ bytes: [UInt8], as path: String = "ab/cdef01-00000000000000ff.png") throws -> FileRecord {
         try files.publish(stage(bytes), as: path, isDurable: false)
         return .sample(path, bytes.count)
     }
 
-    /// The files that are staged.
+    /// The names of the staged files.
     var stagedNames: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: staging.path + "/" + holder.name) }
     }
@@ -78,7 +78,7 @@ extension ImageDescription {
 }
 
 extension FileRecord {
-    /// What the index knows of the file at `path`.
+    /// The index's record of the file at `path`.
     static func sample(_ path: String, _ sizeBytes: Int) -> FileRecord {
         FileRecord(
             id: 1,
@@ -97,7 +97,7 @@ func permissions(of path: String) throws -> Int? {
     try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
 }
 
-/// The error that `body` throws; `nil`, with an issue recorded, if it throws none of the store's.
+/// The store's error that `body` throws; `nil`, with an issue recorded, if it throws none or another.
 func thrownError(
     sourceLocation: SourceLocation = #_sourceLocation,
     _ body: () throws -> Void

@@ -58,8 +58,8 @@ struct TricklingOriginTests {
             rest = ByteBuffer(string: answer)
         }
 
-        /// The first byte waits for the request. A client that still sets up its connection would lose an earlier byte, and the
-        /// rest would not be HTTP.
+        /// The first byte waits for the request. A client that still sets up its connection would lose an earlier
+        /// byte, and the rest would not be HTTP.
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard !hasBegun else { return }
             hasBegun = true

@@ -61,7 +61,7 @@ package struct Nginx: Sendable {
     /// The certificate to trust, for its address and for `pictures.example`.
     package var certificateFile: String { workplace.path("certificate.pem") }
 
-    /// Writes a file to be served. Overwriting one also changes its modification time by a whole second.
+    /// Writes a file to be served. Overwriting one moves its modification time by 2 seconds.
     package func serve(_ bytes: [UInt8], at path: String) throws {
         let file = workplace.path("pictures" + path)
         let folder = (file as NSString).deletingLastPathComponent

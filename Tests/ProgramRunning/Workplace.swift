@@ -54,7 +54,8 @@ package final class Workplace: Sendable {
 
     // MARK: Running
 
-    /// Runs `avatars` with `arguments` in the directory and waits for its end. Its store is `store` unless they name another.
+    /// Runs `avatars` with `arguments` in the directory and waits for its end. Its store is `store` unless they name
+    /// another.
     package func run(
         _ arguments: String...,
         input: String? = nil,

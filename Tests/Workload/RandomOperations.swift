@@ -37,7 +37,7 @@ package struct RandomOperations {
         }
     }
 
-    /// An operation; half of them are about contacts, half about images.
+    /// The next operation; about half of them are about contacts.
     package mutating func nextAboutContacts() -> StoreOperation {
         switch number(below: 100) {
         case ..<45: return next()

@@ -79,7 +79,7 @@ import Darwin
         }
     }
 
-    @Test func namesAreReadAnewEachTime() throws {
+    @Test func eachCallReadsTheNamesAgain() throws {
         try withTemporaryDirectory { directory in
             let folder = try Directory(opening: directory)
             #expect(try folder.names() == [])
@@ -136,7 +136,7 @@ import Darwin
         }
     }
 
-    @Test func whatIsNotThereTakesNothing() throws {
+    @Test func missingFilesCountAsZero() throws {
         try withTemporaryDirectory { directory in
             #expect(DiskUsage(folder: directory + "/none").bytes == 0)
             #expect(DiskUsage(file: directory + "/none").allocatedBytes == 0)
@@ -156,7 +156,7 @@ import Darwin
     ]
 
     @Test(arguments: cases, [true, false])
-    func noPathLeadsOut(_ subject: (path: String, isThere: Bool), inOneCall: Bool) throws {
+    func noPathLeadsOutOfTheDirectory(_ subject: (path: String, isThere: Bool), inOneCall: Bool) throws {
         try withTemporaryDirectory { directory in
             let manager = FileManager.default
             let root = directory + "/root"

@@ -108,7 +108,7 @@ import Darwin
         }
     }
 
-    @Test func whatNeedNotBeDurableIsNotSynchronised() throws {
+    @Test func nonDurableFilesAreNotSynchronized() throws {
         try withPlaces { places in
             places.system.fail(.synchronize, with: EIO)
 

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func leaseThatWasLetGoOfIsFree() throws {
+    @Test func releasedLeaseIsFree() throws {
         try withLeases { one, other in
             do {
                 let lease = try one.take(ada)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func filesArePrivateEmptyAndNoHolders() throws {
+    @Test func leaseFilesArePrivateAndEmptyAndNotHolders() throws {
         try withTemporaryDirectory { directory in
             let staging = try Directory(opening: directory)
             let leases = FetchLeases(in: staging)

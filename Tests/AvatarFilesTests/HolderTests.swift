@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func anHeirThatDiesLeavesTheNameToTheNext() throws {
+    @Test func deadSuccessorLeavesTheNameToTheNext() throws {
         try withStaging { staging in
             let name = try makeDeadHolder(in: staging)
             do {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func aNameThatWasGivenUpIsGone() throws {
+    @Test func releasedNameIsGone() throws {
         try withStaging { staging in
             let name = try makeDeadHolder(in: staging)
             try #require(try Holder.takeOver(name, in: staging)).release()

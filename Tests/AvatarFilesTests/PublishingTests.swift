@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func unlinkingWhatIsGoneIsFine() throws {
+    @Test func unlinkingAMissingFileIsNoError() throws {
         try withPlaces { places in
             let file = try places.publish([1])
 
@@ -83,7 +83,7 @@ import Testing
         #expect(name.wholeMatch(of: form) != nil, "\(name)")
     }
 
-    @Test func noNameIsDrawnTwice() {
+    @Test func noNameIsMadeTwice() {
         let names = (0..<10_000).map { _ in FilePath.make(sha256: Self.digest, format: .png) }
 
         #expect(Set(names).count == names.count)

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: Damage.allCases)
-    func whatIsNoLongerTheIndexedFileIsAMiss(damage: Damage) throws {
+    func damagedOrMissingFileIsAMiss(damage: Damage) throws {
         try withPlaces { places in
             let file = try places.publish([UInt8](repeating: 9, count: 100))
             let path = places.root.path + "/" + file.path
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func aCancelledTaskReadsNoDigestToItsEnd() async throws {
+    @Test func cancelledTaskStopsReadingADigest() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "avatars-test-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let root = try Directory.makeRoot(directory, mode: 0o700)
@@ -54,7 +54,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await reading.value }
     }
 
-    @Test func nobodyWaitsForThePipeThatAVerificationMeets() throws {
+    @Test func verificationDoesNotWaitForAPipe() throws {
         try withPlaces { places in
             let file = try places.publish([9, 9])
             try inflict(.pipe, on: places.root.path + "/" + file.path)

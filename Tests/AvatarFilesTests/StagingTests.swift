@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func whatIsWrittenCanBeLookedAtMeanwhile() throws {
+    @Test func stagedBytesCanBeReadWhileWriting() throws {
         try withPlaces { places in
             let file = try places.files.stage()
             try file.write([0, 1, 2, 3])
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: [(0o600, 0o700), (0o640, 0o750), (0o644, 0o755), (0o660, 0o770)] as [(UInt32, UInt32)])
-    func whoMayReadAFileMayLookIntoItsFolder(fileMode: UInt32, directoryMode: UInt32) {
+    func readersOfAFileMayEnterItsFolder(fileMode: UInt32, directoryMode: UInt32) {
         #expect(FileStore.directoryMode(for: fileMode) == directoryMode)
     }
 
@@ -180,7 +180,7 @@ import Testing
     }
 
     /// A holder owns its folder only while its lock is held.
-    @Test func nothingIsBegunAfterTheEnd() throws {
+    @Test func noFileCanBeStagedAfterTheEnd() throws {
         try withPlaces { places in
             try places.files.keep(try places.files.stage(), as: "half")
             let begun = try places.files.stage()

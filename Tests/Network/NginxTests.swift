@@ -76,7 +76,7 @@ struct NginxTests {
 
     // MARK: Content coding
 
-    @Test func imageIsAskedForWithoutACoding() async throws {
+    @Test func requestAcceptsNoContentCoding() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             // Compressed, it would be much smaller.
@@ -94,7 +94,7 @@ struct NginxTests {
     }
 
     /// `gzip_static` announces a coding that the file does not have.
-    @Test func codingThatIsOnlyClaimedIsPassedOver() async throws {
+    @Test func falselyAnnouncedCodingIsIgnored() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             try nginx.serve(pictureBytes("ada"), at: "/compressed/ada.png.gz")
@@ -107,7 +107,7 @@ struct NginxTests {
         }
     }
 
-    @Test func imageThatIsSentCompressedAllTheSameIsDecoded() async throws {
+    @Test func compressedImageIsDecoded() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             try nginx.serve(pictureBytes("ada"), at: "/compressed/ada.png")
@@ -138,7 +138,7 @@ struct NginxTests {
     // MARK: Limits of the server
 
     @Test(arguments: [("limited", "rateLimited", 429), ("overloaded", "serverError", 503)])
-    func hostThatAsksForPatienceIsLeftAlone(folder: String, kind: String, status: Int) async throws {
+    func hostThatThrottlesIsPaused(folder: String, kind: String, status: Int) async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             for number in 1...40 { try nginx.serve(pictureBytes("\(number)"), at: "/\(folder)/\(number).png") }
@@ -212,7 +212,7 @@ struct NginxTests {
         }
     }
 
-    @Test func certificateThatNobodyTrustsIsRefused() async throws {
+    @Test func untrustedCertificateIsRefused() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             try nginx.serve(pictureBytes("ada"), at: "/ada.png")
@@ -270,7 +270,7 @@ struct NginxTests {
 
     // MARK: Slow and broken
 
-    @Test func slowImageIsGivenUpAtTheTimeout_andGoneOnWithByTheNextFetch() async throws {
+    @Test func slowImageTimesOutAndTheNextFetchResumesIt() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             let url = nginx.url("/slow/ada.png")
@@ -290,7 +290,7 @@ struct NginxTests {
         }
     }
 
-    @Test func restOfAnImageThatChangedMeanwhileIsNotAdded() async throws {
+    @Test func changedImageIsNotResumed() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             let url = nginx.url("/slow/ada.png")
@@ -374,7 +374,7 @@ struct NginxTests {
 
     // MARK: Credentials
 
-    @Test func fieldsOfAHostGoToItAlone() async throws {
+    @Test func fieldsOfAHostAreSentToThatHostOnly() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             try nginx.serve(pictureBytes("ada"), at: "/ada.png")
@@ -401,7 +401,7 @@ struct NginxTests {
 
     /// An https origin may redirect to http, but a token meant for an encrypted connection must not be sent in the clear.
     @Test(arguments: [false, true])
-    func fieldsAreNotSentInTheClearBecauseARedirectSaysSo(isSecure: Bool) async throws {
+    func redirectToHTTPDropsTheFields(isSecure: Bool) async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             try nginx.serve(pictureBytes("ada"), at: "/ada.png")

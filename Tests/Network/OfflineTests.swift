@@ -69,7 +69,7 @@ struct OfflineTests {
         }
     }
 
-    @Test func imageThatIsNotStoredIsNotThere() async throws {
+    @Test func missingImageFailsAsOffline() async throws {
         let workplace = try Workplace()
 
         let run = try await NoNetwork.run(["fetch", "https://pictures.example/a.png", "--json"], in: workplace)

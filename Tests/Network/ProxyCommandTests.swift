@@ -44,7 +44,7 @@ struct ProxyCommandTests {
         }
     }
 
-    @Test func passwordIsSentAndNotTold() async throws {
+    @Test func proxyPasswordIsSentButNotPrinted() async throws {
         try await withProxy(credentials: "ada:secret") { nginx, proxy, workplace in
             let address = "127.0.0.1:\(proxy.port)"
             let url = "https://pictures.example/ada.png"
@@ -76,7 +76,7 @@ struct ProxyCommandTests {
         }
     }
 
-    @Test func addressIsJudgedBeforeTheProxyIsAsked() async throws {
+    @Test func addressIsCheckedBeforeTheProxyIsUsed() async throws {
         try await withProxy { nginx, proxy, workplace in
             let run = try await workplace.run(
                 "fetch",

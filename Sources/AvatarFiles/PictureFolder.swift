@@ -1,4 +1,5 @@
 package import AvatarCore
+package import AvatarImages
 import Crypto
 import Foundation
 

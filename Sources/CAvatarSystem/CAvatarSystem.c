@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/xattr.h>
@@ -42,6 +43,32 @@ const char *avatar_argument(int index) {
     return NULL;
 }
 #endif
+
+static int signal_pipe = -1;
+
+static void pass_on(int number) {
+    int error = errno;
+    unsigned char byte = (unsigned char)number;
+    // A full pipe already holds enough signals.
+    ssize_t written = write(signal_pipe, &byte, 1);
+    (void)written;
+    errno = error;
+}
+
+int avatar_catch_signals(const int *numbers, int count) {
+    int ends[2];
+    if (pipe(ends) != 0) return -1;
+    for (int end = 0; end < 2; end++) {
+        if (fcntl(ends[end], F_SETFD, FD_CLOEXEC) != 0 || fcntl(ends[end], F_SETFL, O_NONBLOCK) != 0) return -1;
+    }
+    signal_pipe = ends[1];
+    struct sigaction action = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    for (int index = 0; index < count; index++) {
+        if (sigaction(numbers[index], &action, NULL) != 0) return -1;
+    }
+    return ends[0];
+}
 
 static int set_lock(int fd, short type, int64_t offset) {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};

@@ -79,10 +79,13 @@ struct Avatars: ParsableCommand {
 
     /// Runs `command` and ends the program with its exit code; a signal that `interruption` receives cancels it.
     private static func run(_ command: sending any AsyncParsableCommand, until interruption: Interruption) -> Never {
+        guard let signals = Interruption.catchSignals() else {
+            refuse("The program has no file descriptor left for signals. Raise the limit with `ulimit -n 1024`.")
+        }
         // A task made on the main thread inherits its high priority, which would take precedence over the connections'
         // threads.
         let work = Task(priority: .medium) { await exitCode(of: command) }
-        interruption.watch { work.cancel() }
+        interruption.handle(signals) { work.cancel() }
         Task(priority: .medium) {
             let status = await work.value
             Foundation.exit(interruption.exitStatus ?? status.rawValue)

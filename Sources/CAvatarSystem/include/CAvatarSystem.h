@@ -37,4 +37,8 @@ int avatar_open_beneath_by_parts(int directory, const char *path, int flags);
 /// Gives the byte at `offset` back. 0, or -1 with `errno`.
 int avatar_unlock_byte(int fd, int64_t offset);
 
+/// Catches the `count` signals `numbers` from now on. Each one writes its number, as one byte, to a pipe: a signal that
+/// comes before the pipe is read is kept. Call it once. The end to read from, which does not block, or -1 with `errno`.
+int avatar_catch_signals(const int *numbers, int count);
+
 #endif

@@ -1,3 +1,4 @@
+import CAvatarSystem
 import Dispatch
 import Foundation
 import Synchronization
@@ -13,7 +14,7 @@ final class Interruption: Sendable {
         /// The number of the first signal; `nil` before it.
         var received: Int32?
         var receivedAt = ContinuousClock.now
-        var sources: [any DispatchSourceSignal] = []
+        var source: (any DispatchSourceRead)?
     }
 
     private let state = Mutex(State())
@@ -23,17 +24,26 @@ final class Interruption: Sendable {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Starts to handle both signals, and calls `stop` on the first one, on a Dispatch thread.
-    func watch(_ stop: @escaping @Sendable () -> Void) {
-        for number in [SIGINT, SIGTERM] {
-            // The source still receives an ignored signal; the default action would end the process.
-            signal(number, SIG_IGN)
-            state.withLock { state in
-                let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-                source.setEventHandler { [weak self] in self?.received(number, stop) }
-                source.activate()
-                state.sources.append(source)
+    /// Catches both signals from now on. They take effect with `handle(_:)`; none is lost in between.
+    ///
+    /// A Dispatch source for signals would lose those that come before its own thread has set it up.
+    ///
+    /// - Returns: the descriptor to handle them by; `nil` if the process has no descriptor left.
+    static func catchSignals() -> Int32? {
+        let descriptor = avatar_catch_signals([SIGINT, SIGTERM], 2)
+        return descriptor < 0 ? nil : descriptor
+    }
+
+    /// Calls `stop` on the first signal that `descriptor` tells of, on a Dispatch thread.
+    func handle(_ descriptor: Int32, stop: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
+            source.setEventHandler { [weak self] in
+                var number: UInt8 = 0
+                while read(descriptor, &number, 1) == 1 { self?.received(Int32(number), stop) }
             }
+            source.activate()
+            state.source = source
         }
     }
 

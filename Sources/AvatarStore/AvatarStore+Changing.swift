@@ -45,10 +45,8 @@ extension AvatarStore {
         let limits = try limits(mode: nil, ceiling: nil)
         let image = try stage(bytes, in: storageClass, within: limits, at: writable.places)
         let change = Change(key: key, sourceURL: nil, host: nil, content: .image(image, validation: nil))
-        switch try await writable.writer.commitNow(change, RoomRules(limits)) {
-        case .overBudget(let error), .superseded(let error): throw error
-        case .stored, .recorded: return key
-        }
+        try await writable.writer.commitNow(change, RoomRules(limits)).requireStored()
+        return key
     }
 
     /// Stores images of your own, each under the key `name:NAME`, as if you saved them one after another, but many
@@ -172,11 +170,10 @@ extension AvatarStore {
         }
         let image = try stage(bytes, in: storageClass, within: limits, at: writable.places)
         let change = Change(key: key, sourceURL: nil, host: nil, content: .moved(image, file: file.id))
-        switch try await writable.writer.commitNow(change, RoomRules(limits)) {
-        case .overBudget(let error): throw error
-        case .superseded: return nil
-        case .stored, .recorded: return true
-        }
+        let committed = try await writable.writer.commitNow(change, RoomRules(limits))
+        if committed.wasChangedMeanwhile { return nil }
+        try committed.requireStored()
+        return true
     }
 
     /// Evicts files from `caches`, the least recently used first, until at most `target` bytes are left.

@@ -40,10 +40,7 @@ extension AvatarStore {
         from source: String? = nil,
         options: FetchOptions = FetchOptions()
     ) async throws -> AvatarImage {
-        switch try await resolve(key, from: source, options, { try storedImage(for: key) }) {
-        case .stored(let image): image
-        case .unstored(let image): image
-        }
+        try await ImageRead(key, from: source, options, in: self) { [self] in try storedImage(for: key) }.run()
     }
 
     /// The image of `key` as a file, as `avatar(for:from:options:)`. Its bytes are not read into memory.
@@ -58,10 +55,7 @@ extension AvatarStore {
         from source: String? = nil,
         options: FetchOptions = FetchOptions()
     ) async throws -> AvatarFile {
-        switch try await resolve(key, from: source, options, { try storedFile(for: key) }) {
-        case .stored(let file): file
-        case .unstored(let image): image.file
-        }
+        try await ImageRead(key, from: source, options, in: self) { [self] in try storedFile(for: key) }.run()
     }
 
     /// The image stored for `url`, else `nil`. Sends no request and does not wait for writers.

@@ -26,7 +26,7 @@ public final class AvatarStore: Sendable {
     /// Buffers the times of use until they are written.
     let accesses: AccessRecorder
     /// Fetches under way, by key: tasks that want the same image share one.
-    let flights = FlightTable<FetchOutcome>()
+    let flights = FlightTable<FetchJob.Fetched>()
     /// Fetches of images that are not stored, by URL.
     let transientFlights = FlightTable<AvatarImage>()
     /// The progress of fetches, for readers that watch them.

@@ -92,7 +92,7 @@ struct FailingCallTests {
             default: .storage
             }
         #expect(error?.code == code)
-        #expect(error?.message.contains("\(fault.call.rawValue) of ") == true, "\(error?.message ?? "no error")")
+        #expect(error?.message.contains("\(fault.call.rawValue) \"") == true, "\(error?.message ?? "no error")")
         #expect(error?.message.contains(String(cString: strerror(fault.number))) == true)
     }
 }

@@ -122,3 +122,14 @@ package struct CandidateChain: Sendable {
     /// Whether the contact stays linked to the candidates before this one, which are gone.
     package var keepsGone: Bool { !isByEmail && position > 0 }
 }
+
+extension AvatarKey {
+    /// The key of a URL as a list spells it; `nil` for a text that is not a URL.
+    package init?(listed url: String) {
+        do {
+            try self.init(url: url)
+        } catch {
+            return nil
+        }
+    }
+}

@@ -9,8 +9,8 @@ package struct SyncPlanner: Sendable {
     private var named: Set<KeyFingerprint> = []
     /// The contacts for which the list has a picture, or a source to ask for one.
     private var withPictures: Set<KeyFingerprint> = []
-    /// Keys with a planned request that is not settled yet.
-    private var inFlight: Set<AvatarKey> = []
+    /// The keys with a planned request that is not settled yet.
+    private var inFlight: Set<KeyFingerprint> = []
     private var requestCount = 0
     private var contactCount = 0
     private var hasUnreadableRecord = false
@@ -23,11 +23,11 @@ package struct SyncPlanner: Sendable {
     package var hasReachedLimit: Bool { requestCount >= rules.requestLimit ?? .max }
 
     /// Whether a request for `key` is planned or under way.
-    package func isInFlight(_ key: AvatarKey) -> Bool { inFlight.contains(key) }
+    package func isInFlight(_ key: AvatarKey) -> Bool { inFlight.contains(KeyFingerprint(key.rawValue)) }
 
     /// Says that the image of `key` is settled.
     package mutating func settle(_ key: AvatarKey) {
-        inFlight.remove(key)
+        inFlight.remove(KeyFingerprint(key.rawValue))
     }
 
     /// Says that a planned request was not sent, so that another one may be.
@@ -42,17 +42,15 @@ package struct SyncPlanner: Sendable {
     /// - Parameters:
     ///   - items: the next items of the source.
     ///   - known: what the index and the disk hold for the keys and contacts of `items`.
-    ///   - hosts: the health of the hosts now.
-    ///   - now: the time.
+    ///   - circumstances: network, room, hosts and time.
     /// - Throws: `invalidKey` for a contact with photos whose id cannot be part of a key; an error of the rules'
     ///   `requestFields`.
     package mutating func plan(
         _ items: [SyncItem],
         _ known: SyncSnapshot,
-        _ hosts: SyncHosts,
-        at now: Timestamp
+        _ circumstances: SyncCircumstances
     ) throws -> [SyncStep] {
-        var context = Context(known: known, hosts: hosts, now: now)
+        var context = Context(known: known, circumstances: circumstances)
         for case .photos(let listed) in items { context.withPhotos.insert(KeyFingerprint(listed.contact)) }
         var steps: [SyncStep] = []
         for item in items { try plan(item, context, &steps) }
@@ -63,21 +61,19 @@ package struct SyncPlanner: Sendable {
     package mutating func advance(
         _ chain: CandidateChain,
         _ known: SyncSnapshot,
-        _ hosts: SyncHosts,
-        at now: Timestamp
+        _ circumstances: SyncCircumstances
     ) throws -> [SyncStep] {
         var chain = chain
         chain.position += 1
         chain.ownsTarget = false
         var steps: [SyncStep] = []
-        try plan(chain, Context(known: known, hosts: hosts, now: now), &steps)
+        try plan(chain, Context(known: known, circumstances: circumstances), &steps)
         return steps
     }
 
     private struct Context {
         let known: SyncSnapshot
-        let hosts: SyncHosts
-        let now: Timestamp
+        let circumstances: SyncCircumstances
         /// The contacts whose records have photos too: these are not photos of an earlier list.
         var withPhotos: Set<KeyFingerprint> = []
 
@@ -105,7 +101,8 @@ package struct SyncPlanner: Sendable {
             noteContact(contact, &steps)
             let linked = Set(context.known.images(of: contact))
             let chain = CandidateChain(contact: contact, candidates: keys, lowDataURL: lowDataURL, linked: linked)
-            planFormerImages(of: chain, context, &steps)
+            let photos = context.formerPhotos(of: contact)
+            if !photos.isEmpty { steps.append(.replace(contact: contact, former: photos, by: keys)) }
             try plan(chain, context, &steps)
         case .withoutImage:
             contactCount += 1
@@ -197,14 +194,18 @@ package struct SyncPlanner: Sendable {
         _ hasFile: Bool,
         _ context: Context
     ) throws -> PlannedImage.Action {
-        let hostReason = context.hosts.reasonToSkip(target.host, at: context.now)
-        switch try rules.classify(target.entry, hasFile: hasFile, hostReason: hostReason, at: context.now) {
+        let hostReason = context.circumstances.hosts.reasonToSkip(target.host, at: context.circumstances.now)
+        let now = context.circumstances.now
+        switch try rules.classify(target.entry, hasFile: hasFile, hostReason: hostReason, at: now) {
         case .keep: return .keep
-        case .skip(let reason): return .skip(target, reason)
-        case .request where hasReachedLimit: return .skip(target, .limit)
+        case .skip(let reason): return .skip(reason)
+        case .request where context.circumstances.isOffline: return .skip(.offline)
+        case .request where hasReachedLimit: return .skip(.limit)
+        case .request(isNew: true) where target.storageClass == .caches && !context.circumstances.hasRoom:
+            return .leaveOut
         case .request(let isNew):
             requestCount += 1
-            inFlight.insert(target.key)
+            inFlight.insert(KeyFingerprint(target.key.rawValue))
             return .request(target, isNew: isNew)
         }
     }
@@ -269,13 +270,13 @@ package struct SyncPlanner: Sendable {
         guard let entry else { return false }
         let wasNamed = named.contains(KeyFingerprint(entry.key.rawValue))
         if chain.isByEmail {
-            return !isInFlight(entry.key) && entry.isKnownNone && (wasNamed || rules.believes(entry, at: context.now))
+            return !isInFlight(entry.key) && entry.isKnownNone && (wasNamed || rules.believes(entry, at: context.circumstances.now))
         }
         guard chain.hasNext, entry.hasNothing else { return false }
         if !isInFlight(entry.key), wasNamed { return true }
         let host = entry.sourceURL.flatMap { AvatarKey(stored: $0).host?.description }
-        let hostReason = host.flatMap { context.hosts.reasonToSkip($0, at: context.now) }
-        let decision = try rules.classify(entry, hasFile: false, hostReason: hostReason, at: context.now)
+        let hostReason = host.flatMap { context.circumstances.hosts.reasonToSkip($0, at: context.circumstances.now) }
+        let decision = try rules.classify(entry, hasFile: false, hostReason: hostReason, at: context.circumstances.now)
         if case .skip = decision { return true }
         return false
     }
@@ -289,18 +290,22 @@ package struct SyncPlanner: Sendable {
         return others.allSatisfy { chain.candidates.contains($0) && known.entry(for: $0)?.file == nil }
     }
 
-    /// Plans what becomes of images that the contact has and that are not candidates any more.
-    private func planFormerImages(of chain: CandidateChain, _ context: Context, _ steps: inout [SyncStep]) {
-        let photos = context.formerPhotos(of: chain.contact)
-        if !photos.isEmpty {
-            steps.append(.replace(contact: chain.contact, former: photos, by: chain.candidates))
+    /// Images of earlier lists that have no image and are not candidates any more: to unlink before the items are planned.
+    /// An image that is stored stays until another one has come.
+    package static func formerImages(
+        of items: [SyncItem],
+        _ known: SyncSnapshot
+    ) -> [(contact: String, key: AvatarKey)] {
+        var former: [(contact: String, key: AvatarKey)] = []
+        for case .candidates(let keys, let contact, _) in items {
+            let isByEmail = keys.first?.isEmailImage == true
+            for key in known.images(of: contact) where !keys.contains(key) {
+                guard let entry = known.entry(for: key) else { continue }
+                let hasNothing = isByEmail ? key.isEmailImage && entry.file == nil : key.isURL && entry.hasNothing
+                if hasNothing { former.append((contact, key)) }
+            }
         }
-        // An image stays until another one has come; what has none goes.
-        let none = chain.linked.filter { key in
-            guard !chain.candidates.contains(key), let entry = context.known.entry(for: key) else { return false }
-            return chain.isByEmail ? key.isEmailImage && entry.file == nil : key.isURL && entry.hasNothing
-        }
-        if !none.isEmpty { steps.append(.unlink(contact: chain.contact, Array(none))) }
+        return former
     }
 
     // MARK: Contacts that left

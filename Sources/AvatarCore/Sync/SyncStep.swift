@@ -12,8 +12,6 @@ package enum SyncStep: Sendable {
     case withoutImage(contact: String?, former: [AvatarKey])
     /// A candidate without an image, to which the contact is linked, so that it is requested again when it is due.
     case link(AvatarKey, contact: String, keepsGone: Bool)
-    /// Images of earlier lists that have no image, to unlink from the contact.
-    case unlink(contact: String, [AvatarKey])
     /// Images of earlier lists, to unlink from the contact once one of `by` is stored.
     case replace(contact: String, former: [AvatarKey], by: [AvatarKey])
     /// A listed text that is not a URL. The first part is the redacted text.
@@ -32,7 +30,9 @@ package struct PlannedImage: Sendable {
         /// The image stays as it is stored.
         case keep
         /// The image gets no request in this sync.
-        case skip(FetchTarget, SkipReason)
+        case skip(SkipReason)
+        /// The image gets no request: it is not stored, and there is no room for it.
+        case leaveOut
         /// The image is requested. `isNew`: a success brings an image that is not stored.
         case request(FetchTarget, isNew: Bool)
         /// The list named the image before; the contact shares its outcome.
@@ -83,6 +83,22 @@ package struct PlannedPhotos: Sendable {
     }
 }
 
+/// Everything that a plan depends on beside the items and what is stored.
+package struct SyncCircumstances: Sendable {
+    /// The health of the hosts.
+    package var hosts: SyncHosts
+    package var now: Timestamp
+    /// Whether a request failed because there is no network.
+    package var isOffline = false
+    /// Whether the budget may have room for an image that is not stored.
+    package var hasRoom = true
+
+    package init(hosts: SyncHosts, now: Timestamp) {
+        self.hosts = hosts
+        self.now = now
+    }
+}
+
 /// The part of index and disk that the plan for some items depends on.
 package struct SyncSnapshot: Sendable {
     private let entries: [AvatarKey: AvatarEntry]
@@ -105,6 +121,18 @@ package struct SyncSnapshot: Sendable {
     func hasFile(_ entry: AvatarEntry?) -> Bool {
         guard let file = entry?.file else { return false }
         return !lost.contains(file.id)
+    }
+
+    /// Whether an image that the items name is not stored: a file is lost, or a key has no file.
+    package func lacksImage(for items: [SyncItem]) -> Bool {
+        items.contains { item in
+            switch item {
+            case .entry(let entry): !hasFile(entry)
+            case .listed(let url, _, _): AvatarKey(listed: url).map { !hasFile(entries[$0]) } ?? false
+            case .candidates(let keys, _, _): keys.contains { !hasFile(entries[$0]) }
+            case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .nothingYet: false
+            }
+        }
     }
 
     func images(of contact: String) -> [AvatarKey] { images[KeyFingerprint(contact)] ?? [] }

@@ -218,10 +218,7 @@ private actor PictureImport {
             owners: picture.owners,
             content: .image(staged, validation: picture.sourceURL == nil ? nil : .dueAt(store.clock.now()))
         )
-        switch try await writable.writer.commitNow(change, RoomRules(limits)) {
-        case .overBudget(let error), .superseded(let error): throw error
-        case .stored, .recorded: return
-        }
+        try await writable.writer.commitNow(change, RoomRules(limits)).requireStored()
     }
 }
 

@@ -113,9 +113,11 @@ actor ImageSaving {
         var committed = try await writer.commit(changes, rules).results[...]
         return batch.map { staged in
             staged.flatMap { change in
-                switch committed.popFirst() {
-                case .overBudget(let error), .superseded(let error): .failure(error)
-                case .stored, .recorded, nil: .success(change.key)
+                do throws(AvatarStoreError) {
+                    try committed.popFirst()?.requireStored()
+                    return .success(change.key)
+                } catch {
+                    return .failure(error)
                 }
             }
         }

@@ -9,22 +9,14 @@ final class SyncCommitter {
     /// A change that waits for its commit.
     struct Item: Sendable {
         var change: Change
-        /// The result of the fetch; `nil` for a change without one.
-        var result: FetchResult?
-        /// The number of the flight that others may wait for.
-        var flight: Int?
-        /// Held until the commit, so that the next holder finds the image in the index.
-        var lease: FetchLease?
-        /// Whether the origin answered 404 or 410, and no image is stored.
-        var hasNothing = false
-        /// Whether that does not count as a failure yet.
-        var isNone = false
+        /// The fetch, and the number of its flight, which others may wait for; `nil` for a change without a fetch. The job
+        /// holds its lease until the commit, so that the next holder finds the image in the index.
+        var fetch: (job: FetchJob, flight: Int)?
     }
 
-    private let store: AvatarStore
-    private let writer: StoreWriter
+    private let engine: FetchEngine
+    private let flights: FlightTable<FetchJob.Fetched>
     private let inbox: SyncInbox<SyncSignal>
-    private let places: StorePlaces
     private let batchSize: Int
 
     private var collected: [Item] = []
@@ -48,19 +40,18 @@ final class SyncCommitter {
     private static let tick = Duration.milliseconds(50)
 
     init(
-        _ store: AvatarStore,
-        _ writable: AvatarStore.Writable,
-        _ limits: Limits,
+        _ engine: FetchEngine,
+        flights: FlightTable<FetchJob.Fetched>,
         batchSize: Int,
+        accessedBefore: Int64,
         inbox: SyncInbox<SyncSignal>
     ) {
-        self.store = store
-        writer = writable.writer
-        places = writable.places
+        self.engine = engine
+        self.flights = flights
         self.batchSize = batchSize
         self.inbox = inbox
-        rules = RoomRules(limits)
-        rules.accessedBefore = store.accesses.nextTime()
+        rules = RoomRules(engine.limits)
+        rules.accessedBefore = accessedBefore
         rules.protection = .unknown
     }
 
@@ -96,15 +87,15 @@ final class SyncCommitter {
     func startCommit(
         _ group: inout DiscardingTaskGroup,
         isIdle: Bool,
-        isWaitingOnly: Bool,
+        isWaitingOnly: @autoclosure () -> Bool,
         contacts: (AvatarKey) -> [String]
     ) {
         guard committing.isEmpty, !collected.isEmpty else { return }
-        let isLate = ContinuousClock.now - lastCommit >= (isWaitingOnly ? Self.tick : Self.longestWait)
+        let isLate = ContinuousClock.now - lastCommit >= (isWaitingOnly() ? Self.tick : Self.longestWait)
         guard collected.count >= batchSize || isIdle || isLate else { return }
         committing = Array(collected.prefix(batchSize))
         collected.removeFirst(committing.count)
-        for place in committing.indices where committing[place].result != nil {
+        for place in committing.indices where committing[place].fetch != nil {
             committing[place].change.owners += contacts(committing[place].change.key)
         }
         commit(&group)
@@ -112,7 +103,7 @@ final class SyncCommitter {
 
     /// Begins to commit the present batch again, now that the files to protect are known.
     func commit(_ group: inout DiscardingTaskGroup) {
-        let (writer, inbox, rules, changes) = (writer, inbox, rules, committing.map(\.change))
+        let (writer, inbox, rules, changes) = (engine.writer, inbox, rules, committing.map(\.change))
         group.addTask {
             do {
                 inbox.put(.committed(.success(try await writer.commit(changes, rules))))
@@ -148,11 +139,11 @@ final class SyncCommitter {
     /// Gives up all that waits: with the index or the disk in trouble, nothing else can be committed either.
     func abandon(_ error: any Error) {
         for item in committing + collected {
-            if let flight = item.flight { store.flights.finish(item.change.key, flight, .failure(error)) }
+            if let fetch = item.fetch { flights.finish(item.change.key, fetch.flight, .failure(error)) }
         }
         // The writer discards the images of the batch that it could not commit.
         for item in collected {
-            if let image = item.change.image { places.files(of: image.storageClass).discard(image) }
+            if let image = item.change.image { engine.places.files(of: image.storageClass).discard(image) }
         }
         committing = []
         collected = []
@@ -164,14 +155,13 @@ final class SyncCommitter {
     ///
     /// - Throws: an error of the index.
     func lookAtTotals() throws {
-        let total = try store.index.total(of: .caches)
+        let total = try engine.index.total(of: .caches)
         typicalBytes = max(1, total.bytes / max(1, total.files))
         accountedBytes = total.accountedBytes
     }
 
-    /// Whether it makes sense to request an image that is not stored yet.
-    ///
-    /// It makes none in a store that is full of wanted images. The first look finds out, so that no batch is fetched in vain.
+    /// Whether it makes sense to request an image that is not stored yet: not in a store that is full of wanted images.
+    /// The first call finds out, so that no batch is fetched in vain.
     ///
     /// - Parameter wantedFiles: walks the source once more for the files of all images that it names.
     /// - Throws: an error of the index, the disk or the source.
@@ -180,10 +170,10 @@ final class SyncCommitter {
         guard !hasLookedForRoom else { return true }
         hasLookedForRoom = true
         do {
-            isRoomExhausted = try await !writer.couldFit(typicalBytes, rules)
+            isRoomExhausted = try await !engine.writer.couldFit(typicalBytes, rules)
         } catch is ProtectionNeeded {
             protect(only: try await wantedFiles())
-            isRoomExhausted = try await !writer.couldFit(typicalBytes, rules)
+            isRoomExhausted = try await !engine.writer.couldFit(typicalBytes, rules)
         }
         return !isRoomExhausted
     }

@@ -17,8 +17,6 @@ struct SyncContacts {
 
     /// Images to unlink once one of `successors` is stored.
     private var replaced: [(contact: String, former: [AvatarKey], successors: [AvatarKey])] = []
-    /// Images to unlink at the end, whatever becomes of the sync.
-    private(set) var toUnlink: [Link] = []
     /// Images of contacts that have none any more, to unlink if the sync prunes.
     private(set) var toPrune: [Link] = []
 
@@ -47,8 +45,10 @@ struct SyncContacts {
         waiting.removeValue(forKey: key) ?? []
     }
 
-    /// Whether the failure of `key` counts: a contact has no other candidate.
-    mutating func isLastResort(_ key: AvatarKey) -> Bool {
+    /// Takes note that `key` failed.
+    ///
+    /// - Returns: whether that counts, because a contact without another candidate waited for it.
+    mutating func takeLastResort(_ key: AvatarKey) -> Bool {
         namedPlainly.remove(key) != nil
     }
 
@@ -86,10 +86,6 @@ struct SyncContacts {
 
     mutating func replace(_ former: [AvatarKey], by successors: [AvatarKey], of contact: String) {
         replaced.append((contact, former, successors))
-    }
-
-    mutating func unlink(_ keys: [AvatarKey], from contact: String) {
-        toUnlink += keys.map { (contact, $0) }
     }
 
     mutating func prune(_ keys: [AvatarKey], from contact: String) {

@@ -5,22 +5,15 @@ import AvatarFiles
 ///
 /// Hosts take turns. A stored image is revalidated without a task of its own; anything else gets a task.
 final class SyncDispatcher {
-    /// A revalidation under way.
-    private struct Revalidating {
-        let revalidation: Revalidation
-        let lease: FetchLease
-    }
-
-    private let store: AvatarStore
-    private let fetcher: Fetcher
-    private let leases: FetchLeases
+    private let engine: FetchEngine
+    private let flights: FlightTable<FetchJob.Fetched>
     private let inbox: SyncInbox<SyncSignal>
-    private let options: SyncOptions
-    private let isConstrained: Bool
+    private let connections: Int
 
     private var queues: HostQueues<FetchTarget>
     private(set) var hosts: SyncHosts
-    private var revalidating: [Int: Revalidating] = [:]
+    /// Revalidations under way, by the numbers of their flights.
+    private var revalidating: [Int: (job: FetchJob, revalidation: Revalidation)] = [:]
     /// Whether a request failed because there is no network.
     private(set) var isOffline = false
 
@@ -28,21 +21,17 @@ final class SyncDispatcher {
     private static let mostWaiting = 20_000
 
     init(
-        _ store: AvatarStore,
-        _ fetcher: Fetcher,
-        _ leases: FetchLeases,
-        _ options: SyncOptions,
-        isConstrained: Bool,
+        _ engine: FetchEngine,
+        flights: FlightTable<FetchJob.Fetched>,
+        options: SyncOptions,
         hosts: SyncHosts,
         inbox: SyncInbox<SyncSignal>
     ) {
-        self.store = store
-        self.fetcher = fetcher
-        self.leases = leases
-        self.options = options
-        self.isConstrained = isConstrained
+        self.engine = engine
+        self.flights = flights
         self.hosts = hosts
         self.inbox = inbox
+        connections = options.connections
         queues = HostQueues(perHost: options.connectionsPerHost)
     }
 
@@ -61,7 +50,7 @@ final class SyncDispatcher {
 
     /// The target that would begin next; `nil` if all connections are in use, or nothing waits.
     var next: FetchTarget? {
-        queues.activeCount < options.connections ? queues.first : nil
+        queues.activeCount < connections ? queues.first : nil
     }
 
     /// Takes out the next target without a request.
@@ -76,12 +65,12 @@ final class SyncDispatcher {
 
     /// Why `target` gets no request now; `nil` if it may get one.
     func reasonToSkip(_ target: FetchTarget) -> SkipReason? {
-        isOffline ? .offline : hosts.reasonToSkip(target.host, at: store.clock.now())
+        isOffline ? .offline : hosts.reasonToSkip(target.host, at: engine.clock.now())
     }
 
     /// Sends what waits to be sent together.
     func flush() {
-        fetcher.batchOrigin?.flush()
+        engine.fetcher.batchOrigin?.flush()
     }
 
     // MARK: Requests
@@ -89,84 +78,65 @@ final class SyncDispatcher {
     /// Begins the next target.
     func startNext(_ group: inout DiscardingTaskGroup) {
         guard let target = queues.next() else { return }
-        hosts.begin(target.host, at: store.clock.now())
-        guard let flight = store.flights.begin(target.key) else { return join(target, &group) }
-        guard !revalidate(target, flight) else { return }
-        group.addTask { [store, fetcher, inbox, isConstrained] in
-            inbox.put(await SyncDispatcher.fetch(target, flight, store, fetcher, isConstrained: isConstrained))
+        hosts.begin(target.host, at: engine.clock.now())
+        let job = FetchJob(target, engine)
+        guard let flight = flights.begin(target.key) else { return join(job, &group) }
+        guard !revalidate(job, flight) else { return }
+        group.addTask { [inbox] in
+            inbox.put(await SyncDispatcher.fetch(job, flight))
         }
     }
 
     /// Waits for a reader of this process that fetches the image. Should it be done by then, the image is fetched as this
     /// sync fetches.
-    private func join(_ target: FetchTarget, _ group: inout DiscardingTaskGroup) {
-        let options = readOptions(for: target)
-        group.addTask { [store, inbox] in
+    private func join(_ job: FetchJob, _ group: inout DiscardingTaskGroup) {
+        group.addTask { [flights, inbox] in
             do {
-                let outcome = try await store.flights.join(target.key) {
-                    let source = target.sourceKey.rawValue
-                    return try await store.fetchAndStore(target.key, from: source, options, seen: target.entry)
+                let fetched = try await flights.join(job.key) {
+                    var job = job
+                    return try await job.run(.background)
                 }
-                inbox.put(.joined(target, .success(outcome)))
+                inbox.put(.joined(job, .success(fetched.outcome)))
             } catch {
-                inbox.put(.joined(target, .failure(error)))
+                inbox.put(.joined(job, .failure(error)))
             }
         }
     }
 
-    private func readOptions(for target: FetchTarget) -> FetchOptions {
-        var read = FetchOptions(policy: options.policy == .reload ? .reload : .revalidate, storage: options.storage)
-        read.mode = options.mode
-        read.priority = .background
-        read.timeout = options.timeout
-        read.lowDataURL = target.lowDataURL
-        read.isConstrained = isConstrained
-        read.budgetCeiling = options.budgetCeiling
-        return read
-    }
-
-    /// Fetches `target`, unless another process does: the task waits for that one, and holds up nothing else.
-    private static func fetch(
-        _ target: FetchTarget,
-        _ flight: Int,
-        _ store: AvatarStore,
-        _ fetcher: Fetcher,
-        isConstrained: Bool
-    ) async -> SyncSignal {
+    /// Fetches the image, unless another process does: the task waits for that one, and holds up nothing else.
+    private static func fetch(_ job: FetchJob, _ flight: Int) async -> SyncSignal {
         let tally = Tally()
+        var job = job
         do {
-            let lease = try await store.lease(of: target.key, within: fetcher.timeout)
-            var target = target
-            if let outcome = try store.catchUp(&target) { return .caughtUp(target, flight: flight, outcome) }
-            try target.consider(lowDataURL: target.lowDataURL, isConstrained: isConstrained)
-            let result = try await store.slots.withSlot(target.host, for: target.key, .background) {
-                try await fetcher.fetch(target, tally)
-            }
-            return .fetched(target, flight: flight, lease, result)
+            if let outcome = try await job.begin() { return .caughtUp(job, flight: flight, outcome) }
+            let result = try await job.request(.background, tally)
+            return .fetched(job, flight: flight, result)
         } catch {
-            return .gaveUp(target, flight: flight, tally, error)
+            return .gaveUp(job, flight: flight, tally, error)
         }
     }
 
-    /// Begins to revalidate `target`, if that needs no wait.
+    /// Begins to revalidate the image, if that needs no wait.
     ///
     /// - Returns: whether it is under way; if not, a task has to fetch it.
-    private func revalidate(_ target: FetchTarget, _ flight: Int) -> Bool {
-        guard target.entry?.file != nil, !target.isUnconditional else { return false }
+    private func revalidate(_ job: FetchJob, _ flight: Int) -> Bool {
+        guard job.target.entry?.file != nil, !job.target.isUnconditional else { return false }
+        var job = job
         do {
-            guard let lease = try leases.take(target.key) else { return false }
-            var target = target
-            if let outcome = try store.catchUp(&target) {
-                inbox.put(.caughtUp(target, flight: flight, outcome))
+            switch try job.beginAtOnce() {
+            case .mustWait: return false
+            case .isDone(let outcome):
+                inbox.put(.caughtUp(job, flight: flight, outcome))
                 return true
+            case .isReady: break
             }
-            try target.consider(lowDataURL: target.lowDataURL, isConstrained: isConstrained)
-            guard store.slots.takeAtOnce(target.host) else { return false }
+            let host = job.target.host
+            guard engine.slots.takeAtOnce(host) else { return false }
             // The slot is given back with the response, if there is to be one.
-            defer { if revalidating[flight] == nil { store.slots.giveBack(target.host) } }
-            let begun = fetcher.begin(target) { [inbox] in inbox.put(.answered(flight: flight, $0)) }
+            defer { if revalidating[flight] == nil { engine.slots.giveBack(host) } }
+            let begun = engine.fetcher.begin(job.target) { [inbox] in inbox.put(.answered(flight: flight, $0)) }
             guard let begun else { return false }
-            revalidating[flight] = Revalidating(revalidation: begun, lease: lease)
+            revalidating[flight] = (job, begun)
             return true
         } catch {
             // The task meets the same error, and reports it.
@@ -183,26 +153,25 @@ final class SyncDispatcher {
         isWanted: Bool,
         _ group: inout DiscardingTaskGroup
     ) -> SyncSignal? {
-        guard let (revalidation, lease) = revalidating.removeValue(forKey: flight).map({ ($0.revalidation, $0.lease) })
-        else { return nil }
-        let target = revalidation.target
+        guard let (job, revalidation) = revalidating.removeValue(forKey: flight) else { return nil }
+        let host = job.target.host
         do {
-            if let result = try fetcher.settle(revalidation, arrival, isWanted: isWanted) {
-                store.slots.giveBack(target.host)
-                return .fetched(target, flight: flight, lease, result)
+            if let result = try engine.fetcher.settle(revalidation, arrival, isWanted: isWanted) {
+                engine.slots.giveBack(host)
+                return .fetched(job, flight: flight, result)
             }
         } catch {
-            store.slots.giveBack(target.host)
-            return .gaveUp(target, flight: flight, revalidation.tally, error)
+            engine.slots.giveBack(host)
+            return .gaveUp(job, flight: flight, revalidation.tally, error)
         }
-        group.addTask { [fetcher, inbox, slots = store.slots] in
-            defer { slots.giveBack(target.host) }
+        group.addTask { [engine, inbox] in
+            defer { engine.slots.giveBack(host) }
             do {
-                let result = try await fetcher.finish(revalidation, arrival)
-                inbox.put(.fetched(target, flight: flight, lease, result))
+                let result = try await engine.fetcher.finish(revalidation, arrival)
+                inbox.put(.fetched(job, flight: flight, result))
             } catch {
                 revalidation.cancel()
-                inbox.put(.gaveUp(target, flight: flight, revalidation.tally, error))
+                inbox.put(.gaveUp(job, flight: flight, revalidation.tally, error))
             }
         }
         return nil

@@ -1,34 +1,22 @@
 import AsyncAlgorithms
 public import AvatarCore
 
-/// Something that happened in a sync.
+/// An event of a sync.
 public enum SyncEvent: Sendable {
-    /// What became of one image.
-    public enum Outcome: Sendable, Hashable {
-        /// It came and is stored; `isChanged`: it replaced other bytes.
-        case stored(isChanged: Bool)
-        /// The origin confirmed what is stored.
-        case notModified
-        /// There was no room for it.
-        case overBudget
-        /// It could not be had; what is stored stays.
-        case failed(FailureKind)
-    }
-
-    /// An image was asked for, and this came of it. What is stored is in the index and on disk.
-    case image(AvatarKey, Outcome)
+    /// The outcome for one image that was requested. With `stored` and `notModified`, the image is in the index and on disk.
+    case image(AvatarKey, FetchOutcome)
     /// How far the sync has come.
     case progress(SyncProgress)
     /// The sync is done. The last event.
     case finished(SyncReport)
 }
 
-/// A sync as a sequence of what happens in it.
+/// A sync as a sequence of its events.
 ///
-/// It begins when iteration begins, and waits for whoever iterates: nothing is lost, and nothing piles up. Whoever stops
-/// iterating, or is cancelled, ends the sync; what had arrived is stored, and another sync goes on from there.
+/// The sync begins with the iteration and waits for its reader, so no event is lost and none pile up. Ending or cancelling
+/// the iteration ends the sync. Images that had arrived are stored, and another sync goes on from there.
 public struct SyncEvents: AsyncSequence, Sendable {
-    /// What happens.
+    /// The event.
     public typealias Element = SyncEvent
     typealias Channel = AsyncThrowingChannel<SyncEvent, any Error>
 

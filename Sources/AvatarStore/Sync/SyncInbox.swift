@@ -57,15 +57,15 @@ final class SyncInbox<Event: Sendable>: Sendable {
 /// Something that a sync has to handle.
 enum SyncSignal: Sendable {
     /// A fetch is over.
-    case fetched(FetchTarget, flight: Int, FetchLease?, FetchResult)
+    case fetched(FetchJob, flight: Int, FetchResult)
     /// The head of the response to a revalidation came, or none will come.
     case answered(flight: Int, Revalidation.Arrival)
     /// Another process fetched the image meanwhile.
-    case caughtUp(FetchTarget, flight: Int, FetchOutcome)
+    case caughtUp(FetchJob, flight: Int, FetchOutcome)
     /// A fetch ended without a result: it was cancelled, or the store failed.
-    case gaveUp(FetchTarget, flight: Int, Tally, any Error)
+    case gaveUp(FetchJob, flight: Int, Tally, any Error)
     /// Another task of this process fetched the image.
-    case joined(FetchTarget, Result<FetchOutcome, any Error>)
+    case joined(FetchJob, Result<FetchOutcome, any Error>)
     /// A batch was committed, or could not be.
     case committed(Result<CommitSummary, any Error>)
     /// The time limit of the sync is over.

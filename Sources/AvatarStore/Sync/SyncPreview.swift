@@ -40,8 +40,7 @@ struct SyncPreviewCounter {
     private let store: AvatarStore
     private let options: SyncOptions
     private let limits: Limits
-    private let hosts: SyncHosts
-    private let now: Timestamp
+    private let circumstances: SyncCircumstances
     private var planner: SyncPlanner
     private var preview = SyncPreview()
     /// Contacts that no source has a picture for, and that would lose others.
@@ -50,10 +49,11 @@ struct SyncPreviewCounter {
     init(_ store: AvatarStore, _ options: SyncOptions) throws {
         self.store = store
         self.options = options
-        now = store.clock.now()
+        let now = store.clock.now()
         limits = try store.limits(mode: options.mode, ceiling: nil)
         planner = SyncPlanner(try store.syncRules(options, limits))
-        hosts = try store.syncHosts(options, timeLimit: nil, at: now)
+        let hosts = try store.syncHosts(options, timeLimit: nil, at: now)
+        circumstances = SyncCircumstances(hosts: hosts, now: now)
     }
 
     mutating func run(_ source: SyncSource) async throws -> SyncPreview {
@@ -61,7 +61,7 @@ struct SyncPreviewCounter {
         while true {
             let items = try await walk(256)
             if items.isEmpty { break }
-            let steps = try planner.plan(items, store.snapshot(for: items).known, hosts, at: now)
+            let steps = try planner.plan(items, store.snapshot(for: items).known, circumstances)
             for step in steps { try count(step) }
         }
         try countLeavers()
@@ -84,18 +84,20 @@ struct SyncPreviewCounter {
         case .duplicate(let record):
             preview.duplicates += 1
             SyncReport.Duplicate.note(record, in: &preview.duplicateContacts)
-        case .settled, .link, .unlink, .replace: break
+        case .settled, .link, .replace: break
         }
     }
 
     private mutating func count(_ image: PlannedImage) {
         switch image.action {
         case .keep: preview.fresh += 1
-        case .skip(_, let reason): skip(reason)
+        case .skip(let reason): skip(reason)
         case .request(_, let isNew) where isNew || options.policy == .reload: preview.toFetch += 1
         case .request: preview.toRevalidate += 1
         // Counted with the item that named the image first.
         case .share, .wait: break
+        // A dry run does not look for room.
+        case .leaveOut: break
         case .refuse(let error):
             let failure = FetchFailure(kind: .unsupportedURL, message: error.message)
             fail(.init(failure, image.key, contact: image.contact))

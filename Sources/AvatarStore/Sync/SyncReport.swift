@@ -104,6 +104,22 @@ public struct SyncReport: Sendable {
         skippedBy.add(reason, count)
     }
 
+    /// Counts the outcome of a fetch.
+    mutating func count(_ outcome: FetchOutcome) {
+        switch outcome {
+        case .stored(let isChanged):
+            fetched += 1
+            if isChanged { changed += 1 }
+        case .notModified: notModified += 1
+        case .notStored:
+            fetched += 1
+            unstored += 1
+        case .overBudget: overBudget += 1
+        case .failed(let failure): return fail(failure.kind)
+        }
+        answered += 1
+    }
+
     /// Counts an image that failed.
     mutating func fail(_ kind: FailureKind) {
         failed += 1

@@ -20,7 +20,6 @@ final class SyncRun {
     private let options: SyncOptions
     private let source: SyncSource
     private let writable: AvatarStore.Writable
-    private let fetcher: Fetcher
     private let limits: Limits
     /// When the sync began.
     let started: Timestamp
@@ -53,20 +52,28 @@ final class SyncRun {
         started = store.clock.now()
         limits = try store.limits(mode: options.mode, ceiling: options.budgetCeiling)
         writable = try store.requireWritable()
-        fetcher = try store.fetcher(limits, timeout: options.timeout)
         let rules = try store.syncRules(options, limits)
         planner = SyncPlanner(rules)
+        let engine = try store.fetchEngine(
+            limits,
+            timeout: options.timeout,
+            isConstrained: rules.isConstrained
+        )
         dispatcher = SyncDispatcher(
-            store,
-            fetcher,
-            writable.places.leases,
-            options,
-            isConstrained: rules.isConstrained,
+            engine,
+            flights: store.flights,
+            options: options,
             hosts: try store.syncHosts(options, timeLimit: options.hostTimeLimit, at: started),
             inbox: inbox
         )
-        committer = SyncCommitter(store, writable, limits, batchSize: options.batchSize, inbox: inbox)
-        tally = SyncTally(index: store.index, total: total, progress: progress, emit: emit)
+        committer = SyncCommitter(
+            engine,
+            flights: store.flights,
+            batchSize: options.batchSize,
+            accessedBefore: store.accesses.nextTime(),
+            inbox: inbox
+        )
+        tally = SyncTally(total: total, progress: progress, emit: emit)
         walk = source.makeWalk()
     }
 
@@ -87,7 +94,7 @@ final class SyncRun {
             // A tick may still be sleeping.
             group.cancelAll()
         }
-        try await unlinkFormerImages()
+        try await unlinkReplacedImages()
         try await prune()
         tally.update { report in
             report.wasCancelled = Task.isCancelled
@@ -148,28 +155,30 @@ final class SyncRun {
 
     private func handle(_ signal: SyncSignal, _ group: inout DiscardingTaskGroup) async {
         switch signal {
-        case .fetched(let target, let flight, let lease, let result):
-            dispatcher.finish(target)
-            collect(target, flight, lease, result)
+        case .fetched(let job, let flight, let result):
+            dispatcher.finish(job.target)
+            collect(result, of: job, flight)
         case .answered(let flight, let arrival):
             let next = dispatcher.answered(flight, arrival, isWanted: !isCutShort, &group)
             if let next { await handle(next, &group) }
-        case .caughtUp(let target, let flight, let outcome):
-            dispatcher.finish(target)
-            attempt { try settle(target, flight, outcome) }
+        case .caughtUp(let job, let flight, let outcome):
+            dispatcher.finish(job.target)
+            settle(job.target, byAnotherProcess: outcome)
+            store.flights.finish(job.key, flight, .success(FetchJob.Fetched(outcome: outcome)))
             await promoteNow()
-        case .gaveUp(let target, let flight, let counts, let error):
-            dispatcher.finish(target)
+        case .gaveUp(let job, let flight, let counts, let error):
+            dispatcher.finish(job.target)
             tally.count(requests: counts.requestCount, bytesReceived: counts.byteCount)
-            giveUp(target, error)
-            store.flights.finish(target.key, flight, .failure(error))
-        case .joined(let target, let result):
-            dispatcher.finish(target)
-            do {
-                try count(target, try result.get())
+            giveUp(job.target, error)
+            store.flights.finish(job.key, flight, .failure(error))
+        case .joined(let job, let result):
+            dispatcher.finish(job.target)
+            switch result {
+            case .success(let outcome):
+                settle(job.target, byAnotherTask: outcome)
                 await promoteNow()
-            } catch {
-                giveUp(target, error)
+            case .failure(let error):
+                giveUp(job.target, error)
             }
         case .committed(let result):
             await committed(result, &group)
@@ -178,15 +187,6 @@ final class SyncRun {
             group.cancelAll()
         case .tick:
             committer.ticked()
-        }
-    }
-
-    /// Runs `body`; an error ends the sync.
-    private func attempt(_ body: () throws -> Void) {
-        do {
-            try body()
-        } catch {
-            failure = failure ?? error
         }
     }
 
@@ -208,12 +208,17 @@ final class SyncRun {
             isExhausted = items.isEmpty
             for case .entry(let entry) in items {
                 // Settled, the entry is no longer due, and a second walk would not meet it.
-                if let file = entry.file, !entry.isKnownNone { committer.protect(file.id) }
+                if let file = entry.file { committer.protect(file.id) }
             }
-            let (known, lost) = try store.snapshot(for: items)
+            var (known, lost) = try store.snapshot(for: items)
+            let former = SyncPlanner.formerImages(of: items, known)
+            if !former.isEmpty {
+                try await unlink(former)
+                (known, lost) = try store.snapshot(for: items)
+            }
             try await retire(lost)
-            let now = store.clock.now()
-            try await carryOut(try planner.plan(items, known, dispatcher.hosts, at: now))
+            let circumstances = try await circumstances(lacksImage: known.lacksImage(for: items))
+            try await carryOut(try planner.plan(items, known, circumstances))
             tally.tellProgress()
         } catch {
             // The list may notice the cancellation first. That is not a failure of the list.
@@ -227,12 +232,21 @@ final class SyncRun {
             do {
                 let (known, lost) = try store.snapshot(for: chain)
                 try await retire(lost)
-                let now = store.clock.now()
-                try await carryOut(planner.advance(chain, known, dispatcher.hosts, at: now))
+                try await carryOut(planner.advance(chain, known, circumstances(lacksImage: true)))
             } catch {
                 failure = failure ?? error
             }
         }
+    }
+
+    /// - Parameter lacksImage: whether an image may have to be stored for which there may be no room.
+    private func circumstances(lacksImage: Bool) async throws -> SyncCircumstances {
+        var circumstances = SyncCircumstances(hosts: dispatcher.hosts, now: store.clock.now())
+        circumstances.isOffline = dispatcher.isOffline
+        if lacksImage, options.storage != .documents, !dispatcher.isOffline {
+            circumstances.hasRoom = try await committer.hasRoom(wantedFiles: wantedFiles)
+        }
+        return circumstances
     }
 
     /// Takes files out of the index that a user or the system deleted.
@@ -257,7 +271,6 @@ final class SyncRun {
                 tally.settle()
                 if let contact { contacts.prune(former, from: contact) }
             case .link(let key, let contact, let keepsGone): committer.link(key, contact, keepsGone: keepsGone)
-            case .unlink(let contact, let keys): contacts.unlink(keys, from: contact)
             case .replace(let contact, let former, let successors):
                 contacts.replace(former, by: successors, of: contact)
             case .refused(let text, let contact, let error):
@@ -294,14 +307,19 @@ final class SyncRun {
             tally.settle()
             if options.storage == .documents { try await promote(key) }
             linkStored(image, &kept)
-        case .skip(_, let reason):
+        case .skip(let reason):
             tally.update { $0.skip(reason) }
             tally.settle()
-            if options.storage == .documents, image.hasFile { try await promote(key) }
+            // The limit is for all work of the sync, a move included.
+            if options.storage == .documents, image.hasFile, reason != .limit { try await promote(key) }
             linkStored(image, &kept)
-        case .request(let target, let isNew):
+        case .leaveOut:
+            tally.update { $0.overBudget += 1 }
+            tally.settle()
+            linkStored(image, &kept)
+        case .request(let target, _):
             if let chain = image.chain { contacts.begin(key, for: chain) }
-            try await request(target, isNew: isNew)
+            dispatcher.add(target)
         case .share:
             tally.settle()
             if image.chain == nil, let contact = image.contact, planner.isInFlight(key) {
@@ -314,7 +332,7 @@ final class SyncRun {
         case .refuse(let error):
             tally.update { $0.fail(.unsupportedURL) }
             tally.settle()
-            try tally.add(FetchFailure(kind: .unsupportedURL, message: error.message), key, of: image.contact)
+            report(FetchFailure(kind: .unsupportedURL, message: error.message), key, of: image.contact)
         }
     }
 
@@ -333,18 +351,6 @@ final class SyncRun {
         guard !kept.isEmpty else { return }
         let missing = try store.index.unlinked(kept.map { ($0.contact, $0.entry) })
         for (item, isMissing) in zip(kept, missing) where isMissing { committer.link(item.key, item.contact) }
-    }
-
-    private func request(_ target: FetchTarget, isNew: Bool) async throws {
-        if dispatcher.isOffline {
-            planner.returnRequest()
-            return skip(target, .offline)
-        }
-        if isNew, target.storageClass == .caches, try await !committer.hasRoom(wantedFiles: wantedFiles) {
-            planner.returnRequest()
-            return leaveOut(target)
-        }
-        dispatcher.add(target)
     }
 
     /// The files of all images that the source names. Only when something must be evicted does the sync need them, and
@@ -395,8 +401,7 @@ final class SyncRun {
     }
 
     private func reasonToSkip(_ target: FetchTarget) -> SkipReason? {
-        if dispatcher.isOffline { return .offline }
-        if tally.report.bytesReceived >= options.maximumBytes ?? .max { return .limit }
+        if !dispatcher.isOffline, tally.report.bytesReceived >= options.maximumBytes ?? .max { return .limit }
         return dispatcher.reasonToSkip(target)
     }
 
@@ -444,7 +449,8 @@ final class SyncRun {
     // MARK: Results
 
     /// Keeps the result of a fetch for the next commit.
-    private func collect(_ target: FetchTarget, _ flight: Int, _ lease: FetchLease?, _ result: FetchResult) {
+    private func collect(_ result: FetchResult, of job: FetchJob, _ flight: Int) {
+        let target = job.target
         tally.count(requests: result.requestCount, bytesReceived: result.bytesReceived)
         if case .failed(let failed) = result.content {
             if failed.kind == .offline, dispatcher.goOffline() {
@@ -452,32 +458,18 @@ final class SyncRun {
             }
             if let error = failed.storeError { failure = failure ?? error }
         }
-        do {
-            var change = try store.arrival(of: result, for: target, within: limits)
-            if !dispatcher.record(result, of: target) { change?.hostNote = nil }
-            var owners = Change(key: target.key, owners: target.owners, content: .linked)
-            owners.keepsGone = target.keepsGone
-            if change == nil { discard(result) }
-            committer.add(
-                SyncCommitter.Item(
-                    change: change ?? owners,
-                    result: result,
-                    flight: flight,
-                    lease: lease,
-                    hasNothing: result.hasNothing(for: target),
-                    isNone: result.isNone(for: target)
-                )
-            )
-        } catch {
-            failure = failure ?? error
-            store.flights.finish(target.key, flight, .failure(error))
+        let isNews = dispatcher.record(result, of: target)
+        guard var change = job.change(for: result) else {
+            // The image must not be stored. The contacts are linked to the stored one, if there is one.
+            if case .image(let image, _, _) = result.content {
+                writable.places.files(of: image.storageClass).discard(image)
+            }
+            var links = Change(key: target.key, owners: target.owners, content: .linked)
+            links.keepsGone = target.keepsGone
+            return committer.add(SyncCommitter.Item(change: links, fetch: (job, flight)))
         }
-    }
-
-    /// Throws away an image that must not be stored.
-    private func discard(_ result: FetchResult) {
-        guard case .image(let image, _, _) = result.content else { return }
-        writable.places.files(of: image.storageClass).discard(image)
+        if !isNews { change.hostNote = nil }
+        committer.add(SyncCommitter.Item(change: change, fetch: (job, flight)))
     }
 
     private func committed(_ result: Result<CommitSummary, any Error>, _ group: inout DiscardingTaskGroup) async {
@@ -487,7 +479,7 @@ final class SyncRun {
             // If this fails, the waiting readers are told.
             try committer.lookAtTotals()
             for (item, result) in zip(committer.takeCommitted(), summary.results) {
-                attempt { try settle(item, result) }
+                settle(item, result)
             }
             try await promoteConfirmed()
             tally.tellProgress()
@@ -509,57 +501,38 @@ final class SyncRun {
     }
 
     /// Counts the outcome of one committed change, and tells the readers that wait for it.
-    private func settle(_ item: SyncCommitter.Item, _ committed: ChangeResult) throws {
+    private func settle(_ item: SyncCommitter.Item, _ committed: Committed) {
         let key = item.change.key
-        guard let result = item.result else {
-            if item.change.image != nil { try settle(photo: key, committed) }
+        guard let (job, flight) = item.fetch else {
+            if item.change.image != nil { settle(photo: key, committed) }
             return
         }
+        // Of an image that must not be stored only the links are committed.
+        let outcome = committed.outcome ?? .notStored
         tally.settle()
-        switch (result.content, committed) {
-        case (.failed(let failure), _):
-            try settle(failure, key, of: item.change.owners.first, isNone: item.isNone, hasNothing: item.hasNothing)
-        case (_, .overBudget(let error)):
-            try settleOverBudget(item, error)
-        case (_, .superseded(let error)):
-            try tally.count(FetchFailure(kind: .storage, message: error.message), key, of: item.change.owners.first)
-        case (.notModified, _):
-            tally.countNotModified(key)
-        case (.image, .stored(let file, let isChanged)):
-            tally.countFetched(key, isChanged: isChanged)
-            committer.protect(file)
-        case (.image, .recorded):
-            // Of an image that must not be stored only the link to its contacts is committed.
-            if case .linked = item.change.content {
-                tally.countFetched(isStored: false)
-            } else {
-                tally.countFetched(isStored: true)
-            }
+        if case .overBudget(let error) = outcome {
+            settleOverBudget(item, error)
+        } else {
+            count(outcome, of: job.target)
         }
+        if let file = committed.file { committer.protect(file) }
         if options.storage == .documents { toPromote.append(key) }
-        if let flight = item.flight { land(item, flight, result, committed) }
+        if case .notStored = outcome {
+            // The store has nothing for the readers that wait: they fetch the image.
+            store.flights.finish(key, flight, .failure(CancellationError()))
+        } else {
+            store.flights.finish(key, flight, .success(FetchJob.Fetched(outcome: outcome)))
+        }
         linkWaiting(for: key, keepsGone: item.change.keepsGone)
     }
 
-    /// Tells the readers that wait for the fetch.
-    private func land(_ item: SyncCommitter.Item, _ flight: Int, _ result: FetchResult, _ committed: ChangeResult) {
-        // An image that must not be stored, or whose entry was removed, is not in the store for them: they fetch it.
-        var isStored = true
-        if case .linked = item.change.content { isStored = false }
-        if case (.image, .recorded) = (result.content, committed) { isStored = false }
-        guard isStored else {
-            return store.flights.finish(item.change.key, flight, .failure(CancellationError()))
-        }
-        store.flights.finish(item.change.key, flight, .success(store.outcome(result, committed)))
-    }
-
-    /// Counts an image that another process checked meanwhile, and tells the readers that wait for it. The image is fresh,
-    /// although its response may already be too old to be served again: this sync has nothing to add.
-    private func settle(_ target: FetchTarget, _ flight: Int, _ outcome: FetchOutcome) throws {
+    /// Counts an image that another process checked meanwhile. The image is fresh, although its response may already be
+    /// too old to be served again: this sync has nothing to add.
+    private func settle(_ target: FetchTarget, byAnotherProcess outcome: FetchOutcome) {
         tally.settle()
-        switch outcome {
-        case .failed(let failure): try settle(failure, of: target)
-        default:
+        if case .failed = outcome {
+            count(outcome, of: target)
+        } else {
             tally.update { report in
                 report.answered += 1
                 report.fresh += 1
@@ -568,63 +541,60 @@ final class SyncRun {
         if let file = target.entry?.file { committer.protect(file.id) }
         if options.storage == .documents { toPromote.append(target.key) }
         linkAll(of: target)
-        store.flights.finish(target.key, flight, .success(outcome))
     }
 
     /// Counts an image that another task of this process fetched meanwhile.
-    private func count(_ target: FetchTarget, _ outcome: FetchOutcome) throws {
+    private func settle(_ target: FetchTarget, byAnotherTask outcome: FetchOutcome) {
         tally.settle()
-        switch outcome {
-        case .stored(let isChanged): tally.countFetched(target.key, isChanged: isChanged)
-        case .notModified: tally.countNotModified(target.key)
-        case .unstored: tally.countFetched(isStored: false)
-        case .failed(let failure): try settle(failure, of: target)
-        case .overBudget:
-            tally.update { report in
-                report.answered += 1
-                report.overBudget += 1
-            }
-        }
+        count(outcome, of: target)
         if options.storage == .documents { toPromote.append(target.key) }
         linkAll(of: target)
     }
 
-    private func settle(_ failure: FetchFailure, of target: FetchTarget) throws {
-        let isNone = failure.isNone(for: target)
-        let hasNothing = failure.hasNothing(for: target)
-        try settle(failure, target.key, of: target.owners.first, isNone: isNone, hasNothing: hasNothing)
-    }
-
-    /// Counts a failure, unless the contacts have another candidate.
-    ///
-    /// - Parameter contact: the contact that the list names with the image.
-    private func settle(
-        _ failure: FetchFailure,
-        _ key: AvatarKey,
-        of contact: String?,
-        isNone: Bool,
-        hasNothing: Bool
-    ) throws {
-        if contacts.isLastResort(key) || !isNone {
-            try tally.count(failure, key, of: contact)
+    /// Counts the outcome of a fetch. A failure does not count while the contacts have another candidate.
+    private func count(_ outcome: FetchOutcome, of target: FetchTarget) {
+        guard case .failed(let failure) = outcome else { return tally.count(outcome, target.key) }
+        if contacts.takeLastResort(target.key) || !failure.isNone(for: target) {
+            count(failure, target.key, of: target.owners.first)
         } else {
             tally.update { $0.answered += 1 }
         }
-        if hasNothing { tally.settle(contacts.fail(key)) }
+        if failure.hasNothing(for: target) { tally.settle(contacts.fail(target.key)) }
     }
 
-    private func settleOverBudget(_ item: SyncCommitter.Item, _ error: AvatarStoreError) throws {
+    /// Counts the failure of an image, and reports it with its contact.
+    private func count(_ failed: FetchFailure, _ key: AvatarKey, of listed: String?) {
+        tally.count(failed, key, of: contact(of: key, listed))
+    }
+
+    /// Reports why the image of `key` is not stored, without counting it.
+    private func report(_ failed: FetchFailure, _ key: AvatarKey, of listed: String?) {
+        let contact = contact(of: key, listed)
+        tally.update { $0.add(.init(failed, key, contact: contact)) }
+    }
+
+    /// The contact to report with `key`: the one that the list names, else the first that the index has.
+    private func contact(of key: AvatarKey, _ listed: String?) -> String? {
+        guard listed == nil, tally.reportsMore else { return listed }
+        do {
+            return try store.index.contacts(using: key).first
+        } catch {
+            failure = failure ?? error
+            return nil
+        }
+    }
+
+    private func settleOverBudget(_ item: SyncCommitter.Item, _ error: AvatarStoreError) {
         let key = item.change.key
-        tally.update { $0.answered += 1 }
         guard error.failure != .tooLarge else {
             let failure = FetchFailure(kind: .tooLarge, message: error.message)
             var change = item.change
-            change.content = .failed(.tooLarge, checked: store.clock.now(), retryAfter: nil)
+            change.content = .failed(failure, checked: store.clock.now())
             committer.add(SyncCommitter.Item(change: change))
-            return try tally.count(failure, key, of: item.change.owners.first)
+            return count(failure, key, of: item.change.owners.first)
         }
-        tally.countOverBudget(key)
-        // The stored image stays, and is that of the contacts all the same.
+        tally.count(.overBudget(error), key)
+        // The stored image stays, and the contacts are linked to it.
         for contact in item.change.owners { committer.link(key, contact, keepsGone: item.change.keepsGone) }
         committer.noteRefusal(of: item.change.image?.sizeBytes ?? 0)
     }
@@ -719,28 +689,34 @@ final class SyncRun {
         }
     }
 
-    private func settle(photo key: AvatarKey, _ committed: ChangeResult) throws {
-        switch committed {
-        case .stored(let file, let isChanged):
+    private func settle(photo key: AvatarKey, _ committed: Committed) {
+        switch committed.outcome {
+        case .stored(let isChanged):
             tally.countSaved(key, isChanged: isChanged)
-            committer.protect(file)
-        case .recorded:
+            if let file = committed.file { committer.protect(file) }
+        case .overBudget(let error):
+            countUnsaved(key, error)
+        case .failed(let failure):
+            countUnsaved(key, failure.error)
+        case .notModified, .notStored, nil:
             break
-        case .overBudget(let error), .superseded(let error):
-            tally.update { $0.unreadable += 1 }
-            try tally.add(FetchFailure(kind: .storage, message: error.message), key, of: nil)
         }
+    }
+
+    private func countUnsaved(_ key: AvatarKey, _ error: AvatarStoreError) {
+        tally.update { $0.unreadable += 1 }
+        report(FetchFailure(kind: .storage, message: error.message), key, of: nil)
     }
 
     // MARK: At the end
 
-    /// Unlinks images that have no image any more, and those that another image has replaced.
-    private func unlinkFormerImages() async throws {
+    /// Unlinks images that another image has replaced.
+    private func unlinkReplacedImages() async throws {
         guard failure == nil else { return }
         let replaced = try contacts.replacedImages { keys in
             try store.index.entries(for: keys).contains { $0?.file != nil }
         }
-        try await unlink(contacts.toUnlink + replaced)
+        try await unlink(replaced)
     }
 
     /// Unlinks in transactions of bounded length: other processes wait for them.

@@ -16,7 +16,7 @@ extension AvatarStore {
         rules.storageClass = options.storage.storageClass
         rules.requestLimit = options.limit
         rules.prunes = options.prunes
-        rules.emailRecheckMilliseconds = Int64(options.emailRecheck / .milliseconds(1))
+        rules.emailRecheckMilliseconds = Int64(min(options.emailRecheck / .milliseconds(1), Double(Int64.max / 2)))
         return rules
     }
 
@@ -49,23 +49,24 @@ extension AvatarStore {
                 break
             }
         }
-        entries += try index.entries(for: keys).compactMap(\.self)
+        let named = Set(keys)
+        entries += try index.entries(for: Array(named)).compactMap(\.self)
         let lost = self.lost(among: entries)
-        let former = images.flatMap(\.keys).filter { !$0.isOwnImage }
+        let former = images.flatMap(\.keys).filter { !$0.isOwnImage && !named.contains($0) }
         entries += try index.entries(for: former).compactMap(\.self)
         // Of a contact with one URL only the photos matter.
         images += zip(listed, try index.photoKeys(of: listed)).filter { !$1.isEmpty }.map { ($0, $1) }
         return (SyncSnapshot(entries: entries, lost: Set(lost.map(\.id)), images: images), lost)
     }
 
-    /// What index and disk hold for the candidates of `chain`, as `snapshot(for:)`.
+    /// What index and disk hold for the candidates of `chain` after the present one, as `snapshot(for:)`.
     ///
     /// - Throws: an error of the index.
     func snapshot(for chain: CandidateChain) throws -> (known: SyncSnapshot, lost: [FileRecord]) {
-        let candidates = try index.entries(for: chain.candidates).compactMap(\.self)
-        let linked = try index.entries(for: chain.linked.filter { !$0.isOwnImage }).compactMap(\.self)
-        let lost = self.lost(among: candidates)
-        return (SyncSnapshot(entries: candidates + linked, lost: Set(lost.map(\.id)), images: []), lost)
+        let keys = Array(chain.candidates.dropFirst(chain.position + 1))
+        let entries = try index.entries(for: keys).compactMap(\.self)
+        let lost = self.lost(among: entries)
+        return (SyncSnapshot(entries: entries, lost: Set(lost.map(\.id)), images: []), lost)
     }
 
     /// The files of `entries` that are gone, or have another length: a user or the system may have emptied the caches.

@@ -1,5 +1,4 @@
 import AvatarCore
-import AvatarIndex
 
 /// Counts what a sync does, and tells its caller.
 struct SyncTally {
@@ -11,15 +10,12 @@ struct SyncTally {
     /// Delivers an event, and returns when its reader has taken it; `nil` without a reader.
     private let emit: (@Sendable (SyncEvent) async -> Void)?
     private var events: [SyncEvent] = []
-    private let index: AvatarIndex
 
     init(
-        index: AvatarIndex,
         total: Int?,
         progress: @escaping @Sendable (SyncProgress) -> Void,
         emit: (@Sendable (SyncEvent) async -> Void)?
     ) {
-        self.index = index
         self.total = total
         self.progress = progress
         self.emit = emit
@@ -42,7 +38,7 @@ struct SyncTally {
         for event in told { await emit(event) }
     }
 
-    private mutating func note(_ key: AvatarKey, _ outcome: SyncEvent.Outcome) {
+    private mutating func note(_ key: AvatarKey, _ outcome: FetchOutcome) {
         if emit != nil { events.append(.image(key, outcome)) }
     }
 
@@ -63,24 +59,10 @@ struct SyncTally {
         report.bytesReceived += bytesReceived
     }
 
-    mutating func countNotModified(_ key: AvatarKey) {
-        report.answered += 1
-        report.notModified += 1
-        note(key, .notModified)
-    }
-
-    mutating func countFetched(_ key: AvatarKey, isChanged: Bool) {
-        report.answered += 1
-        report.fetched += 1
-        if isChanged { report.changed += 1 }
-        note(key, .stored(isChanged: isChanged))
-    }
-
-    /// Counts an image that was fetched; `isStored`: whether its response allows to store it.
-    mutating func countFetched(isStored: Bool) {
-        report.answered += 1
-        report.fetched += 1
-        if !isStored { report.unstored += 1 }
+    /// Counts the outcome of a fetch, except a failure.
+    mutating func count(_ outcome: FetchOutcome, _ key: AvatarKey) {
+        report.count(outcome)
+        note(key, outcome)
     }
 
     mutating func countSaved(_ key: AvatarKey, isChanged: Bool) {
@@ -88,32 +70,19 @@ struct SyncTally {
         note(key, .stored(isChanged: isChanged))
     }
 
-    mutating func countOverBudget(_ key: AvatarKey) {
-        report.overBudget += 1
-        note(key, .overBudget)
-    }
-
     /// Counts the failure of an image.
     ///
-    /// - Parameter contact: the contact that the list names with it.
-    /// - Throws: an error of the index.
-    mutating func count(_ failure: FetchFailure, _ key: AvatarKey, of contact: String?) throws {
+    /// - Parameter contact: the contact to report with it.
+    mutating func count(_ failure: FetchFailure, _ key: AvatarKey, of contact: String?) {
         // The network is reported once, and says nothing of any image.
         guard failure.kind != .offline else { return report.skip(.offline) }
-        report.fail(failure.kind)
-        note(key, .failed(failure.kind))
-        try add(failure, key, of: contact)
-    }
-
-    /// Reports why the image of `key` did not come, without counting it.
-    ///
-    /// - Parameter listed: the contact that the list names with it; default: the first that the index has.
-    /// - Throws: an error of the index.
-    mutating func add(_ failure: FetchFailure, _ key: AvatarKey, of listed: String?) throws {
-        guard report.failures.count < SyncReport.largestFailureCount else { return }
-        let contact = try listed ?? index.contacts(using: key).first
+        report.count(.failed(failure))
+        note(key, .failed(failure))
         report.add(.init(failure, key, contact: contact))
     }
+
+    /// Whether another failure is reported in full.
+    var reportsMore: Bool { report.failures.count < SyncReport.largestFailureCount }
 }
 
 extension SyncReport.Failure {
@@ -163,16 +132,5 @@ extension ListPlace {
     ) -> SyncReport.Failure {
         let message = "\(list.map { "\($0), line" } ?? "Line") \(line): \(reason)"
         return SyncReport.Failure(key: key, kind: kind, message: message, contact: contact, list: list, line: line)
-    }
-}
-
-extension AvatarKey {
-    /// The key of a URL as a list spells it; `nil` for a text that is not a URL.
-    init?(listed url: String) {
-        do {
-            try self.init(url: url)
-        } catch {
-            return nil
-        }
     }
 }

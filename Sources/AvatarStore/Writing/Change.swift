@@ -39,7 +39,7 @@ struct Change: Sendable {
         /// The origin confirmed the entry's file `file`.
         case confirmed(ValidationRecord, file: Int64)
         /// No image was received. The stored image stays.
-        case failed(FailureKind, checked: Timestamp, retryAfter: Timestamp?)
+        case failed(FetchFailure, checked: Timestamp)
         /// Only links to contacts are added.
         case linked
     }
@@ -62,28 +62,65 @@ struct AnswerOrder: Sendable {
 }
 
 extension Change {
+    /// The result without an image that is stored anew.
+    var recorded: Committed {
+        switch content {
+        case .image, .moved: Committed(outcome: .notStored)
+        case .confirmed: Committed(outcome: .notModified)
+        case .failed(let failure, _): Committed(outcome: .failed(failure))
+        case .linked: Committed()
+        }
+    }
+
     /// The bytes that the change may add to the budget's total.
     var cacheBytes: Int {
         image.map { $0.storageClass == .caches ? $0.sizeBytes : 0 } ?? 0
     }
 }
 
-/// The result of a committed change.
-enum ChangeResult: Sendable {
-    /// The image is stored in the file with row id `file`. `isChanged`: it replaced other bytes.
-    case stored(file: Int64, isChanged: Bool)
-    /// Everything else that the change asked for is in the index.
-    case recorded
+/// The result of one committed change.
+struct Committed: Sendable {
+    /// What became of the image; `nil` for a change that only links contacts.
+    var outcome: FetchOutcome?
+    /// The row id of the file that holds the image, if one is stored.
+    var file: Int64?
+
+    /// The image is stored in `file`. `isChanged`: it replaced other bytes.
+    static func stored(file: Int64, isChanged: Bool) -> Committed {
+        Committed(outcome: .stored(isChanged: isChanged), file: file)
+    }
+
     /// The image was discarded: there is no room for it, and none may be made.
-    case overBudget(AvatarStoreError)
-    /// The file to be moved is no longer the entry's. Nothing was done.
-    case superseded(AvatarStoreError)
+    static func overBudget(_ error: AvatarStoreError) -> Committed {
+        Committed(outcome: .overBudget(error))
+    }
+
+    /// The change was made for another state of the entry. Nothing was done.
+    static func failed(_ error: AvatarStoreError) -> Committed {
+        let failure = FetchFailure(kind: .storage, message: error.message, storeError: error)
+        return Committed(outcome: .failed(failure))
+    }
+
+    /// Whether the change was made for another state of the entry, so that it may be made again for the present one.
+    var wasChangedMeanwhile: Bool {
+        guard case .failed(let failure) = outcome else { return false }
+        return failure.storeError?.code == .busy
+    }
+
+    /// - Throws: the error for the caller of a save or a move, if the image is not stored.
+    func requireStored() throws(AvatarStoreError) {
+        switch outcome {
+        case .overBudget(let error): throw error
+        case .failed(let failure): throw failure.error
+        case .stored, .notModified, .notStored, nil: break
+        }
+    }
 }
 
 /// The results of changes that were committed together.
 struct CommitSummary: Sendable {
     /// In the order of the changes.
-    var results: [ChangeResult]
+    var results: [Committed]
     /// The number of files evicted to make room.
     var evicted = 0
 

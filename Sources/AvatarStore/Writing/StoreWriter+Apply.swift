@@ -11,12 +11,12 @@ extension StoreWriter {
         at placement: Placement?,
         in transaction: IndexTransaction,
         leaving surplus: inout Surplus
-    ) throws -> ChangeResult? {
+    ) throws -> Committed? {
         let state = try transaction.state(of: change.key)
         if change.isRefresh, state == nil {
             // The entry was removed meanwhile, perhaps by an erasure: image, URL and host name must not come back.
             surplus.add(placement?.pending(holder: places.holder.name))
-            return .recorded
+            return change.recorded
         }
         if let note = change.hostNote, let host = change.askedHost {
             try transaction.updateHealth(of: host, note.record)
@@ -24,7 +24,7 @@ extension StoreWriter {
         let isOvertaken = try isOvertaken(change, since: state, in: transaction)
         switch change.content {
         case .image(let image, let validation):
-            guard let placement else { return .recorded }
+            guard let placement else { return change.recorded }
             // If another process made the entry a document meanwhile, an image fetched for `caches` does not demote it.
             let isFetched = change.host != nil
             let demotes = isFetched && image.storageClass == .caches && state?.storageClass == .documents
@@ -54,7 +54,7 @@ extension StoreWriter {
         case .moved(let image, let file):
             guard let placement, let state, state.fileID == file else {
                 surplus.add(placement?.pending(holder: places.holder.name))
-                return .superseded(.changedMeanwhile(change.key))
+                return .failed(.changedMeanwhile(change.key))
             }
             return try store(
                 change,
@@ -67,28 +67,27 @@ extension StoreWriter {
             )
         case .confirmed(let validation, let file):
             // The origin confirmed this file only; a newer one has validators of its own.
-            guard let state, state.fileID == file else { return .recorded }
+            guard let state, state.fileID == file else { return change.recorded }
             if !isOvertaken { try transaction.setValidation(validation, of: state.id) }
             try link(change, to: state.id, hasImage: true, in: transaction, leaving: &surplus)
-        case .failed(let kind, let checked, let retryAfter):
+        case .failed(let failure, let checked):
             if isOvertaken, let state {
                 try link(change, to: state.id, hasImage: state.fileID != nil, in: transaction, leaving: &surplus)
             } else {
                 try applyFailure(
-                    kind,
+                    failure,
                     of: change,
                     checked: checked,
-                    retryAfter: retryAfter,
                     to: state,
                     in: transaction,
                     leaving: &surplus
                 )
             }
         case .linked:
-            guard let state else { return .recorded }
+            guard let state else { return change.recorded }
             try link(change, to: state.id, hasImage: state.fileID != nil, in: transaction, leaving: &surplus)
         }
-        return .recorded
+        return change.recorded
     }
 
     /// Whether a response to a later request is stored already.
@@ -116,7 +115,7 @@ extension StoreWriter {
         over state: EntryState?,
         in transaction: IndexTransaction,
         leaving surplus: inout Surplus
-    ) throws -> ChangeResult? {
+    ) throws -> Committed? {
         let file = try publishedFile(
             of: image,
             at: placement,
@@ -215,10 +214,9 @@ extension StoreWriter {
 
     /// Stores a failed check: when to try again, and whether the image counts as removed for good.
     private func applyFailure(
-        _ kind: FailureKind,
+        _ failure: FetchFailure,
         of change: Change,
         checked: Timestamp,
-        retryAfter: Timestamp?,
         to state: EntryState?,
         in transaction: IndexTransaction,
         leaving surplus: inout Surplus
@@ -227,20 +225,20 @@ extension StoreWriter {
             try link(change, to: state.id, hasImage: state.fileID != nil, in: transaction, leaving: &surplus)
         }
         let check = FailedCheck(
-            kind,
+            failure.kind,
             at: checked,
             after: state.flatMap(PastFailure.init),
-            retryAfter: retryAfter,
+            retryAfter: failure.retryAfter,
             goneConfirmations: Int(try transaction.requiredValue(of: .goneConfirmations)),
             jitter: .random(in: 0...1)
         )
         guard let check, let host = change.host else { return }
-        let isNone = change.key.isEmailImage && kind == .gone && state?.fileID == nil
+        let isNone = change.key.isEmailImage && failure.kind == .gone && state?.fileID == nil
         let id =
             try state?.id
             ?? transaction.insertEntry(change.key, sourceURL: change.sourceURL, host: host, storageClass: .caches)
         try transaction.setFailure(
-            kind,
+            failure.kind,
             count: check.count,
             checked: checked,
             // If a source has no image for an address, only the sync of a list with that address asks again.

@@ -45,7 +45,7 @@ extension StoreWriter {
     }
 
     /// Commits one change, and leaves nothing of its own pending.
-    func commitNow(_ change: Change, _ rules: RoomRules) throws -> ChangeResult {
+    func commitNow(_ change: Change, _ rules: RoomRules) throws -> Committed {
         let summary = try commit([change], rules)
         try settle()
         return summary.results[0]
@@ -92,7 +92,7 @@ extension StoreWriter {
         discard(refusals.keys.map { changes[$0] })
         var results = published.results[...]
         return CommitSummary(
-            results: changes.indices.compactMap { refusals[$0].map(ChangeResult.overBudget) ?? results.popFirst() },
+            results: changes.indices.compactMap { refusals[$0].map(Committed.overBudget) ?? results.popFirst() },
             evicted: published.evicted
         )
     }
@@ -140,7 +140,7 @@ extension StoreWriter {
     private func publishAgain(
         _ changes: [Change],
         under rules: RoomRules,
-        among results: [ChangeResult?],
+        among results: [Committed?],
         after summary: CommitSummary
     ) throws -> CommitSummary {
         let again = try publishWhatFits(changes, rules)

@@ -76,7 +76,7 @@ struct SyncPlannerTests {
             ignoresPauses: false
         )
         let known = SyncSnapshot(entries: entries, lost: lost, images: images)
-        return try planner.plan(items, known, hosts, at: now).compactMap(word)
+        return try planner.plan(items, known, SyncCircumstances(hosts: hosts, now: now)).compactMap(word)
     }
 
     private static func word(_ step: SyncStep) -> String? {
@@ -86,8 +86,9 @@ struct SyncPlannerTests {
         case .image(let image):
             switch image.action {
             case .keep: "keep \(name(image.key))"
-            case .skip(_, let reason): "skip \(name(image.key)) \(word(reason))"
+            case .skip(let reason): "skip \(name(image.key)) \(word(reason))"
             case .request(_, let isNew): "\(isNew ? "fetch" : "revalidate") \(name(image.key))"
+            case .leaveOut: "leave out \(name(image.key))"
             case .share: "share \(name(image.key))"
             case .wait: "wait \(name(image.key))"
             case .refuse: "refuse \(name(image.key))"
@@ -95,7 +96,6 @@ struct SyncPlannerTests {
         case .photos(let photos): "photos -\(photos.formerPhotos.count) -\(photos.formerImages.count)"
         case .withoutImage(_, let former): "none -\(former.count)"
         case .link(let key, let contact, let keepsGone): "link \(contact) \(name(key))\(keepsGone ? " keeping" : "")"
-        case .unlink(let contact, let keys): "unlink \(contact) \(keys.map(name).joined(separator: ","))"
         case .replace(let contact, let former, let by): "replace \(contact) \(former.count) by \(by.count)"
         case .refused(let text, _, _): "refused \(text)"
         case .postponed(let count, _): "postponed \(count)"
@@ -166,6 +166,28 @@ struct SyncPlannerTests {
         )
     }
 
+    /// Without network, over the limit, without room: in this order, and no request is used up that is not sent.
+    @Test(arguments: [
+        (true, true, ["skip a.png offline", "skip b.png offline"]),
+        (false, true, ["fetch a.png", "skip b.png limit"]), (false, false, ["leave out a.png", "revalidate b.png"]),
+    ])
+    func plansNoRequestThatCannotBeSent(isOffline: Bool, hasRoom: Bool, expected: [String]) throws {
+        var rules = SyncRules()
+        rules.requestLimit = 1
+        var planner = SyncPlanner(rules)
+        let hosts = SyncHosts([:], timeLimit: nil, ignoresPauses: false)
+        var circumstances = SyncCircumstances(hosts: hosts, now: Self.now)
+        circumstances.isOffline = isOffline
+        circumstances.hasRoom = hasRoom
+        let items = [SyncItem.listed(url: Self.a, contact: "ada"), .listed(url: Self.b, contact: "eve")]
+        let known = SyncSnapshot(entries: [try Self.entry(2, Self.b, isFresh: false)], lost: [], images: [])
+
+        let steps = try planner.plan(items, known, circumstances).compactMap(Self.word)
+
+        #expect(steps == expected)
+        #expect(known.lacksImage(for: items))
+    }
+
     // MARK: Candidates
 
     @Test func plansTheFirstCandidateThatMayHaveAnImage() throws {
@@ -200,7 +222,7 @@ struct SyncPlannerTests {
 
         let known = SyncSnapshot(entries: [], lost: [], images: [])
         let hosts = SyncHosts([:], timeLimit: nil, ignoresPauses: false)
-        let steps = try planner.advance(chain, known, hosts, at: Self.now)
+        let steps = try planner.advance(chain, known, SyncCircumstances(hosts: hosts, now: Self.now))
 
         #expect(steps.compactMap(Self.word) == ["fetch b.png"])
     }
@@ -209,9 +231,11 @@ struct SyncPlannerTests {
         let former = try Self.entry(1, "https://f.example/former.png", isStored: false, failure: .gone)
         let item = SyncItem.candidates(Self.keys(Self.a, Self.b), contact: "ada")
 
-        let steps = try Self.plan([item], [former], images: [("ada", [former.key])])
+        let known = SyncSnapshot(entries: [former], lost: [], images: [("ada", [former.key])])
+        let unlinked = SyncPlanner.formerImages(of: [item], known)
 
-        #expect(steps == ["unlink ada former.png", "fetch a.png"])
+        #expect(unlinked.map(\.key) == [former.key])
+        #expect(unlinked.map(\.contact) == ["ada"])
     }
 
     @Test func believesAnEmailSourceForAWhile() throws {

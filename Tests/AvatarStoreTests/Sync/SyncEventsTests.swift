@@ -26,7 +26,7 @@ struct SyncEventsTests {
                 case .image(let key, .stored(isChanged: false)):
                     #expect(stored.insert(key).inserted)
                     #expect(try fixture.store.storedAvatar(for: key) != nil)
-                case .image(let key, .failed(.gone)): failed.append(key)
+                case .image(let key, .failed(let failure)) where failure.kind == .gone: failed.append(key)
                 case .image(_, let outcome): Issue.record("\(outcome)")
                 case .progress(let progress): #expect(progress.done <= 301)
                 case .finished(let report): last = report

@@ -1,0 +1,242 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+import Logging
+
+/// The parts of a store that a fetch needs, and the rules that it keeps to.
+struct FetchEngine: Sendable {
+    let index: AvatarIndex
+    let writer: StoreWriter
+    let places: StorePlaces
+    let slots: FetchSlots
+    let fetcher: Fetcher
+    let limits: Limits
+    /// Whether the network is constrained.
+    let isConstrained: Bool
+    let clock: any WallClock
+    let logger: Logger
+}
+
+/// One fetch of one image, from the lease to the change for the index. Reads, batches and syncs share it.
+///
+/// ```
+/// begin ─► lease ─► look at the entry again ─► request ─► change ─► commit
+///                        └─► another process was faster: its outcome
+/// ```
+///
+/// A read runs it to the end (`run`). A sync begins many, and commits their changes in batches.
+struct FetchJob: Sendable {
+    /// The result of a whole run.
+    struct Fetched: Sendable {
+        var outcome: FetchOutcome
+        /// The image, if the outcome is `notStored`.
+        var image: AvatarImage?
+    }
+
+    private let engine: FetchEngine
+    private(set) var target: FetchTarget
+    /// Held until the job is released, so that the next holder finds in the index what this one has committed.
+    private var lease: FetchLease?
+
+    init(_ target: FetchTarget, _ engine: FetchEngine) {
+        self.target = target
+        self.engine = engine
+    }
+
+    var key: AvatarKey { target.key }
+
+    // MARK: Begin
+
+    /// Takes the lease, and looks at the entry again. Waits for another process that has the lease, but not longer than
+    /// for one image; then the image is fetched without it, which costs a request and spoils nothing.
+    ///
+    /// - Returns: the outcome of the other process, if it was faster; `nil`: the request is to be sent now.
+    /// - Throws: `CancellationError`; an error of the index; `unsupportedURL` for the URL of a smaller image that is not one.
+    mutating func begin() async throws -> FetchOutcome? {
+        lease = try await engine.places.leases.take(key, within: engine.fetcher.timeout, engine.logger)
+        return try catchUp()
+    }
+
+    /// How a job begins that does not wait.
+    enum Start {
+        /// Another process has the lease.
+        case mustWait
+        /// Another process was faster.
+        case isDone(FetchOutcome)
+        /// The request is to be sent now.
+        case isReady
+    }
+
+    /// As `begin`, without a wait.
+    mutating func beginAtOnce() throws -> Start {
+        guard let lease = try engine.places.leases.take(key) else { return .mustWait }
+        self.lease = lease
+        return try catchUp().map(Start.isDone) ?? .isReady
+    }
+
+    /// Looks at the entry again, now that no other process fetches it: one may have, since the last look.
+    private mutating func catchUp() throws -> FetchOutcome? {
+        let seen = target.entry
+        let found = try engine.index.entryToFetch(for: key)
+        target.update(found?.entry, isPartial: found?.isPartial ?? false)
+        try target.consider(lowDataURL: target.lowDataURL, isConstrained: engine.isConstrained)
+        guard let entry = target.entry, let checked = entry.validation.checked, checked != seen?.validation.checked
+        else { return nil }
+        if let kind = entry.validation.failure {
+            let message = "Another process asked for \(key) at the same moment, and failed: \(kind.rawValue)."
+            return .failed(FetchFailure(kind: kind, message: message))
+        }
+        guard let file = entry.file, engine.places.stored.contains(file) else { return nil }
+        guard entry.validation.fetched == checked else { return .notModified }
+        return .stored(isChanged: seen?.file.map { $0.id != file.id } ?? false)
+    }
+
+    // MARK: Request
+
+    /// Sends the request as soon as a slot is free.
+    ///
+    /// - Parameters:
+    ///   - limit: the number of requests that the host may have at once; `nil`: as many as any host.
+    ///   - tally: counts requests and bytes, even if the fetch is cancelled.
+    /// - Throws: `CancellationError` only; a failure is a result.
+    func request(_ priority: FetchPriority, limit: Int? = nil, _ tally: Tally = Tally()) async throws -> FetchResult {
+        try await engine.slots.withSlot(target.host, for: key, priority, limit: limit) {
+            try await engine.fetcher.fetch(target, tally)
+        }
+    }
+
+    /// Why the host may get no request now; `nil` if it may get one.
+    ///
+    /// A read of one image may try a host that is paused because it failed, but not one that asked for the pause.
+    private func refusal(_ health: HostHealth) -> FetchFailure? {
+        let now = engine.clock.now()
+        guard let until = health.blockedUntil, until > now, case .nothing = health.admission(at: now) else {
+            return nil
+        }
+        return .paused(target.host, health, until: until, now: now)
+    }
+
+    /// The result of the request, unless the host is paused. A host that keeps failing gets one request at a time.
+    ///
+    /// - Throws: `FetchFailure` if the host is paused; `CancellationError`; an error of the index.
+    private func requestUnlessPaused(_ priority: FetchPriority) async throws -> FetchResult {
+        let health = try engine.index.health(of: target.host)
+        if let failure = refusal(health) { throw failure }
+        return try await request(priority, limit: health.isFailing ? 1 : nil)
+    }
+
+    // MARK: Change
+
+    /// The change that `result` leads to; `nil` for an image that must not be stored.
+    func change(for result: FetchResult) -> Change? {
+        var change: Change
+        switch result.content {
+        case .image(let image, let metadata, let mayBeStored):
+            guard mayBeStored else { return nil }
+            let validation = validation(metadata, fetched: metadata.responseTime)
+            change = self.change(.image(image, validation: validation), requested: metadata.requestTime)
+        case .notModified(let metadata):
+            let validation = validation(metadata, fetched: target.entry?.validation.fetched)
+            // Only an entry with a file gets a conditional request.
+            let file = target.entry?.file?.id ?? 0
+            change = self.change(.confirmed(validation, file: file), requested: metadata.requestTime)
+        case .failed(let failure):
+            change = self.change(.failed(failure, checked: engine.clock.now()), requested: result.began)
+        }
+        change.hostNote = result.hostNote
+        if let host = result.redirectedHost { change.askedHost = host }
+        return change
+    }
+
+    private func validation(_ metadata: ResponseMetadata, fetched: Timestamp?) -> ValidationRecord {
+        var validation = ValidationRecord(
+            metadata,
+            fetched: fetched,
+            policy: engine.limits.freshness,
+            jitter: .random(in: 0...1)
+        )
+        // A smaller image is due at once, for the sync that may fetch the image itself.
+        if target.isLowData { validation.nextCheck = validation.checked }
+        return validation
+    }
+
+    private func change(_ content: Change.Content, requested: Timestamp) -> Change {
+        var change = Change(
+            key: key,
+            sourceURL: target.sourceKey.rawValue,
+            host: target.sourceHost,
+            owners: target.owners,
+            content: content
+        )
+        change.lowDataURL = target.lowDataURL
+        change.isLowData = target.isLowData
+        change.isRefresh = target.isRefresh
+        change.keepsGone = target.keepsGone
+        change.askedHost = target.host
+        change.order = AnswerOrder(requested: requested, lastCheck: target.entry?.validation.checked)
+        return change
+    }
+
+    // MARK: All of it
+
+    /// Fetches the image, and commits the result.
+    ///
+    /// - Throws: `CancellationError`; an error of the index or the disk.
+    mutating func run(_ priority: FetchPriority) async throws -> Fetched {
+        if let outcome = try await begin() { return Fetched(outcome: outcome) }
+        let result: FetchResult
+        do {
+            result = try await requestUnlessPaused(priority)
+        } catch let failure as FetchFailure {
+            return Fetched(outcome: .failed(failure))
+        }
+        guard let change = change(for: result) else {
+            return Fetched(outcome: .notStored, image: try takeImage(result))
+        }
+        let committed = try await engine.writer.commitNow(change, RoomRules(engine.limits))
+        return Fetched(outcome: committed.outcome ?? .notStored)
+    }
+
+    /// Fetches the image without the store: nothing is read from it, and of the image nothing is kept. Only a pause that
+    /// the host asks for is recorded.
+    ///
+    /// - Throws: the error for the caller if there is no image; `CancellationError`; an error of the index or the disk.
+    func runWithoutStoring(_ priority: FetchPriority) async throws -> AvatarImage {
+        let result: FetchResult
+        do {
+            result = try await requestUnlessPaused(priority)
+        } catch let failure as FetchFailure {
+            throw failure.error
+        }
+        if case .failed(let failure) = result.content {
+            try await engine.writer.note(result.hostNote, of: failure.redirectedHost ?? target.host)
+            throw failure.error
+        }
+        return try takeImage(result)
+    }
+
+    /// Reads a staged image into memory, and discards its file.
+    private func takeImage(_ result: FetchResult) throws -> AvatarImage {
+        guard case .image(let staged, let metadata, _) = result.content else {
+            throw AvatarStoreError(
+                .storage,
+                "The fetch of \(key) ended without an image. Try again.",
+                failure: .storage
+            )
+        }
+        let files = engine.places.files(of: staged.storageClass)
+        defer { files.discard(staged) }
+        let freshness = engine.limits.freshness.assess(metadata)
+        let file = AvatarFile(
+            key: key,
+            sizeBytes: staged.sizeBytes,
+            mediaType: staged.image.format.mediaType,
+            width: staged.image.width,
+            height: staged.image.height,
+            isStale: !freshness.isFresh(at: engine.clock.now()),
+            isLowData: target.isLowData,
+            source: .origin
+        )
+        return AvatarImage(file: file, bytes: try files.read(staged))
+    }
+}

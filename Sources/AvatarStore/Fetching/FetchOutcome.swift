@@ -1,0 +1,69 @@
+public import AvatarCore
+
+/// The outcome of one fetch: what the store did with the origin's response.
+///
+/// Reads, batches and syncs share it. Reports, events and counters are derived from it.
+public enum FetchOutcome: Sendable {
+    /// An image was received and is stored. `isChanged`: it replaced other bytes.
+    case stored(isChanged: Bool)
+    /// The origin confirmed the stored image, or another process stored or confirmed it meanwhile.
+    case notModified
+    /// An image was received and is not stored: its response forbids that and the mode obeys (RFC 9111 section 3), or its
+    /// entry was removed meanwhile.
+    case notStored
+    /// An image was received, and there is no room for it in the budget. The stored image stays.
+    case overBudget(AvatarStoreError)
+    /// No image was received. The stored image stays.
+    case failed(FetchFailure)
+}
+
+/// The failure of one fetch.
+public struct FetchFailure: Error, Sendable {
+    /// The kind of the failure.
+    public var kind: FailureKind
+    /// A sentence for a person, without user info, query or fragment of a URL.
+    public var message: String
+    /// The end of the pause that the origin asked for (`Retry-After`, RFC 9110 section 10.2.3); `nil` if it asked for none.
+    public internal(set) var retryAfter: Timestamp?
+    /// The host at fault, if redirects led to another host than the one that was asked.
+    var redirectedHost: String?
+    /// The error of the store's own disk, if that is the failure.
+    var storeError: AvatarStoreError?
+
+    init(
+        kind: FailureKind,
+        message: String,
+        retryAfter: Timestamp? = nil,
+        redirectedHost: String? = nil,
+        storeError: AvatarStoreError? = nil
+    ) {
+        self.kind = kind
+        self.message = message
+        self.retryAfter = retryAfter
+        self.redirectedHost = redirectedHost
+        self.storeError = storeError
+    }
+
+    /// The error for a caller who gets no image: that of the store's own disk, or `fetchFailed`.
+    var error: AvatarStoreError {
+        storeError ?? AvatarStoreError(.fetchFailed, message, failure: kind)
+    }
+
+    /// The host is paused: it asked for that, or it keeps failing.
+    static func paused(_ host: String, _ health: HostHealth, until: Timestamp, now: Timestamp) -> FetchFailure {
+        FetchFailure(
+            kind: health.failure ?? .rateLimited,
+            message: "\(host) \(health.reason(at: now) ?? "is paused"), for \(until.seconds(since: now) + 1) seconds."
+        )
+    }
+
+    /// Whether the origin answered 404 or 410, and no image is stored. A stored image is not given up for that.
+    func hasNothing(for target: FetchTarget) -> Bool {
+        kind == .gone && target.entry?.file == nil
+    }
+
+    /// Whether that does not count as a failure yet: another candidate follows, or an e-mail source has no picture.
+    func isNone(for target: FetchTarget) -> Bool {
+        hasNothing(for: target) && (target.hasSuccessor || target.key.isEmailImage)
+    }
+}

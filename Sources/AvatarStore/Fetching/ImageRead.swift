@@ -1,0 +1,212 @@
+import AvatarCore
+import AvatarIndex
+import HTTPTypes
+
+/// The result of a read: a file, with or without its bytes.
+protocol ReadResult: Sendable {
+    var file: AvatarFile { get set }
+
+    /// The result for an image that is not stored.
+    init(notStored image: AvatarImage)
+}
+
+extension AvatarImage: ReadResult {
+    init(notStored image: AvatarImage) { self = image }
+}
+
+extension AvatarFile: ReadResult {
+    var file: AvatarFile {
+        get { self }
+        set { self = newValue }
+    }
+
+    init(notStored image: AvatarImage) { self = image.file }
+}
+
+/// One read: the stored image or the origin's, as the policy of its options says.
+struct ImageRead<Result: ReadResult>: Sendable {
+    private let store: AvatarStore
+    private let key: AvatarKey
+    /// The URL that the caller gave for a key of its own.
+    private let source: String?
+    private let options: FetchOptions
+    /// Looks into the store.
+    private let stored: @Sendable () throws -> Result?
+
+    init(
+        _ key: AvatarKey,
+        from source: String?,
+        _ options: FetchOptions,
+        in store: AvatarStore,
+        stored: @escaping @Sendable () throws -> Result?
+    ) {
+        self.store = store
+        self.key = key
+        self.source = source
+        self.options = options
+        self.stored = stored
+    }
+
+    private var mode: CachingMode { options.mode ?? store.configuration.mode }
+    private var now: Timestamp { store.clock.now() }
+
+    /// The image.
+    ///
+    /// - Throws: `fetchFailed` if the origin gives none and nothing is stored, or the policy `offline` forbids the request;
+    ///   `overBudget`; `unsupportedURL`; an error of the index or the disk; `CancellationError`.
+    func run() async throws -> Result {
+        if options.storage == .transient {
+            return Result(notStored: try await store.transientAvatar(for: key, from: source, options))
+        }
+        try await keepSource()
+        let found = try stored()
+        if let found, try suffices(found.file) {
+            store.metrics.read(from: .store)
+            return try await promote(found)
+        }
+        guard options.policy != .offline else {
+            let reason =
+                found == nil
+                ? "is not stored, and the policy `offline` forbids fetching it"
+                : "is stored but stale. Strict mode must ask its origin first, and the policy `offline` forbids that"
+            throw AvatarStoreError(.fetchFailed, "\(key) \(reason).", failure: .offline)
+        }
+        store.metrics.miss()
+        let result = try await fetch()
+        store.metrics.read(from: result.file.source)
+        return result
+    }
+
+    // MARK: The origin
+
+    /// The image after a fetch. If another process evicts or removes it in between, it is fetched once more.
+    private func fetch() async throws -> Result {
+        for _ in 0..<2 {
+            let fetched = try await fetchOnce()
+            switch fetched.outcome {
+            case .stored:
+                if let found = try stored() { return try await promote(found.coming(from: .origin)) }
+            case .notModified:
+                if let found = try stored() { return try await promote(found.coming(from: .revalidated)) }
+            case .notStored:
+                if let image = fetched.image { return Result(notStored: image) }
+            case .overBudget(let error):
+                return try await promote(fallback(for: error))
+            case .failed(let failure):
+                return try await promote(fallback(for: failure.error))
+            }
+        }
+        throw AvatarStoreError(
+            .fetchFailed,
+            "Another process evicted or removed \(key) as soon as it was stored, twice. Try again.",
+            failure: .storage
+        )
+    }
+
+    /// The one fetch for the key, by whichever task it was begun.
+    private func fetchOnce() async throws -> FetchJob.Fetched {
+        let watching = store.watch(key, options)
+        defer { withExtendedLifetime(watching) {} }
+        while true {
+            do {
+                return try await store.flights.join(key) { [self] in
+                    // Since the caller looked, another process may have stored the image.
+                    let seen = try store.index.entry(for: key)
+                    if let file = try store.storedFile(for: key), try suffices(file) {
+                        return FetchJob.Fetched(outcome: .stored(isChanged: false))
+                    }
+                    return try await store.fetchAndStore(key, from: source, options, seen: seen)
+                }
+            } catch is CancellationError where !Task.isCancelled {
+                // A sync began the fetch and gave it up; this reader did not.
+            }
+        }
+    }
+
+    /// A caller's own key goes with the latest URL that was given for it.
+    private func keepSource() async throws {
+        guard let source, !store.isReadOnly, let entry = try store.index.entry(for: key) else { return }
+        let url = try AvatarKey(url: source)
+        guard entry.sourceURL != url.rawValue, let host = url.host else { return }
+        try await store.requireWritable().writer.setSource(url.rawValue, host: host.description, of: key)
+    }
+
+    // MARK: The stored image
+
+    /// Whether the stored image suffices, without a request.
+    private func suffices(_ file: AvatarFile) throws -> Bool {
+        // An own image has no origin.
+        if file.key.isOwnImage { return true }
+        if file.isLowData, try wantsBetter(file) { return false }
+        switch options.policy {
+        case .reload: return false
+        case .revalidate: return try isFresh(file)
+        case .cacheFirst: return try mode == .offlineFirst || isFresh(file)
+        case .offline: return try isFresh(file) || allowsStale(because: .disconnected)
+        }
+    }
+
+    /// Whether the image itself is to replace the smaller one now.
+    private func wantsBetter(_ file: AvatarFile) throws -> Bool {
+        guard options.policy != .offline, !store.isConstrained(options.isConstrained) else { return false }
+        return try store.index.entry(for: file.key)?.validation.isBackingOff(at: now) != true
+    }
+
+    /// Whether the stored image is fresh, and was selected by the request that would be sent now (RFC 9111 section 4.1).
+    private func isFresh(_ file: AvatarFile) throws -> Bool {
+        guard !file.isStale else { return false }
+        return try strictFreshness()?.isFresh(at: now) ?? true
+    }
+
+    /// Whether a stale image may be served (RFC 9111 section 4.2.4).
+    private func allowsStale(because cause: Freshness.StaleCause) throws -> Bool {
+        try strictFreshness()?.allowsStale(at: now, because: cause) ?? true
+    }
+
+    /// The freshness of the stored image by the rules of `strict`; `nil` in the other mode, and if nothing is stored.
+    private func strictFreshness() throws -> Freshness? {
+        guard mode == .strict, let entry = try store.index.entry(for: key) else { return nil }
+        let metadata = ResponseMetadata(stored: entry.validation)
+        return try store.limits(options).freshness.assess(metadata, for: store.requestFields(for: entry))
+    }
+
+    /// The last good image, with the reason why it is not a newer one.
+    ///
+    /// - Throws: `error` if nothing is stored, or the stored image must not be served.
+    private func fallback(for error: AvatarStoreError) throws -> Result {
+        let kind = error.failure ?? .storage
+        guard var found = try stored(), try allowsStale(because: Freshness.StaleCause(kind)) else { throw error }
+        found.file.isStale = true
+        found.file.failure = kind
+        found.file.failureMessage = error.message
+        return found
+    }
+
+    /// Moves the image from `caches` to `documents` if the caller asked for that.
+    private func promote(_ found: Result) async throws -> Result {
+        guard options.storage == .documents, found.file.storageClass == .caches, !store.isReadOnly,
+            try await store.move(found.file.key, to: .documents), var moved = try stored()
+        else { return found }
+        moved.file.isStale = found.file.isStale
+        moved.file.source = found.file.source
+        moved.file.failure = found.file.failure
+        moved.file.failureMessage = found.file.failureMessage
+        return moved
+    }
+}
+
+extension ReadResult {
+    fileprivate func coming(from source: AvatarFile.Source) -> Self {
+        var result = self
+        result.file.source = source
+        return result
+    }
+}
+
+extension AvatarStore {
+    /// The header fields that a request for the image would carry; `nil` if its response varies by none.
+    func requestFields(for entry: AvatarEntry) throws -> HTTPFields? {
+        guard ResponseMetadata(stored: entry.validation).selection != nil, let url = entry.sourceURL else { return nil }
+        return try origin.client().requestFields(for: url)
+    }
+}

@@ -80,6 +80,9 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
+        // The system's SQLite.
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "AvatarSQLite", dependencies: ["CSQLite"], swiftSettings: swiftSettings),
         .target(
             name: "AvatarIndex",
             dependencies: [
@@ -220,6 +223,7 @@ let package = Package(
             resources: [.copy("Fixtures")],
             swiftSettings: swiftSettings
         ),
+        .testTarget(name: "AvatarSQLiteTests", dependencies: ["AvatarSQLite"], swiftSettings: swiftSettings),
         .testTarget(
             name: "AvatarIndexTests",
             dependencies: [

@@ -1,0 +1,148 @@
+import CSQLite
+
+/// The row that a statement stands on. It is valid only inside the closure that it is handed to.
+///
+/// Columns are read by name. The statement finds the place of a name once and remembers it by the address of the literal,
+/// so that reading a column costs one comparison more than by its number. A name that the statement does not have ends
+/// the process: the SQL and the names stand side by side in this program.
+package struct Row: ~Copyable {
+    @usableFromInline let handle: OpaquePointer
+    @usableFromInline let names: ColumnNames
+
+    init(handle: OpaquePointer, names: ColumnNames) {
+        self.handle = handle
+        self.names = names
+    }
+
+    /// The number of the column `name`, counted from 0.
+    @inlinable package func column(_ name: StaticString) -> Int32 { names.column(name, of: handle) }
+
+    /// Whether the column is NULL.
+    @inlinable package func isNull(_ name: StaticString) -> Bool {
+        sqlite3_column_type(handle, column(name)) == SQLITE_NULL
+    }
+
+    /// The integer of a column; 0 for NULL.
+    @inlinable package func integer(_ name: StaticString) -> Int64 { sqlite3_column_int64(handle, column(name)) }
+
+    /// The integer of a column; `nil` for NULL.
+    @inlinable package func optionalInteger(_ name: StaticString) -> Int64? { optionalInteger(at: column(name)) }
+
+    /// Whether the integer of a column is not 0.
+    @inlinable package func bool(_ name: StaticString) -> Bool { integer(name) != 0 }
+
+    /// The text of a column; empty for NULL.
+    @inlinable package func text(_ name: StaticString) -> String { optionalText(at: column(name)) ?? "" }
+
+    /// The text of a column; `nil` for NULL.
+    @inlinable package func optionalText(_ name: StaticString) -> String? { optionalText(at: column(name)) }
+
+    /// The bytes of a column; empty for NULL.
+    @inlinable package func blob(_ name: StaticString) -> [UInt8] { optionalBlob(name) ?? [] }
+
+    /// The bytes of a column; `nil` for NULL.
+    @inlinable package func optionalBlob(_ name: StaticString) -> [UInt8]? {
+        let column = column(name)
+        guard let start = sqlite3_column_blob(handle, column) else {
+            // SQLite gives no address for an empty blob either.
+            return sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : []
+        }
+        return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+
+    // MARK: Columns by number
+
+    /// The integer of the column with a number, counted from 0; `nil` for NULL. For statements with one column.
+    @inlinable package func optionalInteger(at column: Int32) -> Int64? {
+        sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : sqlite3_column_int64(handle, column)
+    }
+
+    /// The text of the column with a number, counted from 0; `nil` for NULL. For statements with one column.
+    @inlinable package func optionalText(at column: Int32) -> String? {
+        guard let start = sqlite3_column_text(handle, column) else { return nil }
+        let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// All columns with their names, in the order of the statement.
+    package var columns: [(name: String, value: Value)] {
+        (0..<sqlite3_column_count(handle)).map { column in
+            (sqlite3_column_name(handle, column).map { String(cString: $0) } ?? "", value(at: column))
+        }
+    }
+
+    private func value(at column: Int32) -> Value {
+        switch sqlite3_column_type(handle, column) {
+        case SQLITE_NULL: .null
+        case SQLITE_INTEGER: .integer(sqlite3_column_int64(handle, column))
+        case SQLITE_FLOAT: .real(sqlite3_column_double(handle, column))
+        case SQLITE_BLOB:
+            .blob(
+                [UInt8](
+                    UnsafeRawBufferPointer(
+                        start: sqlite3_column_blob(handle, column),
+                        count: Int(sqlite3_column_bytes(handle, column))
+                    )
+                )
+            )
+        default: .text(optionalText(at: column) ?? "")
+        }
+    }
+}
+
+/// The places of the column names of one prepared statement, found by the address of the literal that names them.
+///
+/// Equal addresses mean equal names. Equal names may have several addresses; each gets a slot of its own.
+@usableFromInline struct ColumnNames {
+    @usableFromInline struct Slot {
+        @usableFromInline var name: UnsafePointer<UInt8>?
+        @usableFromInline var column: Int32
+    }
+
+    @usableFromInline let slots: UnsafeMutablePointer<Slot>
+    /// The number of slots, a power of two, less 1.
+    @usableFromInline let mask: Int
+    /// The most slots that are looked at for a name before the statement itself is asked.
+    @usableFromInline static let longestSearch = 4
+
+    init(columnCount: Int) {
+        var count = 8
+        while count < 4 * columnCount { count *= 2 }
+        slots = .allocate(capacity: count)
+        slots.initialize(repeating: Slot(name: nil, column: 0), count: count)
+        mask = count - 1
+    }
+
+    func deallocate() { slots.deallocate() }
+
+    @inlinable func column(_ name: StaticString, of handle: OpaquePointer) -> Int32 {
+        let start = name.utf8Start
+        var place = Self.firstPlace(of: start)
+        for _ in 0..<Self.longestSearch {
+            let slot = slots[place & mask]
+            if slot.name == start { return slot.column }
+            place += 1
+        }
+        return find(name, of: handle)
+    }
+
+    /// Spreads addresses, which differ in a few low bits, over all slots.
+    @inlinable static func firstPlace(of start: UnsafePointer<UInt8>) -> Int {
+        Int(truncatingIfNeeded: (UInt64(UInt(bitPattern: start)) &* 0x9E37_79B9_7F4A_7C15) >> 33)
+    }
+
+    /// Finds the column by comparing names, and keeps its place if a slot is free.
+    @usableFromInline func find(_ name: StaticString, of handle: OpaquePointer) -> Int32 {
+        let matches = (0..<sqlite3_column_count(handle)).filter { column in
+            sqlite3_column_name(handle, column).map { String(cString: $0) == name.description } ?? false
+        }
+        precondition(!matches.isEmpty, "The statement has no column \"\(name)\".")
+        precondition(matches.count == 1, "The statement has several columns \"\(name)\"; give them other names.")
+        let first = Self.firstPlace(of: name.utf8Start)
+        for place in first..<first + Self.longestSearch where slots[place & mask].name == nil {
+            slots[place & mask] = Slot(name: name.utf8Start, column: matches[0])
+            break
+        }
+        return matches[0]
+    }
+}

@@ -1,0 +1,92 @@
+import CSQLite
+
+/// An error that SQLite reported.
+///
+/// It holds neither the SQL nor the values bound to it, as those contain URLs and contact ids.
+package struct SQLiteError: Error, Hashable, CustomStringConvertible {
+    /// The extended result code (https://www.sqlite.org/rescode.html).
+    package let code: Code
+    /// SQLite's own words, or those of this module if SQLite was not asked.
+    package let message: String
+
+    /// An error with a code and a message of the caller's choice.
+    package init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// The error of the call that just returned `code`.
+    ///
+    /// - Parameter handle: the connection; `nil` if there is none, as after a failed opening.
+    init(_ code: Int32, on handle: OpaquePointer?) {
+        guard let handle else {
+            self.init(Code(rawValue: code), String(cString: sqlite3_errstr(code)))
+            return
+        }
+        let extended = sqlite3_extended_errcode(handle)
+        self.init(
+            // The connection may remember the error of another call.
+            Code(rawValue: extended & 0xFF == code & 0xFF ? extended : code),
+            String(cString: sqlite3_errmsg(handle))
+        )
+    }
+
+    package var description: String { "\(message) (SQLite result code \(code.rawValue))" }
+}
+
+extension SQLiteError {
+    /// A result code. The primary code is in the lowest eight bits, the kind of it in the bits above.
+    package struct Code: RawRepresentable, Hashable, Sendable {
+        package let rawValue: Int32
+
+        package init(rawValue: Int32) {
+            self.rawValue = rawValue
+        }
+
+        /// The code without its kind: `busy` for `busySnapshot`.
+        package var primary: Code { Code(rawValue: rawValue & 0xFF) }
+
+        private static func kind(_ number: Int32, of primary: Int32) -> Code {
+            Code(rawValue: primary | number << 8)
+        }
+
+        /// The SQL is wrong, or does not fit the schema.
+        package static let error = Code(rawValue: SQLITE_ERROR)
+        /// The transaction was rolled back before its end.
+        package static let abort = Code(rawValue: SQLITE_ABORT)
+        /// Another connection, usually of another process, held a lock for longer than the busy timeout.
+        package static let busy = Code(rawValue: SQLITE_BUSY)
+        /// Another process recovers the write-ahead log after a crash.
+        package static let busyRecovery = kind(1, of: SQLITE_BUSY)
+        /// A read transaction wants to write, but another connection committed since it began.
+        package static let busySnapshot = kind(2, of: SQLITE_BUSY)
+        /// A statement of the same connection, or of one with the same cache, is in the way.
+        package static let locked = Code(rawValue: SQLITE_LOCKED)
+        /// The file or its directory does not permit writing.
+        package static let readOnly = Code(rawValue: SQLITE_READONLY)
+        /// The progress handler, or another thread, ended the statement.
+        package static let interrupted = Code(rawValue: SQLITE_INTERRUPT)
+        /// The operating system failed to read or write.
+        package static let ioError = Code(rawValue: SQLITE_IOERR)
+        /// The file system has no room for the shared memory of the write-ahead log.
+        package static let noRoomForSharedMemory = kind(19, of: SQLITE_IOERR)
+        /// The content of the file contradicts itself.
+        package static let corrupt = Code(rawValue: SQLITE_CORRUPT)
+        /// The disk is full, or the file reached `max_page_count`.
+        package static let full = Code(rawValue: SQLITE_FULL)
+        /// The file cannot be opened or made.
+        package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
+        /// The schema changed while the statement was prepared, again and again.
+        package static let schema = Code(rawValue: SQLITE_SCHEMA)
+        /// A constraint of a table was violated.
+        package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
+        /// The connection or statement was used wrongly, for example after it was closed.
+        package static let misuse = Code(rawValue: SQLITE_MISUSE)
+        /// The statement writes watched columns without telling; see `WatchedColumns`.
+        package static let notAuthorized = Code(rawValue: SQLITE_AUTH)
+        /// There is no parameter with the number of a value.
+        package static let range = Code(rawValue: SQLITE_RANGE)
+        /// The file is not an SQLite database.
+        package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
+    }
+}

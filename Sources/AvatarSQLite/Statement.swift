@@ -1,0 +1,122 @@
+import CSQLite
+
+/// A prepared statement. The connection prepares it once and keeps it: preparing costs twice what a lookup costs.
+package final class Statement {
+    /// `nil` once the connection is closed.
+    @usableFromInline private(set) var handle: OpaquePointer?
+    @usableFromInline let names: ColumnNames
+    @usableFromInline unowned let connection: Connection
+    let permission: WritePermission
+    /// The values that a run needs.
+    private let parameterCount: Int
+    /// Whether it stands on a row; it then cannot be run for another caller.
+    @usableFromInline var isRunning = false
+
+    init(_ sql: String, on connection: Connection, permission: WritePermission) throws(SQLiteError) {
+        let handle = try connection.prepare(sql, permission)
+        self.handle = handle
+        self.connection = connection
+        self.permission = permission
+        parameterCount = Int(sqlite3_bind_parameter_count(handle))
+        names = ColumnNames(columnCount: Int(sqlite3_column_count(handle)))
+    }
+
+    deinit {
+        finalize()
+        names.deallocate()
+    }
+
+    /// Gives the statement back to SQLite. It cannot be run any more.
+    func finalize() {
+        sqlite3_finalize(handle)
+        handle = nil
+    }
+
+    /// Runs the statement with `values` and hands each row to `row`, which returns false to stop.
+    ///
+    /// - Throws: `SQLiteError`, and what `row` throws.
+    @inlinable package func forEachRow(
+        _ values: [any Bindable] = [],
+        _ row: (borrowing Row) throws -> Bool
+    ) throws {
+        let handle = try begin()
+        defer { end(handle) }
+        try bind(values, to: handle)
+        while try step(handle) {
+            guard try row(self.row(handle)) else { return }
+        }
+    }
+
+    /// Runs the statement with `values` to its end and ignores its rows.
+    package func run(_ values: [any Bindable] = []) throws(SQLiteError) {
+        let handle = try begin()
+        defer { end(handle) }
+        try bind(values, to: handle)
+        while try step(handle) {}
+    }
+
+    /// Runs the statement with the one text `text`, without copying it, and makes its first row into a value.
+    @inlinable package func firstRow<Element>(
+        text: String,
+        _ make: (borrowing Row) -> Element
+    ) throws(SQLiteError) -> Element? {
+        var text = text
+        // `withUTF8` does not know typed errors.
+        let result = text.withUTF8 { bytes in
+            Result { () throws(SQLiteError) in
+                let handle = try begin()
+                // Reset before the buffer goes away; it is bound as it lies.
+                defer { end(handle) }
+                try bind(bytes, to: handle)
+                return try step(handle) ? make(row(handle)) : nil
+            }
+        }
+        return try result.get()
+    }
+
+    // MARK: Steps of a run
+
+    @usableFromInline func begin() throws(SQLiteError) -> OpaquePointer {
+        guard let handle else { throw SQLiteError(.misuse, "The connection is closed.") }
+        isRunning = true
+        // A changed schema makes SQLite prepare the statement again while it runs.
+        connection.permission = permission
+        return handle
+    }
+
+    @usableFromInline func end(_ handle: OpaquePointer) {
+        sqlite3_reset(handle)
+        isRunning = false
+    }
+
+    @usableFromInline func row(_ handle: OpaquePointer) -> Row { Row(handle: handle, names: names) }
+
+    /// Whether there is another row.
+    @usableFromInline func step(_ handle: OpaquePointer) throws(SQLiteError) -> Bool {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code: throw connection.error(code)
+        }
+    }
+
+    @usableFromInline func bind(_ values: [any Bindable], to handle: OpaquePointer) throws(SQLiteError) {
+        guard values.count == parameterCount else {
+            throw SQLiteError(.range, "The statement needs \(parameterCount) values, not \(values.count).")
+        }
+        for (index, value) in values.enumerated() {
+            let code = value.bind(to: handle, at: Int32(index + 1))
+            guard code == SQLITE_OK else { throw connection.error(code) }
+        }
+    }
+
+    @usableFromInline func bind(
+        _ text: UnsafeBufferPointer<UInt8>,
+        to handle: OpaquePointer
+    ) throws(SQLiteError) {
+        let code = text.withMemoryRebound(to: CChar.self) {
+            sqlite3_bind_text(handle, 1, $0.baseAddress, Int32($0.count), nil)
+        }
+        guard code == SQLITE_OK else { throw connection.error(code) }
+    }
+}

@@ -1,30 +1,33 @@
 package import AvatarCore
-import Foundation
-import GRDB
 
-/// What the index takes on disk, and how much of that is unused.
+/// The size of the index file, and the part of it that is unused.
 package struct IndexSpace: Hashable, Sendable {
+    /// The size of a page in bytes.
     package var pageBytes: Int
+    /// The number of pages in the file.
     package var pages: Int
+    /// The number of pages that deleted rows have left.
     package var unusedPages: Int
 
+    /// The size of the file in bytes.
     package var bytes: Int { pages * pageBytes }
+    /// The bytes that compacting gives back.
     package var unusedBytes: Int { unusedPages * pageBytes }
 }
 
-/// Gives the pages back that deleted rows have left.
+/// Compacting: gives pages that deleted rows have left back to the disk.
 ///
-/// A new index is made with `auto_vacuum = INCREMENTAL`, so that this takes no second copy of it and can stop anywhere.
-/// Only a file that somebody put together from a dump has none; that one is rewritten, once.
+/// A new index is made with `auto_vacuum = INCREMENTAL`, so that compacting needs no second copy and can stop anywhere.
+/// Only a file that was restored from a dump lacks it; that one is rewritten, once.
 extension AvatarIndex {
-    /// So many pages go in one transaction: what others wait for, and what the log grows by.
+    /// The number of pages that one transaction gives back. Other writers wait that long, and the log grows by it.
     private static let pagesAtOnce = 512
 
     /// The pages of the file.
     package func space() throws -> IndexSpace {
         try readers.read { connection in
             func number(_ name: String) throws -> Int {
-                try connection.firstRow("PRAGMA \(name)") { Int($0.integer(0)) } ?? 0
+                Int(try connection.integer("PRAGMA \(name)") ?? 0)
             }
             return try connection.snapshot {
                 IndexSpace(
@@ -38,8 +41,8 @@ extension AvatarIndex {
 
     /// Gives unused pages back to the disk, some at a time, until there are none or the task is cancelled.
     ///
-    /// - Parameter freeBytes: what the disk has left, for an index that has to be rewritten.
-    /// - Throws: `diskFull`, with nothing changed, if that does not suffice.
+    /// - Parameter freeBytes: the free bytes of the disk; asked only for an index that has to be rewritten.
+    /// - Throws: `diskFull`, with nothing changed, if the disk has no room to rewrite it; what `write` throws.
     package func compact(freeBytes: () throws -> Int, _ progress: (WorkProgress) -> Void) throws {
         guard try mode() == .incremental else { return try rewrite(freeBytes: try freeBytes()) }
         let unused = try space().unusedBytes
@@ -49,7 +52,7 @@ extension AvatarIndex {
             progress(WorkProgress(.compacting, .bytes, done: done, of: max(unused, done)))
             guard left.unusedPages > 0 else { break }
             try vacuumSome()
-            // Who reads an older state, or deletes meanwhile, keeps us from getting to the end.
+            // A reader of an older snapshot, or a deletion meanwhile, can keep this from making progress.
             guard try space().unusedPages < left.unusedPages else { break }
         }
     }
@@ -60,35 +63,33 @@ extension AvatarIndex {
 
     private func mode() throws -> VacuumMode {
         try readers.read { connection in
-            try connection.firstRow("PRAGMA auto_vacuum") { $0.integer(0) == 2 ? .incremental : .none } ?? .none
+            try connection.integer("PRAGMA auto_vacuum") == 2 ? .incremental : .none
         }
     }
 
     private func vacuumSome() throws {
-        try writeOutsideTransaction("giving back unused pages") { database in
-            try database.inTransaction(.immediate) {
-                try SchemaMigrator.requireUnchangedVersion(database)
-                // It gives back a page for each row that is asked for.
-                _ = try Row.fetchAll(database, sql: "PRAGMA incremental_vacuum(\(Self.pagesAtOnce))")
-                return .commit
+        try onWriteConnection("giving back unused pages") { connection in
+            try connection.transaction { transaction in
+                try SchemaMigrator.requireUnchangedVersion(connection)
+                // Each row that is stepped to gives back a page.
+                try transaction.run("PRAGMA incremental_vacuum(\(Self.pagesAtOnce))")
             }
         }
     }
 
-    /// A whole copy is made of it, twice: beside it, and in its log.
+    /// Rewrites the whole file. SQLite makes two copies meanwhile: one beside the file, one in the log.
     private func rewrite(freeBytes: Int) throws {
         let bytes = try space().bytes
         guard freeBytes >= 2 * bytes else {
             throw AvatarStoreError(
                 .diskFull,
-                "The index was made without incremental vacuum, so it has to be rewritten; that takes "
-                    + "\(2 * bytes) bytes of free disk, and there are \(freeBytes). Nothing was changed."
+                "The index was made without incremental vacuum, so it has to be rewritten. That needs "
+                    + "\(2 * bytes) bytes of free disk; \(freeBytes) are left. Nothing was changed: make room and try again."
             )
         }
-        try writeOutsideTransaction("rewriting it") { database in
-            try SchemaMigrator.requireUnchangedVersion(database)
-            try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
-            try database.execute(sql: "VACUUM")
+        try onWriteConnection("rewriting it") { connection in
+            try SchemaMigrator.requireUnchangedVersion(connection)
+            try connection.execute("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
         }
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 
 /// Puts a new index in the place of one that is damaged or lost.
 extension AvatarIndex {
-    /// Renames the index at `path`, with its log, to `index.sqlite.damaged-TIME`. What is not there needs no renaming.
+    /// Renames the index at `path`, with its log, to `index.sqlite.damaged-TIME`. Files that do not exist are skipped.
     package static func setAside(at path: String) throws {
         let formatter = ISO8601DateFormatter()
         formatter.formatOptions = [.withYear, .withMonth, .withDay, .withTime, .withTimeZone]
@@ -20,9 +20,9 @@ extension AvatarIndex {
         synchronizeFolder(of: path)
     }
 
-    /// How many contacts and settings the index at `path` has, as far as a damaged one can be read.
+    /// The number of contacts and of settings in the index at `path`, as far as a damaged one can be read.
     ///
-    /// - Returns: `nil` in the place of a number that cannot be read.
+    /// - Returns: `nil` for a number that cannot be read.
     package static func countUnrecoverable(at path: String) -> (contacts: Int?, settings: Int?) {
         func count(_ sql: String) -> Int? {
             do {
@@ -32,7 +32,7 @@ extension AvatarIndex {
                     isImmutable: false,
                     busyTimeoutSeconds: busyTimeoutSeconds
                 )
-                return try connection.firstRow(sql) { Int($0.integer(0)) }
+                return try connection.integer(sql).map { Int($0) }
             } catch {
                 // That it cannot be read is why it is replaced; the number is not known.
                 return nil
@@ -46,8 +46,7 @@ extension AvatarIndex {
 
     /// Removes the indexes that were set aside, and automatic copies.
     ///
-    /// - Returns: the paths of those that could not be removed; the folder itself if it cannot be read, for nobody knows
-    ///   what lies there then.
+    /// - Returns: the paths of those that could not be removed; the folder itself if it cannot be listed.
     package func removeSetAside() -> [String] {
         let folder = (path as NSString).deletingLastPathComponent
         let prefix = (path as NSString).lastPathComponent + ".damaged-"
@@ -66,7 +65,8 @@ extension AvatarIndex {
 
     /// Puts an empty index of the store `storeID` at `path`, durably.
     ///
-    /// It is made under another name first: whoever opens the store meanwhile finds no index, or a whole one.
+    /// It is made under another name first: a process that opens the store meanwhile finds no index, or a whole one.
+    ///
     /// - Throws: `busy` if there is one already.
     package static func putInPlace(at path: String, fileMode: UInt32, storeID: String) throws {
         let temporary = path + "-new-\(UUID().uuidString)"
@@ -80,7 +80,7 @@ extension AvatarIndex {
         try index.close()
         guard link(temporary, path) == 0 else {
             if errno == EEXIST {
-                throw AvatarStoreError(.busy, "Another process made \(path) meanwhile; try again.")
+                throw AvatarStoreError(.busy, "Another process made \"\(path)\" meanwhile. Try again.")
             }
             throw AvatarStoreError(
                 .storage,

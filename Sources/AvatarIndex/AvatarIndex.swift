@@ -1,8 +1,7 @@
 package import AvatarCore
 import AvatarMigrations
+import AvatarSQLite
 import Foundation
-import GRDB
-import GRDBSQLite
 import Synchronization
 
 /// The metadata database: the only module that holds SQL.
@@ -10,16 +9,16 @@ import Synchronization
 /// Reads are plain calls on prepared statements of read connections (`Reading/`); changes run in transactions on one
 /// write connection (`Writing/`). Both see each other's commits, and those of other processes.
 package final class AvatarIndex: Sendable {
-    /// How long a call waits for another process's lock before it fails as `busy`.
+    /// How long a call waits for another process's lock before it fails as `busy`, in seconds.
     package static let busyTimeoutSeconds = 10
 
-    /// How long opening waits: several may make a new index at once, each of which takes its turns at the disk.
+    /// How long opening waits, in seconds: several processes may make a new index at once, and take turns at the disk.
     static let openingTimeoutSeconds = 30
 
-    /// From so many pages on the WAL's content is moved into the file; SQLite's own default.
+    /// The number of pages in the WAL from which on its content is moved into the file; SQLite's own default.
     private static let longWALFrames = 1000
 
-    /// How many changes are told, counting each owner of a change; older ones are dropped.
+    /// The most changes that the feed keeps, counting each contact of a change; older ones are dropped.
     package static let feedLimit: Int64 = 200_000
 
     let path: String
@@ -28,10 +27,7 @@ package final class AvatarIndex: Sendable {
     private let now: @Sendable () -> Timestamp
     private let feedLimit: Int64
     /// `nil` in an index that was opened for reading only.
-    private let writer: DatabaseQueue?
-    // Cannot be used by two threads at once: it is only reached inside calls of `writer`, which run one after another on
-    // its queue.
-    private nonisolated(unsafe) let writerStatements = WriterStatements()
+    private let writer: Writer?
     private let writerWALIndex = Mutex<WALIndex?>(nil)
 
     /// Opens the index at `path` for reading and writing; makes it, or brings its schema up to date.
@@ -39,9 +35,13 @@ package final class AvatarIndex: Sendable {
     /// A foreign database and a newer schema are refused before a byte of the file is changed. A copy of an older one
     /// lies beside it while it is upgraded.
     ///
-    /// - Parameter fileMode: the permission bits of a new index; it holds URLs and contact ids.
-    /// - Parameter now: the time that changes bear.
-    /// - Parameter migrating: is told how far a migration has come.
+    /// - Parameter path: where the index is; its directory must exist.
+    /// - Parameter fileMode: the permission bits of a new index, which holds URLs and contact ids.
+    /// - Parameter now: gives the time that the feed of changes records.
+    /// - Parameter feedLimit: the most changes that the feed keeps.
+    /// - Parameter migrating: is called with the progress of a migration.
+    /// - Throws: `foreignIndex`, `newerIndex` and `damagedIndex`, with the file unchanged; `readOnly` if its directory
+    ///   cannot be written; `busy` if another process holds it for longer than 30 seconds; `diskFull` and `storage`.
     package static func open(
         path: String,
         fileMode: UInt32,
@@ -52,23 +52,33 @@ package final class AvatarIndex: Sendable {
         try refuseForeignFile(at: path)
         try makeFile(at: path, mode: fileMode)
         do {
-            let writer = try DatabaseQueue(path: path, configuration: writerConfiguration())
+            let connection = try openForWriting(path)
             let copy = UpgradeCopy(path: path, fileMode: fileMode)
-            try SchemaUpgrade(copy: copy, progress: migrating).run(on: writer)
-            try writer.writeWithoutTransaction { database in
-                try database.execute(sql: "PRAGMA busy_timeout = \(1000 * busyTimeoutSeconds)")
-                // From now on `shortenWAL` does it.
-                try database.execute(sql: "PRAGMA wal_autocheckpoint = 0")
-            }
-            return try AvatarIndex(path: path, writer: writer, isImmutable: false, now, feedLimit)
-        } catch {
-            throw SQLiteError.translate(error, doing: "opening it")
+            try SchemaUpgrade(copy: copy, progress: migrating).run(on: connection)
+            try connection.execute(
+                """
+                PRAGMA busy_timeout = \(1000 * busyTimeoutSeconds);
+                -- `shortenWAL` does it from now on.
+                PRAGMA wal_autocheckpoint = 0;
+                """
+            )
+            return try AvatarIndex(
+                path: path,
+                writer: Writer(connection),
+                isImmutable: false,
+                now: now,
+                feedLimit: feedLimit
+            )
+        } catch let error as SQLiteError {
+            throw AvatarStoreError(error, doing: "opening it")
         }
     }
 
     /// Opens the index at `path` for reading: nothing is made, repaired or migrated.
     ///
     /// - Parameter isImmutable: the disk cannot be written; the file is read without locks.
+    /// - Throws: `foreignIndex`, `newerIndex` and `damagedIndex`; `olderIndex` if the schema has to be upgraded first;
+    ///   `storage` if there is no index.
     package static func openReadOnly(path: String, isImmutable: Bool) throws -> AvatarIndex {
         _ = try hasContent(path)
         let index = try AvatarIndex(path: path, writer: nil, isImmutable: isImmutable)
@@ -89,10 +99,10 @@ package final class AvatarIndex: Sendable {
 
     private init(
         path: String,
-        writer: DatabaseQueue?,
+        writer: Writer?,
         isImmutable: Bool,
-        _ now: @escaping @Sendable () -> Timestamp = systemTime,
-        _ feedLimit: Int64 = feedLimit
+        now: @escaping @Sendable () -> Timestamp = systemTime,
+        feedLimit: Int64 = feedLimit
     ) throws {
         self.path = path
         self.writer = writer
@@ -107,80 +117,69 @@ package final class AvatarIndex: Sendable {
         )
     }
 
-    /// Closes all connections. Pending WAL content is moved into the file if no other process is at work.
+    /// Closes all connections. Pending WAL content is moved into the file if no other process has it open. A later read
+    /// opens a connection again; a later write fails. Does nothing the second time.
     package func close() throws {
         hits.close()
         readers.close()
-        guard let writer else { return }
-        do {
-            writer.writeWithoutTransaction { _ in writerStatements.finish() }
-            try writer.close()
-        } catch {
-            throw SQLiteError.translate(error, doing: "closing it")
-        }
+        try AvatarStoreError.translating("closing it") { try writer?.close() }
     }
 
-    /// Whether changes are possible.
+    /// Whether the index was opened for reading only.
     package var isReadOnly: Bool { writer == nil }
 
-    /// How much a finished transaction must survive.
+    /// The events that a committed transaction survives.
     package enum Durability: Sendable {
-        /// The end of the process. A power loss may take the last ones.
+        /// The end of the process (`synchronous = NORMAL`). A power loss may take the last transactions.
         case process
-        /// A power loss too.
+        /// A power loss too (`synchronous = FULL`).
         case power
     }
 
     /// Runs `body` in one write transaction: all of it happens, or nothing. Synchronous; waits for other writers.
+    ///
+    /// - Parameter durability: the events that the transaction survives once this returns.
+    /// - Throws: `readOnly`; `busy` if another process writes for longer than 10 seconds; `indexWasUpgraded` and
+    ///   `indexWasReplaced` if another program changed the schema or the file; `diskFull`, `damagedIndex` and `storage`;
+    ///   what `body` throws. Nothing was changed then.
     package func write<Result>(
         _ durability: Durability = .process,
         _ body: (IndexTransaction) throws -> Result
     ) throws -> Result {
-        guard let writer else {
-            throw AvatarStoreError(.readOnly, "The store was opened for reading only.")
-        }
-        do {
-            return try writer.writeWithoutTransaction { database in
-                // The level cannot change inside a transaction.
-                if durability == .power { try database.execute(sql: "PRAGMA synchronous = FULL") }
-                defer { if durability == .power { Self.restoreSynchronous(database) } }
-                let result = try watchedTransaction(database, body)
-                shortenWAL(database)
-                return result
-            }
-        } catch {
-            throw SQLiteError.translate(error, doing: "writing to it")
+        try onWriteConnection("writing to it") { connection in
+            // The level cannot change inside a transaction.
+            if durability == .power { try connection.statement("PRAGMA synchronous = FULL").run() }
+            defer { if durability == .power { Self.restoreSynchronous(connection) } }
+            let result = try watchedTransaction(on: connection, body)
+            shortenWAL(connection)
+            return result
         }
     }
 
     private func watchedTransaction<Result>(
-        _ database: Database,
+        on connection: Connection,
         _ body: (IndexTransaction) throws -> Result
     ) throws -> Result {
-        var result: Result?
-        let watch = CommitWatch(hits, hits.isWorthKeeping ? walIndex(of: database) : nil, on: database)
-        defer { watch.end(database) }
-        try database.inTransaction(.immediate) {
-            try SchemaMigrator.requireUnchangedVersion(database)
-            watch.begin(database)
-            let transaction = IndexTransaction(database: database, statements: writerStatements)
-            result = try body(transaction)
+        let watch = CommitWatch(hits, hits.isWorthKeeping ? walIndex(of: connection) : nil)
+        defer { watch.end() }
+        let result = try connection.transaction { opened in
+            try SchemaMigrator.requireUnchangedVersion(connection)
+            watch.begin(connection)
+            let transaction = IndexTransaction(opened, changes: watch.changes)
+            let result = try body(transaction)
             try transaction.tellNews(at: now(), keeping: feedLimit)
-            try requireInPlace(database)
-            return .commit
+            try requireInPlace(connection)
+            return result
         }
-        watch.commit(database)
-        guard let result else { throw AvatarStoreError(.storage, "A transaction of the index gave no result.") }
+        watch.commit(connection)
         return result
     }
 
     /// Whether the file at the index's path is still the one that is open; changes to another would be lost with it.
     ///
     /// - Throws: `indexWasReplaced`.
-    private func requireInPlace(_ database: Database) throws {
-        var hasMoved: Int32 = 0
-        let code = sqlite3_file_control(database.sqliteConnection, nil, SQLITE_FCNTL_HAS_MOVED, &hasMoved)
-        guard code == SQLITE_OK, hasMoved != 0 else { return }
+    private func requireInPlace(_ connection: Connection) throws {
+        guard connection.hasFileMoved else { return }
         throw AvatarStoreError(
             .indexWasReplaced,
             "The index \"\(path)\" was moved, replaced or removed while it was open, so changes would be lost. Nothing of "
@@ -188,12 +187,12 @@ package final class AvatarIndex: Sendable {
         )
     }
 
-    /// Moves the WAL's content into the file once it is long, as SQLite would by itself, but after the commit is told to
-    /// who waits for it: while SQLite does so at the end of a commit, every hit has to be looked up.
-    private func shortenWAL(_ database: Database) {
-        guard let walIndex = walIndex(of: database), walIndex.frameCount >= Self.longWALFrames else { return }
-        // What fails here, or meets a reader that stays, is done after the next commit: nothing is lost but room.
-        sqlite3_wal_checkpoint_v2(database.sqliteConnection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+    /// Moves the WAL's content into the file once it is long. SQLite would do so by itself at the end of a commit, but
+    /// before the hit cache is told of that commit: every hit would have to be looked up meanwhile.
+    private func shortenWAL(_ connection: Connection) {
+        guard let walIndex = walIndex(of: connection), walIndex.frameCount >= Self.longWALFrames else { return }
+        // If it fails, or a reader stays, the next commit tries again: nothing is lost but room.
+        try? connection.checkpointPassively()
     }
 
     /// Moves the WAL's content into the file and empties the WAL, as far as other processes' readers allow.
@@ -201,70 +200,79 @@ package final class AvatarIndex: Sendable {
     /// - Returns: whether the WAL is empty now.
     @discardableResult
     package func truncateWAL() throws -> Bool {
-        guard let writer else { return false }
-        do {
-            return try writer.writeWithoutTransaction { database in
-                try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)").map { $0[0] == 0 } ?? false
-            }
-        } catch {
-            throw SQLiteError.translate(error, doing: "emptying the WAL")
+        guard writer != nil else { return false }
+        return try onWriteConnection("emptying the WAL") { connection in
+            try connection.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0
         }
     }
 
-    /// Runs `body` on the write connection, which `action` says for messages; what it changes is its own matter.
-    func writeOutsideTransaction(_ action: String, _ body: (Database) throws -> Void) throws {
+    /// Runs `body` with the write connection, once earlier calls are done.
+    ///
+    /// - Parameter action: what `body` does, for messages: "writing to it".
+    /// - Throws: `readOnly` if the index was opened for reading only; the store's error for what SQLite reports.
+    func onWriteConnection<Result>(_ action: String, _ body: (Connection) throws -> Result) throws -> Result {
         guard let writer else {
-            throw AvatarStoreError(.readOnly, "The store was opened for reading only.")
+            throw AvatarStoreError(
+                .readOnly,
+                "The store was opened for reading only. Open it for writing to change it."
+            )
         }
-        do {
-            try writer.writeWithoutTransaction(body)
-        } catch {
-            throw SQLiteError.translate(error, doing: action)
-        }
+        return try AvatarStoreError.translating(action) { try writer.use(body) }
     }
 
     /// The memory of the write connection; found once.
-    private func walIndex(of database: Database) -> WALIndex? {
+    private func walIndex(of connection: Connection) -> WALIndex? {
         writerWALIndex.withLock { known in
-            if known == nil { known = database.sqliteConnection.flatMap(WALIndex.init(of:)) }
+            if known == nil { known = WALIndex(of: connection) }
             return known
         }
     }
 
-    /// When several open a new index at once, each wants to change its mode, and SQLite refuses all but one without
-    /// waiting: they hold a lock on what they read that the one is waiting for.
-    private static func setWALMode(_ database: Database) throws {
+    // MARK: Setting up the write connection
+
+    /// Opens a connection for writing, with everything that lasts as long as the connection or the file.
+    private static func openForWriting(_ path: String) throws -> Connection {
+        let connection = try Connection(
+            path: path,
+            access: .readWrite,
+            busyTimeoutMilliseconds: 1000 * openingTimeoutSeconds,
+            watched: CommitWatch.watched
+        )
+        try connection.execute("PRAGMA foreign_keys = ON")
+        // It takes effect only in a file without tables, so it comes before the journal mode. Setting it again would be
+        // a write at each opening.
+        if try connection.integer("PRAGMA auto_vacuum") != 2 {
+            try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        }
+        try setWALMode(connection)
+        try connection.execute(
+            """
+            PRAGMA synchronous = NORMAL;
+            PRAGMA secure_delete = ON;
+            PRAGMA journal_size_limit = 8388608;
+            """
+        )
+        // Finds out now if the file is no database; the pragmas above do not all read it.
+        _ = try connection.integer("SELECT 1 FROM sqlite_schema LIMIT 1")
+        return connection
+    }
+
+    /// When several processes open a new index at once, each wants to change its mode, and SQLite refuses all but one
+    /// without waiting: the others hold a read lock that the one is waiting for. So each tries again.
+    private static func setWALMode(_ connection: Connection) throws {
         let deadline = ContinuousClock.now + .seconds(openingTimeoutSeconds)
         while true {
             do {
-                return try database.execute(sql: "PRAGMA journal_mode = WAL")
-            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && .now < deadline {
+                return try connection.execute("PRAGMA journal_mode = WAL")
+            } catch {
+                guard error.code.primary == .busy, .now < deadline else { throw error }
                 usleep(2_000)
             }
         }
     }
 
-    private static func restoreSynchronous(_ database: Database) {
-        // Should this fail, later transactions are more durable than asked for, which is correct and only slower.
-        try? database.execute(sql: "PRAGMA synchronous = NORMAL")
-    }
-
-    private static func writerConfiguration() -> GRDB.Configuration {
-        var configuration = GRDB.Configuration()
-        configuration.label = "avatar-index"
-        configuration.busyMode = .timeout(TimeInterval(openingTimeoutSeconds))
-        configuration.foreignKeysEnabled = true
-        configuration.prepareDatabase { database in
-            // It takes effect only in a file without tables, so it comes before the journal mode. Setting it again would
-            // be a write at each opening.
-            if try Int.fetchOne(database, sql: "PRAGMA auto_vacuum") != 2 {
-                try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
-            }
-            try setWALMode(database)
-            try database.execute(sql: "PRAGMA synchronous = NORMAL")
-            try database.execute(sql: "PRAGMA secure_delete = ON")
-            try database.execute(sql: "PRAGMA journal_size_limit = 8388608")
-        }
-        return configuration
+    private static func restoreSynchronous(_ connection: Connection) {
+        // If this fails, later transactions are more durable than they need be, which is correct and only slower.
+        try? connection.statement("PRAGMA synchronous = NORMAL").run()
     }
 }

@@ -1,19 +1,21 @@
 package import AvatarCore
+import AvatarSQLite
 
-/// What the index has of a download that was interrupted: the first bytes of an image are in the staging folder.
+/// A download that was interrupted: the first bytes of an image are in the staging folder.
 package struct PartialRecord: Hashable, Sendable {
     package let key: AvatarKey
     package let storageClass: StorageClass
-    /// In the folder for partial downloads. Never used again.
+    /// The name of the file in the folder for partial downloads. No other file ever gets it.
     package let name: String
-    /// What the bytes came from.
+    /// The URL of the response.
     package let url: String
-    /// A strong tag, verbatim.
+    /// The response's strong entity tag, verbatim.
     package let etag: String
-    /// The bytes that had come when this was written down.
+    /// The bytes received when the record was written.
     package let sizeBytes: Int
-    /// The length of the whole, if the origin said.
+    /// The bytes of the complete body; `nil` if the origin did not state them.
     package let totalBytes: Int64?
+    /// When the record was written.
     package let updated: Timestamp
 
     package init(
@@ -36,5 +38,20 @@ package struct PartialRecord: Hashable, Sendable {
         self.updated = updated
     }
 
+    /// The columns that `init(_:)` reads.
     static let columns = "key, storage_class, name, url, etag, size_bytes, total_bytes, updated_ms"
+
+    /// The record in a row with `columns`.
+    init(_ row: borrowing Row) {
+        self.init(
+            key: AvatarKey(stored: row.text("key")),
+            storageClass: StorageClass(code: row.integer("storage_class")),
+            name: row.text("name"),
+            url: row.text("url"),
+            etag: row.text("etag"),
+            sizeBytes: Int(row.integer("size_bytes")),
+            totalBytes: row.optionalInteger("total_bytes"),
+            updated: Timestamp(milliseconds: row.integer("updated_ms"))
+        )
+    }
 }

@@ -1,32 +1,34 @@
 import AvatarCore
 import AvatarMigrations
-import GRDB
+import AvatarSQLite
 
 /// Brings the schema to this program's version, one step a transaction.
 ///
-/// The version is `PRAGMA user_version`, nothing else. GRDB's migrator reads what is applied before it takes the write
-/// lock, so two processes that open a new store at once would both run the first step; here the version is read again
-/// under the lock.
+/// The version is `PRAGMA user_version`, nothing else. It is read again under the write lock: two processes that open a
+/// new store at once must not both run the first step.
 enum SchemaMigrator {
-    /// - Parameter progress: is told before each step, and after the last one, unless there is none.
+    /// Applies the steps that the index lacks.
+    ///
+    /// - Parameter progress: called before each step and after the last one; not at all if there is none.
+    /// - Throws: `damagedIndex` if a step does not fit the schema; what SQLite reports. Earlier steps stay applied.
     static func migrate(
-        _ writer: DatabaseQueue,
+        _ connection: Connection,
         by steps: [Migration] = Migration.all,
         _ progress: (WorkProgress) -> Void = { _ in }
     ) throws {
-        let applied = try writer.writeWithoutTransaction { try version($0) }
+        let applied = try version(connection)
         let pending = steps.filter { $0.version > applied }
         for (number, step) in pending.enumerated() {
             progress(WorkProgress(.migrating, .steps, done: number, of: pending.count))
             try Task.checkCancellation()
             do {
-                try writer.writeWithoutTransaction { try apply(step, to: $0) }
-            } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-                // The SQL is right for an index of the version before, so this is none.
+                try apply(step, to: connection)
+            } catch let error as SQLiteError where error.code.primary == .error {
+                // The SQL fits every index of the version before, so this index is not one.
                 throw AvatarStoreError(
                     .damagedIndex,
                     "The index says that it has schema version \(step.version - 1), but step \(step.name) does not fit "
-                        + "it (\(error.message ?? "no reason given")). Nothing of that step was applied.",
+                        + "it (\(error.message)). Nothing of that step was applied.",
                     underlying: error
                 )
             }
@@ -34,44 +36,45 @@ enum SchemaMigrator {
         if !pending.isEmpty { progress(WorkProgress(.migrating, .steps, done: pending.count, of: pending.count)) }
     }
 
-    private static func apply(_ step: Migration, to database: Database) throws {
-        try database.inTransaction(.immediate) {
-            guard try version(database) < step.version else { return .commit }
-            try database.execute(sql: step.sql)
-            try database.execute(sql: "PRAGMA application_id = \(SchemaStatus.applicationID)")
-            try database.execute(sql: "PRAGMA user_version = \(step.version)")
-            return .commit
+    private static func apply(_ step: Migration, to connection: Connection) throws {
+        try connection.transaction { _ in
+            guard try version(connection) < step.version else { return }
+            try connection.execute(step.sql)
+            try connection.execute("PRAGMA application_id = \(SchemaStatus.applicationID)")
+            try connection.execute("PRAGMA user_version = \(step.version)")
         }
     }
 
-    /// Reads whether an index of an older version has the tables of that version; the steps would not fit another.
+    /// Checks that an index of an older version has the schema of that version; the steps would not fit another.
     ///
-    /// - Throws: `damagedIndex`, with nothing changed.
+    /// - Throws: `damagedIndex`, with nothing changed, if something of that schema is missing.
     static func requireSoundSchema(of connection: ReadConnection, version: Int) throws {
         guard 0 < version, version < Migration.latestVersion else { return }
-        let found = try Set(connection.rows(schemaSQL) { $0.text(0) })
+        let found = try Set(connection.rows(schemaSQL) { $0.text("definition") })
         let missing = try schema(ofVersion: version).filter { !found.contains($0.definition) }.map(\.name)
         guard !missing.isEmpty else { return }
         throw AvatarStoreError(
             .damagedIndex,
-            "The index says that it has schema version \(version), but not all is as that version has it: "
+            "The index says that it has schema version \(version), but its schema differs from that version in: "
                 + "\(missing.sorted().joined(separator: ", ")). It was left as it is."
         )
     }
 
-    private static let schemaSQL = "SELECT coalesce(sql, name), name FROM sqlite_schema"
+    private static let schemaSQL = "SELECT coalesce(sql, name) AS definition, name FROM sqlite_schema"
 
-    /// What `version` was when it was the newest.
+    /// The schema that a new index had when `version` was the newest.
     private static func schema(ofVersion version: Int) throws -> [(definition: String, name: String)] {
-        let database = try DatabaseQueue()
-        try migrate(database, by: Array(Migration.all.prefix(version)))
-        return try database.read { try Row.fetchAll($0, sql: schemaSQL).map { ($0[0], $0[1]) } }
+        let connection = try Connection()
+        try migrate(connection, by: Array(Migration.all.prefix(version)))
+        return try connection.rows(schemaSQL) { ($0.text("definition"), $0.text("name")) }
     }
 
     /// Every write transaction begins with this: another program may have upgraded the schema since the index was
     /// opened, and this program's SQL may no longer fit.
-    static func requireUnchangedVersion(_ database: Database) throws {
-        let version = try version(database)
+    ///
+    /// - Throws: `indexWasUpgraded`.
+    static func requireUnchangedVersion(_ connection: Connection) throws {
+        let version = try version(connection)
         guard version == Migration.latestVersion else {
             throw AvatarStoreError(
                 .indexWasUpgraded,
@@ -81,7 +84,8 @@ enum SchemaMigrator {
         }
     }
 
-    static func version(_ database: Database) throws -> Int {
-        try Int.fetchOne(database.cachedStatement(sql: "PRAGMA user_version")) ?? 0
+    /// The schema version of the index; 0 for a new file.
+    static func version(_ connection: Connection) throws -> Int {
+        Int(try connection.integer("PRAGMA user_version") ?? 0)
     }
 }

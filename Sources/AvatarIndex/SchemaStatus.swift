@@ -1,39 +1,46 @@
 import AvatarCore
 import AvatarMigrations
 
-/// Whose database a file is, and how far its schema has come.
+/// The program that a database belongs to, and the version of its schema.
 struct SchemaStatus: Sendable {
     /// "AVAT" in ASCII, in the file's header (https://www.sqlite.org/pragma.html#pragma_application_id).
     static let applicationID: Int64 = 0x4156_4154
 
     let applicationID: Int64
     let version: Int
-    /// Whether the file has any table; one without is new and nobody's.
+    /// Whether the file has no table yet. Any program may then use it.
     let isEmpty: Bool
-    /// Tables and views.
+    /// The number of tables and views.
     let tableCount: Int
 
-    /// How many of them this program's schema has. People may have added some of their own.
+    /// The number of tables and views in this program's schema. Users may have added some of their own.
     static let expectedTableCount = 15
 
     init(of connection: ReadConnection) throws {
-        // In one statement: another process may be at its first migration, and commit it between two.
+        // In one statement: another process may commit its first migration between two.
         let row = try connection.firstRow(
             """
             SELECT
-                (SELECT application_id FROM pragma_application_id),
-                (SELECT user_version FROM pragma_user_version),
-                (SELECT count(*) FROM sqlite_schema),
-                (SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view'))
+                (SELECT application_id FROM pragma_application_id) AS application_id,
+                (SELECT user_version FROM pragma_user_version) AS version,
+                (SELECT count(*) FROM sqlite_schema) AS objects,
+                (SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view')) AS tables
             """
-        ) { (applicationID: $0.integer(0), version: Int($0.integer(1)), objects: $0.integer(2), tables: $0.integer(3)) }
+        ) { row in
+            (
+                applicationID: row.integer("application_id"), version: Int(row.integer("version")),
+                objects: row.integer("objects"), tables: Int(row.integer("tables"))
+            )
+        }
         applicationID = row?.applicationID ?? 0
         version = row?.version ?? 0
         isEmpty = row?.objects ?? 0 == 0
-        tableCount = Int(row?.tables ?? 0)
+        tableCount = row?.tables ?? 0
     }
 
-    /// - Throws: `foreignIndex` or `newerIndex`; `damagedIndex` if it has not what its version says.
+    /// Checks that this program can work with the database: a new file, or an index of this version or an older one.
+    ///
+    /// - Throws: `foreignIndex` or `newerIndex`; `damagedIndex` if it lacks tables of its version.
     func requireOurs() throws {
         if isEmpty && applicationID == 0 && version == 0 { return }
         guard applicationID == Self.applicationID else {

@@ -1,33 +1,30 @@
 import AvatarCore
 import AvatarMigrations
-import GRDB
+import AvatarSQLite
 
-/// Brings an index in its place to this program's schema, and keeps a copy of what it was until that is done.
+/// Upgrades an index in place to this program's schema, and keeps a copy of the original until that is done.
 struct SchemaUpgrade {
     let copy: UpgradeCopy
     var steps = Migration.all
     var progress: ProgressHandler = { _ in }
 
-    /// What a killed process or a full disk stops goes on from the last whole step when it is run again.
-    func run(on writer: DatabaseQueue) throws {
+    /// Copies the index and applies the steps that it lacks. After a kill or a full disk, the next run goes on from the
+    /// last complete step.
+    func run(on connection: Connection) throws {
         while true {
-            let version = try self.version(writer)
+            let version = try SchemaMigrator.version(connection)
             guard version < steps.count else { return copy.removeLeftovers(before: version) }
             do {
                 if version > 0 { try makeCopy(of: version) }
             } catch {
-                // Another process put in the last step meanwhile, and removed all copies, this unfinished one too.
-                if try self.version(writer) > version { continue }
+                // Another process applied the last step meanwhile, and removed all copies, this unfinished one too.
+                if try SchemaMigrator.version(connection) > version { continue }
                 throw error
             }
-            try SchemaMigrator.migrate(writer, by: steps, progress)
+            try SchemaMigrator.migrate(connection, by: steps, progress)
             if version > 0 { copy.removeAll() }
             return
         }
-    }
-
-    private func version(_ writer: DatabaseQueue) throws -> Int {
-        try writer.writeWithoutTransaction { try SchemaMigrator.version($0) }
     }
 
     private func makeCopy(of version: Int) throws {

@@ -1,19 +1,19 @@
 import AvatarCore
 import Foundation
 
-/// The copy of an index that lies beside it while its schema is upgraded: `index.sqlite.version-N`, where N is the
+/// The copy of an index that is kept beside it while its schema is upgraded: `index.sqlite.version-N`, where N is the
 /// version that the upgrade began with.
 ///
-/// There is at most one, of the size of the index at most, and it goes when the last step is in. An upgrade that broke
-/// off midway keeps the copy of where it began.
+/// There is at most one, no larger than the index, and it is removed once the last step is applied. An interrupted
+/// upgrade keeps the copy of the version that it began with.
 struct UpgradeCopy {
     /// The index.
     let path: String
     let fileMode: UInt32
 
-    /// Makes sure of a copy of the index, which has schema version `version`; durable on return.
+    /// Makes a copy of the index, which has schema version `version`, unless there is one; durable on return.
     ///
-    /// - Parameter progress: is told the bytes that are written, now and then, and those that there will be at most.
+    /// - Parameter progress: called now and then with the bytes written so far and the most that there can be.
     /// - Throws: `diskFull`, with nothing changed, if there is less room than the index takes.
     func make(of version: Int, progress: @escaping (Int, Int) -> Void) throws {
         if all.contains(where: { ($0.version ?? version) < version }) { return }
@@ -42,7 +42,7 @@ struct UpgradeCopy {
         all.map(\.path).filter { unlink($0) != 0 && errno != ENOENT }
     }
 
-    /// Removes the copies of versions before `version`, also unfinished ones: the process that put in the last step, or
+    /// Removes the copies of versions before `version`, also unfinished ones: the process that applied the last step, or
     /// one that was still copying then, may have been killed before it did.
     ///
     /// A process that is still copying one of them finds that the upgrade is done when it puts its copy in place.
@@ -58,7 +58,7 @@ struct UpgradeCopy {
 
     private func name(of version: Int) -> String { "\(path).version-\(version)" }
 
-    /// A file of a copy.
+    /// A copy, or the unfinished part of one.
     private struct Part {
         let path: String
         /// The version that it is a copy of; `nil` for an unfinished one.
@@ -67,7 +67,7 @@ struct UpgradeCopy {
         let upgradedVersion: Int
     }
 
-    /// The copies that are there, also unfinished ones.
+    /// All copies, also unfinished ones.
     private var all: [Part] {
         let folder = (path as NSString).deletingLastPathComponent
         let prefix = (path as NSString).lastPathComponent + ".version-"
@@ -97,10 +97,9 @@ struct UpgradeCopy {
             isImmutable: false,
             busyTimeoutSeconds: AvatarIndex.openingTimeoutSeconds
         )
-        let bytes = try connection.firstRow(
-            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-        ) { Int($0.integer(0)) }
-        return bytes ?? 0
+        return Int(
+            try connection.integer("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") ?? 0
+        )
     }
 
     private func requireRoom(for bytes: Int) throws {

@@ -300,14 +300,19 @@ package final class Connection {
         }
         guard code == SQLITE_OK else { throw error(code) }
         guard let statement else { throw SQLiteError(.misuse, "There is no statement in the SQL.") }
-        if let table = writeGuard?.insertions.first, sql.uppercased().contains("REPLACE") {
+        // A row with the same key would be deleted, of which SQLite does not tell.
+        if let table = writeGuard?.tables.first, Self.words(of: sql).contains("REPLACE") {
             sqlite3_finalize(statement)
             throw SQLiteError(
                 .notAuthorized,
-                "The statement replaces rows of the watched table \(table), of which SQLite does not tell; use ON CONFLICT."
+                "The statement may replace rows of the watched table \(table) unheard; use ON CONFLICT DO UPDATE."
             )
         }
         return statement
+    }
+
+    private static func words(of sql: String) -> [Substring] {
+        sql.uppercased().split { !$0.isLetter && !$0.isNumber && $0 != "_" }
     }
 
     /// `path` as a `file:` URI (https://www.sqlite.org/uri.html): everything but the plain characters as %HH.

@@ -106,8 +106,8 @@ final class WriteGuard {
     var permission = WritePermission.unrestricted
     /// The first write that was refused, for the message.
     private(set) var refusal: String?
-    /// The watched tables into which the statement inserts.
-    private(set) var insertions: Set<String> = []
+    /// The watched tables that the statement writes.
+    private(set) var tables: Set<String> = []
 
     init(_ watched: WatchedColumns) {
         self.watched = watched
@@ -122,7 +122,7 @@ final class WriteGuard {
     func begin(_ permission: WritePermission) {
         self.permission = permission
         refusal = nil
-        insertions = []
+        tables = []
     }
 
     private static let authorizer:
@@ -142,10 +142,10 @@ final class WriteGuard {
 
     private func authorize(_ action: Int32, _ table: String, _ column: String) -> Int32 {
         guard permission != .unrestricted, watched.isWatched(table) else { return SQLITE_OK }
+        tables.insert(table)
         switch action {
         case SQLITE_INSERT:
-            // A new row is not in memory. One that is replaced would be, and SQLite does not tell of its deletion.
-            insertions.insert(table)
+            // A new row is in no copy.
             return SQLITE_OK
         case SQLITE_UPDATE:
             if watched.isRowID(column, of: table) { return refuse("the row id \(table).\(column)") }

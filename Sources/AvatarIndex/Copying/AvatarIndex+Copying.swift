@@ -1,7 +1,8 @@
 package import AvatarCore
 import AvatarMigrations
+import AvatarSQLite
 
-/// An entry with all that the index has of it, to be carried into a copy of the index.
+/// An entry with all of its rows, to be carried into a copy of the index.
 package struct WholeEntry: Sendable {
     let avatar: IndexRow
     let host: IndexRow?
@@ -19,9 +20,9 @@ package struct WholeEntry: Sendable {
 
 /// A row with all of its columns, whichever these are.
 struct IndexRow: Sendable {
-    var columns: [(name: String, value: Statement.Value)]
+    var columns: [(name: String, value: Value)]
 
-    subscript(name: String) -> Statement.Value {
+    subscript(name: String) -> Value {
         get { columns.first { $0.name == name }?.value ?? .null }
         set {
             columns.removeAll { $0.name == name }
@@ -30,31 +31,34 @@ struct IndexRow: Sendable {
     }
 }
 
-/// What a copy of the index asks of the original, which goes on changing.
+/// What making a copy asks of the original index, which goes on changing.
 extension AvatarIndex {
     /// Begins a copy of this index at `path`.
     package func copy(to path: String, fileMode: UInt32) throws -> IndexCopy {
         try IndexCopy.make(of: self.path, isImmutable: readers.isImmutable, at: path, fileMode: fileMode)
     }
 
-    /// Everything about the entry for `key`, as it is at one moment.
+    /// All rows of the entry for `key`, from one snapshot; `nil` if there is none.
     package func wholeEntry(for key: AvatarKey) throws -> WholeEntry? {
         try readers.read { connection in
             try connection.snapshot {
                 try Self.requireOwnVersion(connection)
-                func row(_ table: String, _ column: String, _ value: Statement.Value) throws -> IndexRow? {
-                    try connection.firstRow("SELECT * FROM \(table) WHERE \(column) = ?", [value]) { $0.whole }
+                func row(of table: String, where column: String, is value: Value) throws -> IndexRow? {
+                    try connection.firstRow("SELECT * FROM \(table) WHERE \(column) = ?", [value]) {
+                        IndexRow(columns: $0.columns)
+                    }
                 }
-                guard let avatar = try row("avatar", "key", .text(key.rawValue)) else { return nil }
-                let entry = try connection.statement(Self.entrySQL + "WHERE avatar.key = ?")
-                    .firstRow(text: key.rawValue) { AvatarEntry($0) }
+                guard let avatar = try row(of: "avatar", where: "key", is: .text(key.rawValue)) else { return nil }
+                let entry = try connection.firstRow(Self.entrySQL + "WHERE avatar.key = ?", text: key.rawValue) {
+                    AvatarEntry($0)
+                }
                 guard let entry else { return nil }
                 return WholeEntry(
                     avatar: avatar,
-                    host: try row("host", "id", avatar["host_id"]),
-                    fileRow: try row("file", "id", avatar["file_id"]),
+                    host: try row(of: "host", where: "id", is: avatar["host_id"]),
+                    fileRow: try row(of: "file", where: "id", is: avatar["file_id"]),
                     ownerRows: try connection.rows("SELECT * FROM owner WHERE avatar_id = ?", [avatar["id"]]) {
-                        $0.whole
+                        IndexRow(columns: $0.columns)
                     },
                     file: entry.file,
                     sha256: entry.sha256 ?? []
@@ -68,35 +72,28 @@ extension AvatarIndex {
         try readers.read { connection in
             try connection.rows(
                 "SELECT avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id WHERE owner.contact = ?",
-                [.text(contact)]
-            ) { AvatarKey(stored: $0.text(0)) }
+                [contact]
+            ) { AvatarKey(stored: $0.text("key")) }
         }
     }
 
-    /// The settings that were ever set, and which of the files `ids` are published, both as they are at one moment.
+    /// The settings without those that have their default, and which of the files `ids` are published, from one snapshot.
     package func settingsAndFiles(among ids: [Int64]) throws -> (settings: [String: Int64], files: Set<Int64>) {
         try readers.read { connection in
             try connection.snapshot {
                 try Self.requireOwnVersion(connection)
                 var settings: [String: Int64] = [:]
-                for (name, value) in try connection.rows(
-                    "SELECT name, value FROM setting",
-                    [],
-                    {
-                        ($0.text(0), $0.integer(1))
-                    }
-                ) {
-                    settings[name] = value
+                try connection.forEachRow("SELECT name, value FROM setting", []) { row in
+                    settings[row.text("name")] = row.integer("value")
+                    return true
                 }
-                let files = try ids.filter { id in
-                    try connection.firstRow("SELECT 1 FROM file WHERE id = ?", [.integer(id)]) { _ in true } ?? false
-                }
+                let files = try ids.filter { try connection.hasRow("SELECT 1 FROM file WHERE id = ?", [$0]) }
                 return (settings, Set(files))
             }
         }
     }
 
-    /// Another program may have upgraded the schema since the copy was made: the rows would not fit.
+    /// Another program may have upgraded the schema since the copy was made: its rows would not fit the copy.
     private static func requireOwnVersion(_ connection: ReadConnection) throws {
         let version = try SchemaStatus(of: connection).version
         guard version == Migration.latestVersion else {

@@ -1,28 +1,30 @@
 package import AvatarCore
-import Foundation
-import GRDB
+import AvatarSQLite
 
-/// What is done to a copy of an index before it is the index of a store.
+/// Changes to a copy of an index before it becomes the index of a store.
 extension IndexTransaction {
     /// The id of the store that the index belongs to.
+    ///
+    /// - Throws: `damagedIndex` if the index has lost it.
     package func storeID() throws -> String {
-        let row = try fetchRow("SELECT store_id FROM store")
-        guard let row else { throw AvatarStoreError(.damagedIndex, "The index has lost the id of its store.") }
-        return row[0]
+        guard let id = try text("SELECT store_id FROM store") else {
+            throw AvatarStoreError(.damagedIndex, "The index has lost the id of its store. Run `avatars verify --repair`.")
+        }
+        return id
     }
 
-    /// Forgets what others are at in the original: nobody is at work in the copy, and nothing is pending there.
+    /// Deletes the work of processes on the original: no process works on the copy, and no file is pending there.
     package func forgetWork() throws {
-        try execute("DELETE FROM pending_file")
+        try run(KeepsHits("DELETE FROM pending_file"))
         try setSyncHolder(nil)
         try endBoot()
         try restartFeed(at: AvatarIndex.systemTime())
         for storageClass in StorageClass.allCases { try recountTotal(of: storageClass) }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     package func entryCount() throws -> Int {
-        try fetchRow("SELECT count(*) FROM avatar").map { $0[0] } ?? 0
+        Int(try integer("SELECT count(*) FROM avatar") ?? 0)
     }
 
     /// The files with row ids above `id`, up to `last`, in their order.
@@ -31,55 +33,53 @@ extension IndexTransaction {
         through last: Int64,
         limit: Int
     ) throws -> [(file: FileRecord, sha256: [UInt8])] {
-        try fetchRows(
-            """
-            SELECT id, storage_class, path, size_bytes, media_type, width, height, sha256
-            FROM file WHERE id > ? AND id <= ? ORDER BY id LIMIT ?
-            """,
+        try rows(
+            "SELECT \(FileRecord.columns), sha256 FROM file WHERE file.id > ? AND file.id <= ? ORDER BY file.id LIMIT ?",
             [id, last, limit]
-        ).map { (FileRecord($0), Array($0[7] as Data)) }
+        ) { (FileRecord($0), $0.blob("sha256")) }
     }
 
-    /// Takes the file out of the index and seeks the entries that used it.
+    /// Removes the file's row and marks the entries that used it as sought.
     package func seekEntries(ofFile id: Int64) throws {
-        try execute("INSERT OR IGNORE INTO temp.sought SELECT key FROM avatar WHERE file_id = ?", [id])
-        try execute("UPDATE avatar SET file_id = NULL WHERE file_id = ?", [id])
-        try execute("DELETE FROM file WHERE id = ?", [id])
+        try run(KeepsHits("INSERT OR IGNORE INTO temp.sought SELECT key FROM avatar WHERE file_id = ?"), [id])
+        try run(ChangesHits("UPDATE avatar SET file_id = NULL WHERE file_id = ?"), [id])
+        try run(KeepsHits("DELETE FROM file WHERE id = ?"), [id])
     }
 
-    /// Seeks the entry for `key`, unless the index has it.
+    /// Marks the entry for `key` as sought, unless the index has it.
     package func seek(_ key: AvatarKey) throws {
-        try execute(
-            "INSERT OR IGNORE INTO temp.sought SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM avatar WHERE key = ?1)",
+        try run(
+            KeepsHits("INSERT OR IGNORE INTO temp.sought SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM avatar WHERE key = ?1)"),
             [key.rawValue]
         )
     }
 
-    /// An entry that is sought.
+    /// The key of any entry that is sought; `nil` if there is none.
     package func soughtKey() throws -> AvatarKey? {
-        try fetchRow("SELECT key FROM temp.sought LIMIT 1").map { AvatarKey(stored: $0[0]) }
+        try text("SELECT key FROM temp.sought LIMIT 1").map { AvatarKey(stored: $0) }
     }
 
     /// The contacts that use the entry for `key`.
     package func owners(of key: AvatarKey) throws -> [String] {
-        try fetchRows(
-            "SELECT contact FROM owner WHERE avatar_id = (SELECT id FROM avatar WHERE key = ?)",
-            [key.rawValue]
-        ).map { $0[0] }
+        try rows("SELECT contact FROM owner WHERE avatar_id = (SELECT id FROM avatar WHERE key = ?)", [key.rawValue]) {
+            $0.text("contact")
+        }
     }
 
-    /// What a sought entry turned out to be.
+    /// A sought entry, as it was found in the original.
     package enum Found {
         /// There is no such entry any more.
         case nothing
-        /// It has no file, for the reason that it says itself.
+        /// The entry has no file; its own row says why.
         case entry(WholeEntry)
-        /// It has a file, which is not where it belongs.
+        /// The entry has a file, which is not in its place.
         case missing(WholeEntry)
-        /// It has a file that is in its place; `known`: one with the same bytes that the index has already.
+        /// The entry has a file, which is in its place.
+        ///
+        /// - Parameter known: a file of the copy with the same bytes; `nil` if there is none.
         case file(WholeEntry, known: Int64?)
 
-        /// The entry, if there is one.
+        /// The entry; `nil` if there is none.
         package var entry: WholeEntry? {
             switch self {
             case .nothing: nil
@@ -88,10 +88,10 @@ extension IndexTransaction {
         }
     }
 
-    /// Puts what was found for `key` in place of what the index has.
+    /// Replaces the entry for `key` by the one that was found.
     package func settle(_ key: AvatarKey, as found: Found) throws {
-        try execute("DELETE FROM temp.sought WHERE key = ?", [key.rawValue])
-        try execute("DELETE FROM avatar WHERE key = ?", [key.rawValue])
+        try run(KeepsHits("DELETE FROM temp.sought WHERE key = ?"), [key.rawValue])
+        try run(ChangesHits("DELETE FROM avatar WHERE key = ?"), [key.rawValue])
         switch found {
         case .nothing:
             return
@@ -113,7 +113,7 @@ extension IndexTransaction {
         }
     }
 
-    /// Evicts the file. Nobody else knows the copy, so no pending row is needed while it is unlinked.
+    /// Evicts the file. No other process knows the copy, so no pending row is needed while it is unlinked.
     package func evict(fromCopy id: Int64) throws -> PendingFile? {
         guard let file = try retireFile(id: id, absence: .evicted, holder: "copy") else { return nil }
         try dropPending(file)
@@ -128,30 +128,16 @@ extension IndexTransaction {
     }
 
     private func id(ofHost host: IndexRow) throws -> Int64 {
-        if let row = try fetchRow("SELECT id FROM host WHERE name = ?", [host["name"].argument]) { return row[0] }
+        if let id = try integer("SELECT id FROM host WHERE name = ?", [host["name"]]) { return id }
         var host = host
         host["id"] = .null
         try insert(host, into: "host")
-        return database.lastInsertedRowID
+        return lastInsertedRowID
     }
 
     private func insert(_ row: IndexRow, into table: String) throws {
         let names = row.columns.map(\.name).joined(separator: ", ")
         let places = row.columns.map { _ in "?" }.joined(separator: ", ")
-        try execute(
-            "INSERT INTO \(table) (\(names)) VALUES (\(places))",
-            StatementArguments(row.columns.map(\.value.argument))
-        )
-    }
-}
-
-extension Statement.Value {
-    fileprivate var argument: (any DatabaseValueConvertible)? {
-        switch self {
-        case .integer(let integer): integer
-        case .text(let text): text
-        case .blob(let bytes): Data(bytes)
-        case .null: nil
-        }
+        try run(KeepsHits("INSERT INTO \(table) (\(names)) VALUES (\(places))"), row.columns.map(\.value))
     }
 }

@@ -1,17 +1,18 @@
 package import AvatarCore
+import AvatarSQLite
 
 /// A host that has entries due.
 package struct DueHost: Hashable, Sendable {
     package let id: Int64
     package let name: String
-    /// How it has answered lately.
+    /// Its latest failures and pauses.
     package let health: HostHealth
 }
 
 /// A walk over the due entries of one host, the longest due first.
 package struct DueWalk: Hashable, Sendable {
     package let host: DueHost
-    /// The last entry that was given.
+    /// The last entry that was visited.
     private(set) var nextCheck: Int64 = .min
     private(set) var id: Int64 = .min
 
@@ -31,20 +32,18 @@ extension AvatarIndex {
         try readers.read { connection in
             try connection.rows(
                 "SELECT id, name, \(HostHealth.columns) FROM host WHERE next_check_ms <= ?",
-                [.integer(time.milliseconds)]
-            ) { row in
-                DueHost(id: row.integer(0), name: row.text(1), health: HostHealth(row, at: 2))
-            }
+                [time.milliseconds]
+            ) { DueHost(id: $0.integer("id"), name: $0.text("name"), health: HostHealth($0)) }
         }
     }
 
-    /// The next entries that are due at `time`, at most `limit`; a few of each host in turn, so that none of many waits
-    /// for the end of another. Relies on the index `avatar_due`.
+    /// The next entries that are due at `time`, at most `limit`: a few of each host in turn, so that no host waits for
+    /// another to be done. Relies on the index `avatar_due`.
     ///
-    /// - Parameter walks: those of the hosts that wait for their turn. Walks that came to their end are taken out.
+    /// - Parameter walks: the hosts that wait for their turn. Walks that are done are removed.
     package func dueEntries(of walks: inout [DueWalk], at time: Timestamp, limit: Int) throws -> [AvatarEntry] {
         var waiting = walks
-        // In one snapshot: the upper levels of the index are read once, and not once a host.
+        // In one snapshot: the upper levels of the index are read once, not once for each host.
         let (entries, rest) = try readers.read { connection in
             try connection.snapshot {
                 var entries: [AvatarEntry] = []
@@ -54,7 +53,7 @@ extension AvatarIndex {
                     var again: [DueWalk] = []
                     while entries.count < limit, var walk = rest.popFirst() {
                         let wanted = min(share, limit - entries.count)
-                        let next = try Self.dueEntries(of: &walk, at: time, limit: wanted, connection)
+                        let next = try Self.dueEntries(of: &walk, at: time, limit: wanted, on: connection)
                         entries += next
                         if next.count == wanted { again.append(walk) }
                     }
@@ -68,22 +67,18 @@ extension AvatarIndex {
         return entries
     }
 
-    /// As many of one host as are asked for at once: with one of each host, every entry would cost its own way through
-    /// the index.
+    /// The number of entries taken of one host at once. With one of each, every entry would cost a descent of the index.
     private static let fewestOfAHost = 8
 
     private static func dueEntries(
         of walk: inout DueWalk,
         at time: Timestamp,
         limit: Int,
-        _ connection: ReadConnection
+        on connection: ReadConnection
     ) throws -> [AvatarEntry] {
         let entries = try connection.rows(
             dueSQL,
-            [
-                .integer(walk.host.id), .integer(time.milliseconds), .integer(walk.nextCheck), .integer(walk.id),
-                .integer(Int64(limit)),
-            ]
+            [walk.host.id, time.milliseconds, walk.nextCheck, walk.id, limit]
         ) { AvatarEntry($0) }
         if let last = entries.last { walk.advance(past: last) }
         return entries
@@ -97,19 +92,18 @@ extension AvatarIndex {
             ORDER BY avatar.next_check_ms, avatar.id LIMIT ?5
             """
 
-    /// How many due entries `walk` has still to give at `time`.
+    /// The number of entries due at `time` that `walk` has still to visit.
     package func dueCount(of walk: DueWalk, at time: Timestamp) throws -> Int {
         try readers.read { connection in
-            try connection.firstRow(
+            let count = try connection.integer(
                 """
                 SELECT count(*) FROM avatar WHERE host_id = ? AND next_check_ms <= ?
                     AND next_check_ms IS NOT NULL AND absence IS NOT 'evicted'
                     AND (next_check_ms, id) > (?, ?)
                 """,
-                [
-                    .integer(walk.host.id), .integer(time.milliseconds), .integer(walk.nextCheck), .integer(walk.id),
-                ]
-            ) { Int($0.integer(0)) } ?? 0
+                [walk.host.id, time.milliseconds, walk.nextCheck, walk.id]
+            )
+            return Int(count ?? 0)
         }
     }
 
@@ -121,24 +115,23 @@ extension AvatarIndex {
                     WHERE avatar.id > ? AND avatar.host_id IS NOT NULL AND avatar.absence IS NOT 'evicted'
                     ORDER BY avatar.id LIMIT ?
                     """,
-                [.integer(id), .integer(Int64(limit))]
+                [id, limit]
             ) { AvatarEntry($0) }
         }
     }
 
-    /// How many entries `fetchableEntries` has still to give after `id`.
+    /// The number of entries that `fetchableEntries` has still to return after `id`.
     package func fetchableCount(after id: Int64) throws -> Int {
         try readers.read { connection in
-            try connection.firstRow(
-                """
-                SELECT count(*) FROM avatar WHERE id > ? AND host_id IS NOT NULL AND absence IS NOT 'evicted'
-                """,
-                [.integer(id)]
-            ) { Int($0.integer(0)) } ?? 0
+            let count = try connection.integer(
+                "SELECT count(*) FROM avatar WHERE id > ? AND host_id IS NOT NULL AND absence IS NOT 'evicted'",
+                [id]
+            )
+            return Int(count ?? 0)
         }
     }
 
-    /// For each contact and entry: whether the index does not say yet that this is the contact's one fetched image.
+    /// For each contact and entry: true unless the entry is already the contact's only fetched image.
     package func unlinked(_ links: [(contact: String, avatarID: Int64)]) throws -> [Bool] {
         try readers.read { connection in
             try connection.snapshot {
@@ -148,11 +141,49 @@ extension AvatarIndex {
                         SELECT owner.avatar_id FROM owner JOIN avatar ON avatar.id = owner.avatar_id
                         WHERE owner.contact = ? AND avatar.host_id IS NOT NULL
                         """,
-                        [.text(link.contact)]
-                    ) { $0.integer(0) }
+                        [link.contact]
+                    ) { $0.integer("avatar_id") }
                     return images != [link.avatarID]
                 }
             }
         }
+    }
+}
+
+// MARK: Hosts
+
+extension AvatarIndex {
+    /// The latest failures and pauses of `host` (name and port). A host that the index lacks is healthy.
+    package func health(of host: String) throws -> HostHealth {
+        try readers.read { connection in
+            try connection.firstRow("SELECT \(HostHealth.columns) FROM host WHERE name = ?", [host]) { HostHealth($0) }
+                ?? HostHealth()
+        }
+    }
+
+    /// The hosts that failed at their last request, or are paused until after `time`.
+    package func ailingHosts(at time: Timestamp) throws -> [String: HostHealth] {
+        let rows = try readers.read { connection in
+            try connection.rows(
+                "SELECT name, \(HostHealth.columns) FROM host WHERE blocked_until_ms > ? OR failure_count > 0",
+                [time.milliseconds]
+            ) { (name: $0.text("name"), health: HostHealth($0)) }
+        }
+        return Dictionary(rows.map { ($0.name, $0.health) }) { first, _ in first }
+    }
+}
+
+extension HostHealth {
+    /// The columns of the table `host` that `init(_:)` reads.
+    static let columns = "failure_count, failure, rests_until_ms, blocked_until_ms"
+
+    /// The health in a row with `columns`.
+    init(_ row: borrowing Row) {
+        self.init(
+            failures: Int(row.integer("failure_count")),
+            failure: row.optionalText("failure").map(FailureKind.init(rawValue:)),
+            restsUntil: row.timestamp("rests_until_ms"),
+            blockedUntil: Timestamp(milliseconds: row.integer("blocked_until_ms"))
+        )
     }
 }

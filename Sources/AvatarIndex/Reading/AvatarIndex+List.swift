@@ -1,16 +1,19 @@
 package import AvatarCore
+import AvatarSQLite
 
 extension AvatarIndex {
-    /// One page of the entries that `query` asks for, read in one short transaction.
+    /// One page of the entries that `query` selects, read in one short transaction.
+    ///
+    /// - Throws: `invalidConfiguration` if the limit is below 1 or `after` is not the end of a page in this order.
     package func list(_ query: AvatarListQuery) throws -> AvatarListPage {
         guard query.limit > 0 else {
-            throw AvatarStoreError(.invalidConfiguration, "A page of a listing holds at least one entry.")
+            throw AvatarStoreError(.invalidConfiguration, "The limit of a listing is \(query.limit); it must be at least 1.")
         }
         let position = try query.after.map { try ListPosition($0, order: query.order) }
         let rows = try readers.read { connection in
             try connection.snapshot {
-                try connection.rows(listSQL(query), listValues(query, position)) { row in
-                    (item: AvatarListItem(row), id: row.integer(10), sortValue: row.integer(11))
+                try connection.rows(Self.sql(query), Self.values(query, from: position)) { row in
+                    (item: AvatarListItem(row), id: row.integer("avatar_id"), sortValue: row.integer("sort_value"))
                 }.map { listed in
                     var item = listed.item
                     item.owners = try Self.owners(of: listed.id, on: connection)
@@ -25,18 +28,18 @@ extension AvatarIndex {
         return AvatarListPage(items: rows.map(\.item), next: next)
     }
 
-    /// The line that a listing has for `key`.
+    /// The item of a listing for `key`; `nil` if there is no such entry.
     package func overview(of key: AvatarKey) throws -> AvatarListItem? {
         try readers.read { connection in
             try connection.snapshot {
                 let row = try connection.firstRow(
                     """
-                    SELECT \(Self.overviewColumns), avatar.id
+                    SELECT \(Self.overviewColumns), avatar.id AS avatar_id
                     FROM avatar JOIN avatar_overview AS overview ON overview.key = avatar.key
                     WHERE avatar.key = ?
                     """,
-                    [.text(key.rawValue)]
-                ) { (item: AvatarListItem($0), id: $0.integer(10)) }
+                    [key.rawValue]
+                ) { (item: AvatarListItem($0), id: $0.integer("avatar_id")) }
                 guard var item = row?.item, let id = row?.id else { return nil }
                 item.owners = try Self.owners(of: id, on: connection)
                 return item
@@ -45,12 +48,12 @@ extension AvatarIndex {
     }
 
     private static func owners(of id: Int64, on connection: ReadConnection) throws -> [String] {
-        try connection.rows("SELECT contact FROM owner WHERE avatar_id = ? ORDER BY contact", [.integer(id)]) {
-            $0.text(0)
+        try connection.rows("SELECT contact FROM owner WHERE avatar_id = ? ORDER BY contact", [id]) {
+            $0.text("contact")
         }
     }
 
-    private func listSQL(_ query: AvatarListQuery) -> String {
+    private static func sql(_ query: AvatarListQuery) -> String {
         var conditions: [String] = []
         if query.storageClass != nil { conditions.append("avatar.storage_class = ?1") }
         if query.state != nil { conditions.append("overview.state = ?2") }
@@ -63,7 +66,7 @@ extension AvatarIndex {
             conditions.append(query.order == .key ? goesOn : "(\(query.valueSQL), avatar.key) > (?5, ?6)")
         }
         let filter = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
-        return query.order == .key ? Self.pageByKeySQL(query, filter) : Self.pageByValueSQL(query, filter)
+        return query.order == .key ? pageByKeySQL(query, filter) : pageByValueSQL(query, filter)
     }
 
     private static let overviewColumns = """
@@ -71,10 +74,10 @@ extension AvatarIndex {
             overview.etag, overview.last_access, overview.fresh_until, overview.checked_at, overview.state
         """
 
-    /// Walks the keys from where the page before ended.
+    /// Walks the keys from the end of the previous page.
     private static func pageByKeySQL(_ query: AvatarListQuery, _ filter: String) -> String {
         """
-        SELECT \(overviewColumns), avatar.id, 0
+        SELECT \(overviewColumns), avatar.id AS avatar_id, 0 AS sort_value
         FROM avatar
         JOIN avatar_overview AS overview ON overview.key = avatar.key
         LEFT JOIN host ON host.id = avatar.host_id
@@ -84,8 +87,8 @@ extension AvatarIndex {
         """
     }
 
-    /// Looks at all entries for each page, but makes the columns of those alone that are on it: with a million entries
-    /// that is a tenth of the time.
+    /// Reads all entries for each page, but computes the columns only of those on it: with a million entries that is a
+    /// tenth of the time.
     private static func pageByValueSQL(_ query: AvatarListQuery, _ filter: String) -> String {
         """
         WITH page AS MATERIALIZED (
@@ -98,21 +101,17 @@ extension AvatarIndex {
             ORDER BY \(query.valueSQL), avatar.key
             LIMIT ?7
         )
-        SELECT \(overviewColumns), page.id, page.value
+        SELECT \(overviewColumns), page.id AS avatar_id, page.value AS sort_value
         FROM page JOIN avatar_overview AS overview ON overview.key = page.key
         ORDER BY page.value, page.key
         """
     }
 
-    private func listValues(_ query: AvatarListQuery, _ position: ListPosition?) -> [Statement.Value] {
+    /// The values of the parameters 1 to 7.
+    private static func values(_ query: AvatarListQuery, from position: ListPosition?) -> [any Bindable] {
         [
-            query.storageClass.map { .integer($0.code) } ?? .null,
-            .init(query.state),
-            .init(query.host.map { Self.likePattern($0.lowercased()) + ":%" }),
-            .init(query.owner),
-            position.map { .integer($0.value) } ?? .null,
-            .init(position?.key),
-            .integer(Int64(query.limit)),
+            query.storageClass?.code, query.state, query.host.map { likePattern($0.lowercased()) + ":%" }, query.owner,
+            position?.value, position?.key, query.limit,
         ]
     }
 
@@ -126,7 +125,7 @@ extension AvatarIndex {
     }
 }
 
-/// Where a page of a listing ended.
+/// The end of a page of a listing.
 private struct ListPosition {
     var value: Int64
     var key: String
@@ -145,7 +144,8 @@ private struct ListPosition {
         guard let space = text.utf8.firstIndex(of: UInt8(ascii: " ")), let value = Int64(text[..<space]) else {
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "\"\(text.prefix(40))\" is not where a page ordered by \(order.rawValue) ended."
+                "\"\(text.prefix(40))\" is not the end of a page ordered by \(order.rawValue). Pass the `next` of a page in this "
+                    + "order."
             )
         }
         self.init(value: value, key: String(Substring(text.utf8[space...].dropFirst())))
@@ -157,8 +157,8 @@ private struct ListPosition {
 }
 
 extension AvatarListQuery {
-    /// The expression that is sorted by, always upwards: a page then goes on with one comparison of the value and the key.
-    /// Entries without the value come last.
+    /// The expression to sort by, always ascending: one comparison of the value and the key finds the next page. Entries
+    /// without the value come last.
     fileprivate var valueSQL: String {
         let value =
             switch order {
@@ -172,18 +172,18 @@ extension AvatarListQuery {
 }
 
 extension AvatarListItem {
-    fileprivate init(_ row: borrowing Statement.Row) {
+    fileprivate init(_ row: borrowing Row) {
         self.init(
-            key: row.text(0),
-            sourceURL: row.optionalText(1),
-            localFile: row.optionalText(2),
-            storageClass: row.text(3),
-            sizeBytes: row.optionalInteger(4).map(Int.init),
-            etag: row.optionalText(5),
-            lastAccess: row.optionalText(6),
-            freshUntil: row.optionalText(7),
-            checkedAt: row.optionalText(8),
-            state: row.text(9),
+            key: row.text("key"),
+            sourceURL: row.optionalText("source_url"),
+            localFile: row.optionalText("local_file"),
+            storageClass: row.text("storage_class"),
+            sizeBytes: row.optionalInteger("size_bytes").map(Int.init),
+            etag: row.optionalText("etag"),
+            lastAccess: row.optionalText("last_access"),
+            freshUntil: row.optionalText("fresh_until"),
+            checkedAt: row.optionalText("checked_at"),
+            state: row.text("state"),
             owners: []
         )
     }

@@ -1,7 +1,8 @@
 package import AvatarCore
+import AvatarSQLite
 package import Synchronization
 
-/// What a hit needs of an entry that has a file.
+/// The part of an entry that a hit needs. The entry has a file.
 package final class IndexHit: Sendable {
     package let key: AvatarKey
     package let entryID: Int64
@@ -12,57 +13,55 @@ package final class IndexHit: Sendable {
     package let isLowData: Bool
     /// Whether its key is a URL.
     package let isURL: Bool
-    /// When it was last used, in microseconds, if that is not written yet; else 0. Whoever records uses sets it.
+    /// When it was last used, in microseconds, if the index lacks that time; 0 otherwise. The recorder of uses sets it.
     package let unwrittenUse = Atomic<Int64>(0)
 
-    init(_ row: borrowing Statement.Row, of key: AvatarKey) {
+    /// The hit in a row of `AvatarIndex.hitSQL`.
+    init(_ row: borrowing Row, of key: AvatarKey) {
         self.key = key
         isURL = key.isURL
-        file = FileRecord(row, from: 0)
-        freshUntil = row.timestamp(7)
-        isLowData = row.integer(8) != 0
-        entryID = row.integer(9)
+        file = FileRecord(row)
+        freshUntil = row.timestamp("fresh_until_ms")
+        isLowData = row.bool("is_low_data")
+        entryID = row.integer("entry_id")
     }
 }
 
 extension AvatarIndex {
-    /// The file stored for `key`: the hot path. From memory, or one descent of the index on `avatar.key` and two look-ups
-    /// by row id.
+    /// The file stored for `key`; `nil` if there is none. The hot path: from memory, or one descent of the index on
+    /// `avatar.key` and two lookups by row id.
     package func hit(for key: AvatarKey) throws -> IndexHit? {
         try hits.hit(for: key) ?? hitInFile(for: key)
     }
 
-    /// What is in memory for `key`; `nil` if nothing is, whatever the index holds.
+    /// The hit in memory for `key`; `nil` if there is none, whatever the index holds.
     package func rememberedHit(for key: AvatarKey) -> IndexHit? {
         hits.hit(for: key)
     }
 
-    /// The file stored for `key`, looked up whatever is in memory.
+    /// The file stored for `key`, always looked up in the index.
     package func hitInFile(for key: AvatarKey) throws -> IndexHit? {
         try readers.hit(for: key) { hits.keep($0, in: $1, $2) }
     }
 
     static let hitSQL = """
-        SELECT file.id, file.storage_class, file.path, file.size_bytes, file.media_type, file.width, file.height,
-            avatar.fresh_until_ms, avatar.is_low_data, avatar.id
+        SELECT \(FileRecord.columns), avatar.fresh_until_ms, avatar.is_low_data, avatar.id AS entry_id
         FROM avatar JOIN file ON file.id = avatar.file_id
         WHERE avatar.key = ?
         """
 
-    /// The entry for `key` in full.
+    /// The entry for `key` in full; `nil` if there is none.
     package func entry(for key: AvatarKey) throws -> AvatarEntry? {
         try readers.read { connection in
-            try connection.statement(Self.entrySQL + "WHERE avatar.key = ?").firstRow(text: key.rawValue) { row in
-                AvatarEntry(row)
-            }
+            try connection.firstRow(Self.entryByKeySQL, text: key.rawValue) { AvatarEntry($0) }
         }
     }
 
-    /// The entry for `key` in full, and whether a download of its image broke off and can go on.
+    /// The entry for `key` in full, and whether an interrupted download of its image can be resumed.
     package func entryToFetch(for key: AvatarKey) throws -> (entry: AvatarEntry, isPartial: Bool)? {
         try readers.read { connection in
-            try connection.statement(Self.entryToFetchSQL).firstRow(text: key.rawValue) { row in
-                (AvatarEntry(row), row.integer(28) != 0)
+            try connection.firstRow(Self.entryToFetchSQL, text: key.rawValue) { row in
+                (AvatarEntry(row), row.bool("is_partial"))
             }
         }
     }
@@ -71,26 +70,28 @@ extension AvatarIndex {
     package func entries(for keys: [AvatarKey]) throws -> [AvatarEntry?] {
         try readers.read { connection in
             try connection.snapshot {
-                let statement = try connection.statement(Self.entrySQL + "WHERE avatar.key = ?")
-                return try keys.map { key in
-                    try statement.firstRow(text: key.rawValue) { AvatarEntry($0) }
+                try keys.map { key in
+                    try connection.firstRow(Self.entryByKeySQL, text: key.rawValue) { AvatarEntry($0) }
                 }
             }
         }
     }
 
-    /// All columns of an entry and its file, in the order that `AvatarEntry.init(_:)` reads them.
+    /// All columns of entries and their files. A condition follows.
     static let entrySQL = "SELECT \(entryColumns) FROM \(entryTables) "
+
+    static let entryByKeySQL = entrySQL + "WHERE avatar.key = ?"
 
     static let entryToFetchSQL = """
         SELECT \(entryColumns), EXISTS (SELECT 1 FROM partial_download WHERE partial_download.key = avatar.key)
+            AS is_partial
         FROM \(entryTables) WHERE avatar.key = ?
         """
 
     private static let entryColumns = """
-        file.id, file.storage_class, file.path, file.size_bytes, file.media_type, file.width, file.height,
-            avatar.id, avatar.key, avatar.host_id IS NULL, avatar.source_url, avatar.storage_class, file.sha256,
-            file.last_access_us, avatar.absence, avatar.etag, avatar.last_modified, avatar.response_fields,
+        \(FileRecord.columns), file.sha256, file.last_access_us,
+            avatar.id AS entry_id, avatar.key, avatar.host_id IS NULL AS is_own, avatar.source_url, avatar.storage_class,
+            avatar.absence, avatar.etag, avatar.last_modified, avatar.response_fields,
             avatar.response_ms, avatar.response_delay_ms, avatar.fetched_ms, avatar.checked_ms, avatar.fresh_until_ms,
             avatar.next_check_ms, avatar.failure, avatar.failure_count, avatar.low_data_url, avatar.is_low_data
         """
@@ -98,62 +99,94 @@ extension AvatarIndex {
     private static let entryTables = "avatar LEFT JOIN file ON file.id = avatar.file_id"
 }
 
+// MARK: Interrupted downloads
+
+extension AvatarIndex {
+    /// The interrupted download of the image for `key`; `nil` if there is none.
+    package func partialDownload(of key: AvatarKey) throws -> PartialRecord? {
+        try readers.read { connection in
+            try connection.firstRow(
+                "SELECT \(PartialRecord.columns) FROM partial_download WHERE key = ?",
+                [key.rawValue]
+            ) { PartialRecord($0) }
+        }
+    }
+
+    /// All interrupted downloads, the oldest first.
+    package func partialDownloads() throws -> [PartialRecord] {
+        try readers.read { connection in
+            try connection.rows("SELECT \(PartialRecord.columns) FROM partial_download ORDER BY updated_ms") {
+                PartialRecord($0)
+            }
+        }
+    }
+}
+
+// MARK: Rows
+
 extension FileRecord {
-    /// The file in seven columns from `column` on.
-    init(_ row: borrowing Statement.Row, from column: Int32) {
+    /// The columns of the table `file` that `init(_:)` reads, under names that no other table has.
+    static let columns = """
+        file.id AS file_row, file.storage_class AS file_class, file.path AS file_path, file.size_bytes AS file_bytes,
+            file.media_type, file.width, file.height
+        """
+
+    /// The file in a row with `columns`.
+    init(_ row: borrowing Row) {
         self.init(
-            id: row.integer(column),
-            storageClass: StorageClass(code: row.integer(column + 1)),
-            path: row.text(column + 2),
-            sizeBytes: Int(row.integer(column + 3)),
-            mediaType: row.text(column + 4),
-            width: Int(row.integer(column + 5)),
-            height: Int(row.integer(column + 6))
+            id: row.integer("file_row"),
+            storageClass: StorageClass(code: row.integer("file_class")),
+            path: row.text("file_path"),
+            sizeBytes: Int(row.integer("file_bytes")),
+            mediaType: row.text("media_type"),
+            width: Int(row.integer("width")),
+            height: Int(row.integer("height"))
         )
     }
 }
 
 extension AvatarEntry {
-    /// The entry in the columns of `AvatarIndex.entrySQL`.
-    init(_ row: borrowing Statement.Row) {
-        let key = AvatarKey(stored: row.text(8))
-        let isOwn = row.integer(9) != 0
+    /// The entry in a row of `AvatarIndex.entrySQL`.
+    init(_ row: borrowing Row) {
+        let key = AvatarKey(stored: row.text("key"))
         self.init(
-            id: row.integer(7),
+            id: row.integer("entry_id"),
             key: key,
-            sourceURL: isOwn ? nil : row.optionalText(10) ?? key.rawValue,
-            storageClass: StorageClass(code: row.integer(11)),
-            file: row.isNull(0) ? nil : FileRecord(row, from: 0),
-            sha256: row.optionalBlob(12),
-            lastAccessMicroseconds: row.optionalInteger(13),
-            absence: row.optionalText(14).flatMap(Absence.init(rawValue:)),
-            validation: ValidationRecord(row, from: 15),
-            lowDataURL: row.optionalText(26),
-            isLowData: row.integer(27) != 0
+            sourceURL: row.bool("is_own") ? nil : row.optionalText("source_url") ?? key.rawValue,
+            storageClass: StorageClass(code: row.integer("storage_class")),
+            file: row.isNull("file_row") ? nil : FileRecord(row),
+            sha256: row.optionalBlob("sha256"),
+            lastAccessMicroseconds: row.optionalInteger("last_access_us"),
+            absence: row.optionalText("absence").flatMap(Absence.init(rawValue:)),
+            validation: ValidationRecord(row),
+            lowDataURL: row.optionalText("low_data_url"),
+            isLowData: row.bool("is_low_data")
         )
     }
 }
 
 extension ValidationRecord {
-    fileprivate init(_ row: borrowing Statement.Row, from column: Int32) {
+    /// The validators, times and failure in a row of `AvatarIndex.entrySQL`.
+    fileprivate init(_ row: borrowing Row) {
         self.init()
-        etag = row.optionalText(column)
-        lastModified = row.optionalText(column + 1)
-        responseFields = row.optionalText(column + 2)
-        response = row.timestamp(column + 3)
-        responseDelayMilliseconds = row.integer(column + 4)
-        fetched = row.timestamp(column + 5)
-        checked = row.timestamp(column + 6)
-        freshUntil = row.timestamp(column + 7)
-        nextCheck = row.timestamp(column + 8)
-        failure = row.optionalText(column + 9).map(FailureKind.init(rawValue:))
-        failureCount = Int(row.integer(column + 10))
+        etag = row.optionalText("etag")
+        lastModified = row.optionalText("last_modified")
+        responseFields = row.optionalText("response_fields")
+        response = row.timestamp("response_ms")
+        responseDelayMilliseconds = row.integer("response_delay_ms")
+        fetched = row.timestamp("fetched_ms")
+        checked = row.timestamp("checked_ms")
+        freshUntil = row.timestamp("fresh_until_ms")
+        nextCheck = row.timestamp("next_check_ms")
+        failure = row.optionalText("failure").map(FailureKind.init(rawValue:))
+        failureCount = Int(row.integer("failure_count"))
     }
 }
 
-extension Statement.Row {
-    func timestamp(_ column: Int32) -> Timestamp? {
-        optionalInteger(column).map(Timestamp.init(milliseconds:))
+extension Row {
+    /// The time of a column in milliseconds; `nil` for NULL.
+    func timestamp(_ name: StaticString) -> Timestamp? {
+        optionalInteger(name).map(Timestamp.init(milliseconds:))
     }
 }
 

@@ -1,7 +1,7 @@
 package import AvatarCore
-import GRDBSQLite
+import AvatarSQLite
 
-/// A published file as the index has it, with what is needed to prove it.
+/// A published file, with the digest that its bytes must have.
 package struct IndexedFile: Hashable, Sendable {
     package let file: FileRecord
     package let sha256: [UInt8]
@@ -9,16 +9,15 @@ package struct IndexedFile: Hashable, Sendable {
     package let isUsed: Bool
 }
 
-/// What a verification asks of the index.
+/// Questions of a verification.
 extension AvatarIndex {
-    /// The files whose digest begins with `byte`: those in one of the 256 folders, apart from strays.
+    /// The files whose digest begins with `byte`: the files of one of the 256 folders, except strays.
     package func files(of storageClass: StorageClass, digestByte byte: UInt8) throws -> [IndexedFile] {
         try readers.read { connection in
             try connection.rows(
                 Self.indexedFileSQL + "WHERE storage_class = ? AND sha256 BETWEEN ? AND ? ORDER BY id",
-                [.integer(storageClass.code), .blob(Self.firstDigest(byte)), .blob(Self.lastDigest(byte))],
-                IndexedFile.init
-            )
+                [storageClass.code, Self.firstDigest(byte), Self.lastDigest(byte)]
+            ) { IndexedFile($0) }
         }
     }
 
@@ -28,41 +27,36 @@ extension AvatarIndex {
             try connection.rows(
                 Self.indexedFileSQL
                     + "WHERE storage_class = ? AND substr(path, 1, 3) <> lower(hex(substr(sha256, 1, 1))) || '/' ORDER BY id",
-                [.integer(storageClass.code)],
-                IndexedFile.init
-            )
+                [storageClass.code]
+            ) { IndexedFile($0) }
         }
     }
 
-    /// The files at `path`, of which there should be one. Looks at every file of the class.
+    /// The files at `path`; there should be one. Reads every file row of the class.
     package func files(at path: String, of storageClass: StorageClass) throws -> [IndexedFile] {
         try readers.read { connection in
             try connection.rows(
                 Self.indexedFileSQL + "WHERE storage_class = ? AND path = ? ORDER BY id",
-                [.integer(storageClass.code), .text(path)],
-                IndexedFile.init
-            )
+                [storageClass.code, path]
+            ) { IndexedFile($0) }
         }
     }
 
     /// Whether the file is still published.
     package func hasFile(id: Int64) throws -> Bool {
         try readers.read { connection in
-            try connection.firstRow("SELECT 1 FROM file WHERE id = ?", [.integer(id)]) { _ in true } ?? false
+            try connection.hasRow("SELECT 1 FROM file WHERE id = ?", [id])
         }
     }
 
-    /// Whether a row names the file at `path`, as published or pending. Strays apart: those are published in a folder
-    /// other than that of `digestByte`.
+    /// Whether a row names the file at `path`, as published or pending. Does not find strays, which are published in
+    /// another folder than that of `digestByte`.
     package func isNamed(_ path: String, in storageClass: StorageClass, digestByte byte: UInt8) throws -> Bool {
         try readers.read { connection in
-            try connection.firstRow(
+            try connection.integer(
                 Self.namedSQL,
-                [
-                    .integer(storageClass.code), .text(path), .blob(Self.firstDigest(byte)),
-                    .blob(Self.lastDigest(byte)),
-                ]
-            ) { $0.integer(0) != 0 } ?? false
+                [storageClass.code, path, Self.firstDigest(byte), Self.lastDigest(byte)]
+            ) == 1
         }
     }
 
@@ -81,34 +75,25 @@ extension AvatarIndex {
     /// Every file that may exist without being published.
     package func pendingFiles() throws -> [PendingFile] {
         try readers.read { connection in
-            try connection.rows("SELECT storage_class, path, size_bytes, holder FROM pending_file") {
-                PendingFile(
-                    storageClass: StorageClass(code: $0.integer(0)),
-                    path: $0.text(1),
-                    sizeBytes: Int($0.integer(2)),
-                    holder: $0.text(3)
-                )
-            }
+            try connection.rows("SELECT \(PendingFile.columns) FROM pending_file") { PendingFile($0) }
         }
     }
 
     /// Whether the sums kept for `storageClass` are the sums of the rows.
     package func isTotalRight(of storageClass: StorageClass) throws -> Bool {
         try readers.read { connection in
-            try connection.firstRow(Self.totalCheckSQL, [.integer(storageClass.code)]) { $0.integer(0) != 0 } ?? false
+            try connection.integer(Self.totalCheckSQL, [storageClass.code]) == 1
         }
     }
 
-    /// What is wrong with the database itself; `nil` if nothing is.
+    /// The first fault of the database file itself; `nil` if it has none.
     ///
-    /// - Parameter isQuick: leaves out whether the tables and their indexes agree.
-    /// - Throws: `CancellationError`: it takes long with a million entries.
+    /// - Parameter isQuick: whether to skip comparing the tables with their indexes.
+    /// - Throws: `CancellationError` if the task is cancelled; the check takes long with a million entries.
     package func damage(isQuick: Bool) throws -> String? {
         do {
             return try readers.read { connection in
-                sqlite3_progress_handler(connection.handle, 100_000, { _ in Task.isCancelled ? 1 : 0 }, nil)
-                defer { sqlite3_progress_handler(connection.handle, 0, nil, nil) }
-                return try Self.damage(isQuick, on: connection)
+                try connection.interruptible(every: 100_000) { try Self.damage(isQuick: isQuick, on: connection) }
             }
         } catch {
             try Task.checkCancellation()
@@ -116,17 +101,14 @@ extension AvatarIndex {
         }
     }
 
-    private static func damage(_ isQuick: Bool, on connection: ReadConnection) throws -> String? {
-        let finding = try connection.firstRow("PRAGMA \(isQuick ? "quick_check" : "integrity_check")(1)") {
-            $0.text(0)
-        }
+    private static func damage(isQuick: Bool, on connection: ReadConnection) throws -> String? {
+        let finding = try connection.text("PRAGMA \(isQuick ? "quick_check" : "integrity_check")(1)")
         if finding != "ok" { return finding ?? "it could not be checked" }
-        return try connection.firstRow("PRAGMA foreign_key_check") { "a row of \($0.text(0)) refers to none" }
+        return try connection.firstRow("PRAGMA foreign_key_check") { "a row of \($0.text("table")) refers to a row that does not exist" }
     }
 
     private static let indexedFileSQL = """
-        SELECT id, storage_class, path, size_bytes, media_type, width, height, sha256,
-            EXISTS (SELECT 1 FROM avatar WHERE avatar.file_id = file.id)
+        SELECT \(FileRecord.columns), sha256, EXISTS (SELECT 1 FROM avatar WHERE avatar.file_id = file.id) AS is_used
         FROM file
 
         """
@@ -144,7 +126,7 @@ extension AvatarIndex {
 }
 
 extension IndexedFile {
-    fileprivate init(_ row: borrowing Statement.Row) {
-        self.init(file: FileRecord(row, from: 0), sha256: row.optionalBlob(7) ?? [], isUsed: row.integer(8) != 0)
+    fileprivate init(_ row: borrowing Row) {
+        self.init(file: FileRecord(row), sha256: row.blob("sha256"), isUsed: row.bool("is_used"))
     }
 }

@@ -7,38 +7,38 @@ import Glibc
 import Darwin
 #endif
 
-/// What look-ups found, kept in memory: an entry that was used before is found again without SQLite.
+/// Hits kept in memory: an entry that was looked up before is found again without SQLite.
 ///
-/// It must never give what is no longer so, whoever changed it. That is SQLite's own word: what is kept holds while the
-/// header of the WAL-index is what it was (`WALIndex`). Every commit of every program changes that, also of an older
-/// version of this one, of a shell, and of a process that was killed right after it; there is no counter of our own that
-/// somebody could forget to count, to finish, or to remove. What it costs: a commit of another process makes everything
-/// here be looked up once more, also if it concerned none of it. Processes that only read write their times of access
-/// every half minute at the most, so this is rare.
+/// It must never return an outdated hit, whichever program changed the entry. It relies on SQLite itself: a hit is valid
+/// while the header of the WAL-index is the same as at its lookup (`WALIndex`). Every commit changes that header: a commit
+/// of this process or another, of an older version of this program, of a shell, and of a process that was killed right
+/// after it. No counter of our own could be forgotten. The price: after a commit of another process, everything is looked
+/// up once more, even if the commit changed none of it. Processes that only read write access times at most every half
+/// minute, so this is rare.
 ///
-/// Of its own commits the process knows what they changed (`CommitWatch`). Those make only that be looked up again, and
-/// times of access nothing.
+/// Of its own commits the process knows the rows that they changed (`CommitWatch`). Only those are looked up again, and
+/// access times change no hit.
 final class HitCache: Sendable {
-    /// So many of the last used entries are kept, and at the most twice as many; each takes about 400 bytes.
+    /// The number of recently used entries that are kept at least; at most twice as many. Each takes about 400 bytes.
     static let capacity = 1 << 17
     fileprivate static let shardCount = 64
-    /// So many that a batch of a sync, which changes some hundred entries, leaves nearly all others in memory.
+    /// Large enough that a batch of a sync, which changes some hundred entries, leaves nearly all others in memory.
     private static let stripeCount = 1 << 18
 
     fileprivate struct Found {
         let hit: IndexHit
-        /// How often entries of the same stripe had been changed by this process.
+        /// The changes of this process to entries of the same stripe, counted at the lookup.
         let changes: UInt32
     }
 
     fileprivate struct Shard {
         /// `nil` until something is kept, and after closing.
         var walIndex: WALIndex?
-        /// While it is this, what is kept holds.
+        /// The state of the index in which the hits of this shard are valid.
         var state = WALIndex.State()
         var isClosed = false
-        /// When `young` is full, it becomes `old`, and what was old and not used since is forgotten.
-        /// By the hash of the key, which is compared in full all the same: should two share a hash, one is kept.
+        /// When `young` is full it becomes `old`, and the entries of `old` that were not used since are forgotten.
+        /// By the hash of the key. The key is compared in full too: of two keys with the same hash, one is kept.
         var young: [Int: Found] = [:]
         var old: [Int: Found] = [:]
     }
@@ -48,16 +48,15 @@ final class HitCache: Sendable {
     }
 
     private let locks = (0..<shardCount).map { _ in Lock() }
-    /// How often this process changed entries, by the last bits of their row ids.
+    /// The number of changes of this process, by the last bits of the entries' row ids.
     private nonisolated(unsafe) let stripes: UnsafeMutablePointer<Atomic<UInt32>>  // Only used by atomic operations.
     private let isUsed = Atomic(false)
     private let isCommitting = Atomic(false)
 
     init() {
-        // Zero bytes are an `Atomic(0)`, which is stored as its value is. So nothing is written for what no process
-        // that only opens and reads one entry ever counts: the system gives such pages when they are first touched.
+        // Zero bytes are an `Atomic(0)`. So a process that reads one entry and counts nothing never touches these pages.
         guard let zeros = calloc(Self.stripeCount, MemoryLayout<Atomic<UInt32>>.stride) else {
-            // As every allocation of Swift's ends the process where there is no memory left.
+            // Every other allocation of Swift also ends the process without memory.
             preconditionFailure("No memory for \(Self.stripeCount) counters.")
         }
         stripes = zeros.bindMemory(to: Atomic<UInt32>.self, capacity: Self.stripeCount)
@@ -65,13 +64,13 @@ final class HitCache: Sendable {
 
     deinit { free(stripes) }
 
-    /// What is kept for `key`, if it still holds.
+    /// The hit that is kept for `key`, if it is still valid.
     func hit(for key: AvatarKey) -> IndexHit? {
         let hash = key.hashValue
         return lock(of: hash).shard.withLock { shard in
             guard let walIndex = shard.walIndex else { return nil }
             guard walIndex.isIn(shard.state) else {
-                // What our own commit leaves as it was is kept; it says so in a moment.
+                // During our own commit nothing is forgotten: `commit` says in a moment which hits stay valid.
                 if !isCommitting.load(ordering: .acquiring) { shard.forget() }
                 return nil
             }
@@ -82,15 +81,15 @@ final class HitCache: Sendable {
         }
     }
 
-    /// Keeps what a look-up gave.
+    /// Keeps the hit that a lookup found.
     ///
-    /// - Parameter state: the state before the look-up, in `walIndex`.
+    /// - Parameter state: the state of `walIndex` before the lookup.
     func keep(_ hit: IndexHit, in walIndex: WALIndex, _ state: WALIndex.State) {
         isUsed.store(true, ordering: .relaxed)
         let hash = hit.key.hashValue
         let found = Found(hit: hit, changes: changes(of: hit))
         lock(of: hash).shard.withLock { shard in
-            // Changes are counted once the commit is to be seen. So if it is still not, then none is missed in `found`.
+            // Changes are counted after their commit is visible. If none is visible yet, `found` misses none.
             guard !shard.isClosed, walIndex.isIn(state) else { return }
             if shard.walIndex != walIndex || shard.state != state {
                 guard !isCommitting.load(ordering: .acquiring) else { return }
@@ -102,7 +101,7 @@ final class HitCache: Sendable {
         }
     }
 
-    /// Forgets everything and keeps nothing any more. SQLite's memory may go away after this.
+    /// Forgets everything, and keeps nothing from now on. SQLite may unmap its memory after this.
     func close() {
         for lock in locks {
             lock.shard.withLock { shard in
@@ -115,16 +114,17 @@ final class HitCache: Sendable {
 
     // MARK: Commits of this process
 
-    /// Whether there is something that a commit could leave as it is.
+    /// Whether any hit was ever kept.
     var isWorthKeeping: Bool { isUsed.load(ordering: .relaxed) }
 
-    /// Until `endCommit`, a state that changed does not make everything be forgotten.
+    /// Until `endCommit`, a changed state does not make the cache forget everything.
     func beginCommit() { isCommitting.store(true, ordering: .releasing) }
 
     func endCommit() { isCommitting.store(false, ordering: .releasing) }
 
-    /// One commit of this process, and nothing else, led from one state to the other and changed the entries with the
-    /// row ids `changed`.
+    /// Tells the cache that exactly one commit, of this process, led from one state to the other.
+    ///
+    /// - Parameter changed: the row ids of the entries that it changed or deleted.
     func commit(in walIndex: WALIndex, from before: WALIndex.State, to after: WALIndex.State, changed: Set<Int64>) {
         for id in changed { stripes[Self.stripe(id)].wrappingAdd(1, ordering: .acquiringAndReleasing) }
         for lock in locks {

@@ -1,152 +1,169 @@
 import AvatarCore
-import GRDBSQLite
+import AvatarSQLite
 
-/// One connection for reading, with its prepared statements. Used by one thread at a time.
+/// One connection for reading, with its prepared statements. One thread at a time uses it.
+///
+/// Everything that it throws for SQLite is an `AvatarStoreError`.
 final class ReadConnection {
-    let handle: OpaquePointer
-    private var statements: [String: Statement] = [:]
+    private let connection: Connection
     private var heldHitStatement: Statement?
-    /// The state of the index that is held open for more look-ups, and how many have seen it.
+    /// The snapshot that is held open for more lookups, and the number of lookups that have used it.
     private var held: (state: WALIndex.State, uses: Int)?
     private var hasLooked = false
     private let isImmutable: Bool
     /// Where commits show; `nil` for a file in which none can be seen.
-    private(set) lazy var walIndex = isImmutable ? nil : WALIndex(of: handle)
+    private(set) lazy var walIndex = isImmutable ? nil : WALIndex(of: connection)
+
+    /// The most lookups that share a snapshot.
+    private static let longestHold = 256
 
     /// Opens `path` for reading.
     ///
     /// - Parameter isImmutable: the file lies on a disk that cannot be written and has no pending WAL content;
     ///   SQLite then needs neither lock nor shared memory.
+    /// - Throws: `foreignIndex` if `path` is no regular file; `storage` if it cannot be opened.
     init(path: String, isImmutable: Bool, busyTimeoutSeconds: Int) throws {
         try AvatarIndex.requireRegularFile(at: path)
-        var handle: OpaquePointer?
-        let name = "file:" + Self.percentEncoded(path) + (isImmutable ? "?immutable=1" : "")
-        let code = sqlite3_open_v2(name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nil)
-        guard code == SQLITE_OK, let handle else {
-            let error = SQLiteError.make(code, handle, doing: "opening it for reading")
-            sqlite3_close_v2(handle)
-            throw error
-        }
-        self.handle = handle
         self.isImmutable = isImmutable
-        sqlite3_busy_timeout(handle, Int32(1000 * busyTimeoutSeconds))
+        connection = try AvatarStoreError.translating("opening it for reading") {
+            try Connection(
+                path: path,
+                access: isImmutable ? .immutable : .readOnly,
+                busyTimeoutMilliseconds: 1000 * busyTimeoutSeconds
+            )
+        }
     }
 
-    deinit {
-        statements.removeAll()
-        heldHitStatement = nil
-        sqlite3_close_v2(handle)
-    }
+    // MARK: Hits
 
-    /// The statement for `sql`, prepared at its first use.
-    func statement(_ sql: String) throws -> Statement {
-        if let statement = statements[sql] { return statement }
-        let statement = try Statement(sql, on: handle)
-        statements[sql] = statement
-        return statement
-    }
-
-    /// What is stored for `key`, and the state before it was looked up.
+    /// The file stored for `key`, and the state of the index before the lookup.
     ///
-    /// Half of what a look-up costs is to take and give back SQLite's lock for reading. So the lock is kept while look-ups
-    /// follow each other and nobody commits, for 256 of them at most; whoever lets a connection rest calls `letGo`, for a
+    /// Half of a lookup's cost is taking and releasing SQLite's read lock. So the snapshot is kept while lookups follow
+    /// each other and no one commits, for 256 lookups at most. Whoever lets a connection rest calls `releaseSnapshot`: a
     /// reader that stays keeps the log from shrinking.
     func hit(for key: AvatarKey) throws -> (hit: IndexHit?, state: WALIndex.State?) {
         guard let walIndex else { return (try look(for: key), nil) }
-        if let held, held.uses < 256, walIndex.isIn(held.state) {
+        if let held, held.uses < Self.longestHold, walIndex.isIn(held.state) {
             self.held?.uses += 1
             return (try look(for: key), held.state)
         }
-        letGo()
-        // The first is the last one too in a program that is asked for one image: nothing is kept for another.
+        releaseSnapshot()
+        // A program that asks for one image looks once: nothing is kept for a second lookup.
         guard hasLooked, let state = walIndex.state() else {
             hasLooked = true
             return (try look(for: key), nil)
         }
-        try statement("BEGIN").forEachRow([]) { _ in true }
+        try reading { try connection.beginSnapshot() }
         held = (state, 1)
         do {
             let hit = try look(for: key)
-            // If there was a commit before the first look, it is not `state` that is held.
-            if !walIndex.isIn(state) { letGo() }
+            // After a commit before this lookup, the snapshot is a later state than `state`.
+            if !walIndex.isIn(state) { releaseSnapshot() }
             return (hit, state)
         } catch {
-            letGo()
+            releaseSnapshot()
             throw error
         }
     }
 
-    /// Whether a state of the index is held open.
+    /// Whether a snapshot is held open.
     var isHolding: Bool { held != nil }
 
-    /// Lets go of the state that is held open.
-    func letGo() {
+    /// Releases the snapshot that is held open.
+    func releaseSnapshot() {
         guard held != nil else { return }
         held = nil
-        sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+        connection.endSnapshot()
     }
 
     private func look(for key: AvatarKey) throws -> IndexHit? {
-        try hitStatement().firstRow(text: key.rawValue) { IndexHit($0, of: key) }
+        try reading { try hitStatement().firstRow(text: key.rawValue) { IndexHit($0, of: key) } }
     }
 
     /// The statement of the hot path, found without its text.
     private func hitStatement() throws -> Statement {
         if let heldHitStatement { return heldHitStatement }
-        let statement = try Statement(AvatarIndex.hitSQL, on: handle)
+        let statement = try connection.statement(AvatarIndex.hitSQL)
         heldHitStatement = statement
         return statement
     }
 
+    // MARK: Questions
+
     /// All rows of `sql`, each made into a value.
     func rows<Element>(
         _ sql: String,
-        _ values: [Statement.Value] = [],
-        _ make: (borrowing Statement.Row) throws -> Element
+        _ values: [any Bindable] = [],
+        _ make: (borrowing Row) throws -> Element
     ) throws -> [Element] {
-        var elements: [Element] = []
-        try statement(sql).forEachRow(values) { row in
-            elements.append(try make(row))
-            return true
-        }
-        return elements
+        try reading { try connection.rows(sql, values, make) }
     }
 
-    /// The first row of `sql`, made into a value.
+    /// The first row of `sql`, made into a value; `nil` if there is none.
     func firstRow<Element>(
         _ sql: String,
-        _ values: [Statement.Value] = [],
-        _ make: (borrowing Statement.Row) throws -> Element
+        _ values: [any Bindable] = [],
+        _ make: (borrowing Row) throws -> Element
     ) throws -> Element? {
-        var element: Element?
-        try statement(sql).forEachRow(values) { row in
-            element = try make(row)
-            return false
-        }
-        return element
+        try reading { try connection.firstRow(sql, values, make) }
+    }
+
+    /// The first row of `sql`, whose one parameter is `text`, made into a value; `nil` if there is none.
+    func firstRow<Element>(
+        _ sql: String,
+        text: String,
+        _ make: (borrowing Row) -> Element
+    ) throws -> Element? {
+        try reading { try connection.statement(sql).firstRow(text: text, make) }
+    }
+
+    /// Hands each row of `sql` to `row`, which returns false to stop.
+    func forEachRow(_ sql: String, _ values: [any Bindable], _ row: (borrowing Row) throws -> Bool) throws {
+        try reading { try connection.statement(sql).forEachRow(values, row) }
+    }
+
+    /// The integer in the first column of the first row; `nil` without rows and for NULL.
+    func integer(_ sql: String, _ values: [any Bindable] = []) throws -> Int64? {
+        try reading { try connection.integer(sql, values) }
+    }
+
+    /// The text in the first column of the first row; `nil` without rows and for NULL.
+    func text(_ sql: String, _ values: [any Bindable] = []) throws -> String? {
+        try reading { try connection.text(sql, values) }
+    }
+
+    /// Whether `sql` has a row.
+    func hasRow(_ sql: String, _ values: [any Bindable] = []) throws -> Bool {
+        try firstRow(sql, values) { _ in true } ?? false
     }
 
     /// Runs `body` in one read transaction, so that its reads see one state of the index.
     func snapshot<Result>(_ body: () throws -> Result) throws -> Result {
-        try statement("BEGIN").forEachRow([]) { _ in true }
-        defer { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
-        return try body()
+        try reading { try connection.snapshot(body) }
     }
 
-    /// A path inside a `file:` URI (https://www.sqlite.org/uri.html): everything but the plain characters as %HH.
-    private static func percentEncoded(_ path: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var encoded: [UInt8] = []
-        for byte in path.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
-                UInt8(ascii: "_"):
-                encoded.append(byte)
-            default:
-                encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
+    /// Runs `body`, and ends its statements with an error once the task is cancelled.
+    ///
+    /// - Parameter steps: how many steps of SQLite's machine lie between two looks at the task.
+    /// - Parameter tick: called at each of these looks.
+    func interruptible<Result>(
+        every steps: Int32,
+        tick: () -> Void = {},
+        _ body: () throws -> Result
+    ) throws -> Result {
+        try reading {
+            try connection.interrupting(
+                every: steps,
+                if: {
+                    tick()
+                    return Task.isCancelled
+                },
+                body
+            )
         }
-        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    private func reading<Result>(_ body: () throws -> Result) throws -> Result {
+        try AvatarStoreError.translating("reading it", body)
     }
 }

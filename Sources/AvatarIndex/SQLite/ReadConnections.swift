@@ -5,7 +5,7 @@ import Synchronization
 /// A fixed set of read connections; a read takes the first that is free.
 ///
 /// A read is a plain call on the caller's thread: a hop to another thread costs several lookups. With as many
-/// connections as threads that run at once, nobody waits.
+/// connections as threads that run at once, no read waits.
 final class ReadConnections: Sendable {
     private let slots: [Slot]
     private let path: String
@@ -24,17 +24,17 @@ final class ReadConnections: Sendable {
     /// Runs `body` on a free connection. Waits for one if all are in use.
     func read<Result: Sendable>(_ body: (ReadConnection) throws -> Result) throws -> Result {
         try withFreeSlot { connection, _ in
-            // What looks up more than a hit sees the index as it is now.
-            connection.letGo()
+            // Every other read sees the index as it is now.
+            connection.releaseSnapshot()
             return try body(connection)
         }
     }
 
-    /// Looks up what a hit needs. The connection may keep what it sees open for the next look-up, for a moment.
+    /// Looks up the file of a hit. The connection may keep its snapshot for the next lookup, for ten milliseconds.
     func hit(for key: AvatarKey, _ keep: (IndexHit, WALIndex, WALIndex.State) -> Void) throws -> IndexHit? {
         try withFreeSlot { connection, slot in
             let (hit, state) = try connection.hit(for: key)
-            if connection.isHolding { slot.letGoSoon() }
+            if connection.isHolding { slot.releaseSoon() }
             if let hit, let state, let walIndex = connection.walIndex { keep(hit, walIndex, state) }
             return hit
         }
@@ -75,14 +75,14 @@ final class ReadConnections: Sendable {
         let connection = Mutex<ReadConnection?>(nil)
         private let isTimerRunning = Atomic(false)
 
-        /// Ten milliseconds from now the connection holds nothing open, unless it is in use again.
-        func letGoSoon() {
+        /// Releases the connection's snapshot in ten milliseconds, also if it is in use again by then.
+        func releaseSoon() {
             guard !isTimerRunning.load(ordering: .relaxed),
                 !isTimerRunning.exchange(true, ordering: .acquiringAndReleasing)
             else { return }
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(10)) { [self] in
                 isTimerRunning.store(false, ordering: .releasing)
-                connection.withLock { $0?.letGo() }
+                connection.withLock { $0?.releaseSnapshot() }
             }
         }
     }

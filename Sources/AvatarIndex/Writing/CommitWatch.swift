@@ -1,74 +1,63 @@
-import GRDB
+import AvatarSQLite
 
-/// Watches one write transaction, so that what it leaves as it was stays in memory (`HitCache`).
+/// Watches one write transaction, so that the hit cache keeps what the transaction leaves as it was.
 ///
-/// Whatever statement changes a row, this hears of it: nothing that writes has to think of it. It does nothing while
-/// there is nothing in memory.
-final class CommitWatch: TransactionObserver {
+/// Every statement that can change a hit tells the rows that it changes (`ChangesHits`); SQLite refuses to prepare one
+/// that does not (`WatchedColumns`). Nothing is recorded while the cache is empty.
+final class CommitWatch {
+    /// The columns that a hit reads, and the rows whose deletion ends one. A test compares them with `AvatarIndex.hitSQL`.
+    ///
+    /// A new row was not found before, so no cache holds it. A file is deleted only once the entries that had it have
+    /// another one or none: foreign keys make sure of that.
+    static let watched = WatchedColumns(
+        updates: [
+            "avatar": .only(["key", "file_id", "fresh_until_ms", "is_low_data"]),
+            "file": .allBut(["last_access_us"]),
+        ],
+        deletions: ["avatar"],
+        rowIDs: ["avatar": "id", "file": "id"]
+    )
+
+    /// The rows that the transaction changes.
+    let changes: ChangedRows
     private let hits: HitCache
     /// The memory of the write connection; `nil`: nothing is watched.
     private let walIndex: WALIndex?
-    private var changed: Set<Int64> = []
-    /// Whether something changed that concerns entries which are not known.
-    private var isAnythingElseChanged = false
     private var before: (state: WALIndex.State, version: Int64)?
 
-    init(_ hits: HitCache, _ walIndex: WALIndex?, on database: Database) {
+    /// - Parameter walIndex: the memory of the write connection; `nil` to watch nothing.
+    init(_ hits: HitCache, _ walIndex: WALIndex?) {
         self.hits = hits
         self.walIndex = walIndex
-        guard walIndex != nil else { return }
-        hits.beginCommit()
-        database.add(transactionObserver: self)
+        changes = ChangedRows(isRecording: walIndex != nil)
+        if walIndex != nil { hits.beginCommit() }
     }
 
-    /// The transaction has the lock for writing: what is seen now is what it changes.
-    func begin(_ database: Database) {
-        guard let state = walIndex?.state(), let version = Self.version(database) else { return }
+    /// Called once the transaction holds the write lock: the state seen now is the one that it changes.
+    func begin(_ connection: Connection) {
+        guard let state = walIndex?.state(), let version = Self.version(connection) else { return }
         before = (state, version)
     }
 
-    /// The transaction was committed.
-    func commit(_ database: Database) {
-        guard let walIndex, let before, !isAnythingElseChanged, let after = walIndex.state(),
-            // Unchanged, it says that since the transaction began nobody else committed up to now. So `after` is ours.
-            Self.version(database) == before.version
+    /// Called after the commit.
+    func commit(_ connection: Connection) {
+        // A changed file concerns entries that are not known here: then the cache forgets everything.
+        guard let walIndex, let before, changes.updated["file"] == nil, let after = walIndex.state(),
+            // If it is unchanged, no other connection has committed since the transaction began. So `after` is ours.
+            Self.version(connection) == before.version
         else { return }
-        hits.commit(in: walIndex, from: before.state, to: after, changed: changed)
+        let entries = changes.updated["avatar", default: []].union(changes.deleted["avatar", default: []])
+        hits.commit(in: walIndex, from: before.state, to: after, changed: entries)
     }
 
-    /// The transaction is over, whichever way.
-    func end(_ database: Database) {
-        guard walIndex != nil else { return }
-        database.remove(transactionObserver: self)
-        hits.endCommit()
+    /// Called when the transaction is over, committed or not.
+    func end() {
+        if walIndex != nil { hits.endCommit() }
     }
 
     /// A number that changes with each commit of another connection that this one sees.
-    private static func version(_ database: Database) -> Int64? {
-        // Should it not be known, everything is looked up again; the commit itself is not in question.
-        try? Int64.fetchOne(database.cachedStatement(sql: "PRAGMA data_version"))
+    private static func version(_ connection: Connection) -> Int64? {
+        // If it is not known, everything is looked up again; the commit itself is not in question.
+        try? connection.integer("PRAGMA data_version")
     }
-
-    // MARK: TransactionObserver
-
-    func observes(eventsOfKind kind: DatabaseEventKind) -> Bool {
-        switch kind {
-        // What was not there is not in memory.
-        case .insert: false
-        // A file is deleted after the entries that had it have another one or none.
-        case .delete(let table): table == "avatar"
-        case .update("avatar", let columns):
-            !columns.isDisjoint(with: ["key", "file_id", "fresh_until_ms", "is_low_data"])
-        case .update("file", let columns): columns != ["last_access_us"]
-        case .update: false
-        }
-    }
-
-    func databaseDidChange(with event: DatabaseEvent) {
-        if event.tableName == "avatar" { changed.insert(event.rowID) } else { isAnythingElseChanged = true }
-    }
-
-    func databaseDidCommit(_ database: Database) {}
-
-    func databaseDidRollback(_ database: Database) {}
 }

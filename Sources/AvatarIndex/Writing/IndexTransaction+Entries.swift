@@ -1,51 +1,65 @@
 package import AvatarCore
-import GRDB
+import AvatarSQLite
 
-/// What a transaction needs to know of an entry before it changes it.
+/// The part of an entry that a transaction reads before it changes the entry.
 package struct EntryState: Sendable {
     package let id: Int64
-    /// What is fetched; `nil` for an own image.
+    /// The URL that is fetched; `nil` for an own image.
     package let sourceURL: String?
     package let storageClass: StorageClass
     package let fileID: Int64?
+    /// The kind of the last failure; `nil` after a success.
     package let failure: FailureKind?
+    /// The number of failures since the last success.
     package let failureCount: Int
     package let checked: Timestamp?
+    /// When the entry is due; `nil`: never.
     package let nextCheck: Timestamp?
     /// Whether the file is the smaller image for constrained networks.
     package let isLowData: Bool
 }
 
 extension IndexTransaction {
-    /// The entry for `key` as this transaction sees it.
+    /// The entry for `key` as this transaction sees it; `nil` if there is none.
     package func state(of key: AvatarKey) throws -> EntryState? {
-        try first(
+        try firstRow(
             """
-            SELECT id, CASE WHEN host_id IS NOT NULL THEN coalesce(source_url, key) END, storage_class, file_id, failure,
-                failure_count, checked_ms, next_check_ms, is_low_data
+            SELECT id, CASE WHEN host_id IS NOT NULL THEN coalesce(source_url, key) END AS source_url, storage_class,
+                file_id, failure, failure_count, checked_ms, next_check_ms, is_low_data
             FROM avatar WHERE key = ?
             """,
-            [.text(key.rawValue)]
-        ) {
+            [key.rawValue]
+        ) { row in
             EntryState(
-                id: $0.integer(0),
-                sourceURL: $0.optionalText(1),
-                storageClass: StorageClass(code: $0.integer(2)),
-                fileID: $0.optionalInteger(3),
-                failure: $0.optionalText(4).map(FailureKind.init(rawValue:)),
-                failureCount: Int($0.integer(5)),
-                checked: $0.optionalInteger(6).map(Timestamp.init(milliseconds:)),
-                nextCheck: $0.optionalInteger(7).map(Timestamp.init(milliseconds:)),
-                isLowData: $0.integer(8) != 0
+                id: row.integer("id"),
+                sourceURL: row.optionalText("source_url"),
+                storageClass: StorageClass(code: row.integer("storage_class")),
+                fileID: row.optionalInteger("file_id"),
+                failure: row.optionalText("failure").map(FailureKind.init(rawValue:)),
+                failureCount: Int(row.integer("failure_count")),
+                checked: row.timestamp("checked_ms"),
+                nextCheck: row.timestamp("next_check_ms"),
+                isLowData: row.bool("is_low_data")
             )
         }
     }
 
-    /// Makes an entry and gives its row id.
+    /// The file of entry `id`; `nil` if it has none.
+    package func fileID(of id: Int64) throws -> Int64? {
+        try integer("SELECT file_id FROM avatar WHERE id = ?", [id])
+    }
+
+    /// When the request was sent whose response brought or last confirmed the entry's image; `nil` if there was none.
+    package func requestTime(of id: Int64) throws -> Timestamp? {
+        try integer("SELECT response_ms - coalesce(response_delay_ms, 0) FROM avatar WHERE id = ?", [id])
+            .map(Timestamp.init(milliseconds:))
+    }
+
+    /// Adds an entry and returns its row id.
     ///
-    /// - Parameter sourceURL: what is fetched; `nil` for an own image.
+    /// - Parameter sourceURL: the URL that is fetched; `nil` for an own image.
     /// - Parameter host: name and port of the URL.
-    /// - Parameter fileID: the file that it gets at once, which it may share with others.
+    /// - Parameter fileID: the entry's file from the start, which other entries may share.
     package func insertEntry(
         _ key: AvatarKey,
         sourceURL: String?,
@@ -53,64 +67,75 @@ extension IndexTransaction {
         storageClass: StorageClass,
         fileID: Int64? = nil
     ) throws -> Int64 {
-        try executeUnwatched(
-            "INSERT INTO avatar (key, source_url, host_id, storage_class, file_id) VALUES (?, ?, ?, ?, ?)",
+        try run(
+            KeepsHits("INSERT INTO avatar (key, source_url, host_id, storage_class, file_id) VALUES (?, ?, ?, ?, ?)"),
             [
-                .text(key.rawValue), .init(sourceURL == key.rawValue ? nil : sourceURL),
-                .init(try host.map(hostID)), .integer(storageClass.code), .init(fileID),
+                key.rawValue, sourceURL == key.rawValue ? nil : sourceURL, try host.map(hostID), storageClass.code,
+                fileID,
             ]
         )
-        let id = database.lastInsertedRowID
+        let id = lastInsertedRowID
         news.beginNew(id, key: key.rawValue)
         return id
     }
 
-    /// Says where the entry's image is fetched from now on.
+    /// Sets the URL that the entry's image is fetched from.
     package func setSource(_ sourceURL: String, host: String, of id: Int64, key: AvatarKey) throws {
-        try execute(
-            "UPDATE avatar SET source_url = ?, host_id = ? WHERE id = ?",
+        try run(
+            KeepsHits("UPDATE avatar SET source_url = ?, host_id = ? WHERE id = ?"),
             [sourceURL == key.rawValue ? nil : sourceURL, try hostID(host), id]
         )
     }
 
-    /// Gives the entry the file, which it may share with others.
+    /// Gives the entry the file, which other entries may share.
     package func setFile(_ fileID: Int64, storageClass: StorageClass, of id: Int64) throws {
         try noteContent(of: id)
-        try execute(
-            "UPDATE avatar SET file_id = ?, storage_class = ?, absence = NULL, absent_sha256 = NULL WHERE id = ?",
+        try run(
+            ChangesHits(
+                "UPDATE avatar SET file_id = ?, storage_class = ?, absence = NULL, absent_sha256 = NULL WHERE id = ?"
+            ),
             [fileID, storageClass.code, id]
         )
     }
 
-    /// Says which of its two images the entry's file is, and where the smaller one is; `nil`: as before.
+    /// Records which of its two images the entry's file is.
+    ///
+    /// - Parameter url: the URL of the smaller image; `nil` leaves it as it is.
+    /// - Parameter isStored: whether the file is the smaller image.
     package func setLowData(_ url: String?, isStored: Bool, of id: Int64) throws {
-        try execute(
-            "UPDATE avatar SET low_data_url = coalesce(?, low_data_url), is_low_data = ? WHERE id = ?",
+        try run(
+            ChangesHits(
+                "UPDATE avatar SET low_data_url = coalesce(?, low_data_url), is_low_data = ? WHERE id = ?"
+            ),
             [url, isStored, id]
         )
     }
 
-    /// Takes the image from the entry, with its validators: its file, if it has one, and what is remembered of an
-    /// evicted one.
+    /// Takes the image from the entry, with its validators: its file, if it has one, and the digest of an evicted one.
     package func dropFile(of id: Int64) throws {
         try noteContent(of: id)
-        try execute(
-            """
-            UPDATE avatar SET file_id = NULL, absent_sha256 = NULL, etag = NULL, last_modified = NULL
-            WHERE id = ? AND (file_id IS NOT NULL OR absent_sha256 IS NOT NULL)
-            """,
+        try run(
+            ChangesHits(
+                """
+                UPDATE avatar SET file_id = NULL, absent_sha256 = NULL, etag = NULL, last_modified = NULL
+                WHERE id = ? AND (file_id IS NOT NULL OR absent_sha256 IS NOT NULL)
+                """
+            ),
             [id]
         )
     }
 
-    /// Replaces what the index keeps of the origin's answers.
+    /// Replaces the validators, times and failure that the index keeps of the origin's responses.
     package func setValidation(_ validation: ValidationRecord, of id: Int64) throws {
-        try execute(
-            """
-            UPDATE avatar SET etag = ?, last_modified = ?, response_fields = ?, response_ms = ?, response_delay_ms = ?,
-                fetched_ms = ?, checked_ms = ?, fresh_until_ms = ?, next_check_ms = ?, failure = ?, failure_count = ?
-            WHERE id = ?
-            """,
+        try run(
+            ChangesHits(
+                """
+                UPDATE avatar SET etag = ?, last_modified = ?, response_fields = ?, response_ms = ?,
+                    response_delay_ms = ?, fetched_ms = ?, checked_ms = ?, fresh_until_ms = ?, next_check_ms = ?,
+                    failure = ?, failure_count = ?
+                WHERE id = ?
+                """
+            ),
             [
                 validation.etag, validation.lastModified, validation.responseFields,
                 validation.response?.milliseconds, validation.responseDelayMilliseconds,
@@ -121,7 +146,7 @@ extension IndexTransaction {
         )
     }
 
-    /// Keeps a failure with the entry; what is stored stays as it is.
+    /// Records a failure of the entry; its image stays as it is.
     package func setFailure(
         _ failure: FailureKind,
         count: Int,
@@ -129,26 +154,75 @@ extension IndexTransaction {
         nextCheck: Timestamp?,
         of id: Int64
     ) throws {
-        try execute(
-            "UPDATE avatar SET failure = ?, failure_count = ?, checked_ms = ?, next_check_ms = ? WHERE id = ?",
+        try run(
+            KeepsHits("UPDATE avatar SET failure = ?, failure_count = ?, checked_ms = ?, next_check_ms = ? WHERE id = ?"),
             [failure.rawValue, count, checked.milliseconds, nextCheck?.milliseconds, id]
         )
     }
 
-    /// Says that nothing waits for the entry's image: it is no longer due, and what failed is forgotten.
+    /// Makes the entry due never again, and clears its failure: nothing needs its image any more.
     package func stopChecking(_ id: Int64) throws {
-        try execute(
-            """
-            UPDATE avatar SET next_check_ms = NULL, failure = NULL, failure_count = 0
-            WHERE id = ? AND (next_check_ms IS NOT NULL OR failure IS NOT NULL)
-            """,
+        try run(
+            KeepsHits(
+                """
+                UPDATE avatar SET next_check_ms = NULL, failure = NULL, failure_count = 0
+                WHERE id = ? AND (next_check_ms IS NOT NULL OR failure IS NOT NULL)
+                """
+            ),
             [id]
         )
     }
 
-    /// Removes the entry and its owners. Its file stays, for whoever else uses it.
+    /// Removes the entry and its links to contacts. Its file stays, as other entries may use it.
     package func removeEntry(id: Int64) throws {
         try noteRemoval(of: id)
-        try execute("DELETE FROM avatar WHERE id = ?", [id])
+        try run(ChangesHits("DELETE FROM avatar WHERE id = ?"), [id])
+    }
+}
+
+// MARK: Interrupted downloads
+
+extension IndexTransaction {
+    /// Stores an interrupted download, in place of an earlier one for the same key.
+    package func keepPartial(_ record: PartialRecord) throws {
+        try run(
+            KeepsHits(
+                """
+                INSERT INTO partial_download (\(PartialRecord.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (key) DO UPDATE SET storage_class = excluded.storage_class, name = excluded.name,
+                    url = excluded.url, etag = excluded.etag, size_bytes = excluded.size_bytes,
+                    total_bytes = excluded.total_bytes, updated_ms = excluded.updated_ms
+                """
+            ),
+            [
+                record.key.rawValue, record.storageClass.code, record.name, record.url, record.etag, record.sizeBytes,
+                record.totalBytes, record.updated.milliseconds,
+            ]
+        )
+    }
+
+    /// The interrupted download for `key`; `nil` if there is none.
+    package func partial(of key: AvatarKey) throws -> PartialRecord? {
+        try firstRow(
+            "SELECT \(PartialRecord.columns) FROM partial_download WHERE key = ?",
+            [key.rawValue]
+        ) { PartialRecord($0) }
+    }
+
+    /// Deletes the record of an interrupted download. The caller unlinks its file.
+    package func dropPartial(of key: AvatarKey) throws {
+        try run(KeepsHits("DELETE FROM partial_download WHERE key = ?"), [key.rawValue])
+    }
+
+    /// The interrupted downloads older than `time`, and the oldest ones beyond `limit` bytes in total.
+    package func surplusPartials(olderThan time: Timestamp, beyond limit: Int) throws -> [PartialRecord] {
+        var bytes = 0
+        return try rows(
+            "SELECT \(PartialRecord.columns) FROM partial_download ORDER BY updated_ms DESC"
+        ) { PartialRecord($0) }
+        .filter { record in
+            bytes += record.sizeBytes
+            return record.updated < time || bytes > limit
+        }
     }
 }

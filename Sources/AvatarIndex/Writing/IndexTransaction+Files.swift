@@ -1,6 +1,5 @@
 package import AvatarCore
-import Foundation
-import GRDB
+import AvatarSQLite
 
 /// A file that may exist without being published.
 package struct PendingFile: Hashable, Sendable {
@@ -8,6 +7,7 @@ package struct PendingFile: Hashable, Sendable {
     /// Relative to the root of the class.
     package var path: String
     package var sizeBytes: Int
+    /// The process that publishes or unlinks the file.
     package var holder: String
 
     package init(storageClass: StorageClass, path: String, sizeBytes: Int, holder: String) {
@@ -18,14 +18,14 @@ package struct PendingFile: Hashable, Sendable {
     }
 }
 
-/// The sums of one class, pending files apart.
+/// The totals of one storage class, pending files counted apart.
 package struct ClassTotal: Hashable, Sendable {
     package var files: Int
     package var bytes: Int
     package var pendingFiles: Int
     package var pendingBytes: Int
 
-    /// What counts against the budget: every byte that may be on disk.
+    /// The bytes that count against the budget: every byte that may be on disk.
     package var accountedBytes: Int { bytes + pendingBytes }
 
     package init(files: Int, bytes: Int, pendingFiles: Int, pendingBytes: Int) {
@@ -42,109 +42,127 @@ package struct EvictionCandidate: Hashable, Sendable {
     package let sizeBytes: Int
 }
 
+// MARK: Pending files
+
 extension IndexTransaction {
-    /// The sums of `storageClass`: one row, whatever the number of files.
+    /// The totals of `storageClass`: one row, whatever the number of files.
     package func total(of storageClass: StorageClass) throws -> ClassTotal {
-        let row = try fetchRow(
-            "SELECT files, bytes, pending_files, pending_bytes FROM total WHERE storage_class = ?",
-            [storageClass.code]
-        )
-        guard let row else { throw AvatarStoreError(.damagedIndex, "The index has lost its totals.") }
-        return ClassTotal(files: row[0], bytes: row[1], pendingFiles: row[2], pendingBytes: row[3])
+        let total = try firstRow(ClassTotal.sql, [storageClass.code]) { ClassTotal($0) }
+        guard let total else { throw AvatarStoreError.lostTotals }
+        return total
     }
 
     /// Names `file` as one that may exist from now on.
     package func addPending(_ file: PendingFile) throws {
-        try executeUnwatched(
-            "INSERT INTO pending_file (storage_class, path, size_bytes, holder) VALUES (?, ?, ?, ?)",
-            [
-                .integer(file.storageClass.code), .text(file.path), .integer(Int64(file.sizeBytes)),
-                .text(file.holder),
-            ]
+        try run(
+            KeepsHits("INSERT INTO pending_file (storage_class, path, size_bytes, holder) VALUES (?, ?, ?, ?)"),
+            [file.storageClass.code, file.path, file.sizeBytes, file.holder]
         )
     }
 
-    /// Says that `file` is published, or gone from the disk.
+    /// Records that `file` is published, or gone from the disk.
     package func dropPending(_ file: PendingFile) throws {
-        try executeUnwatched(
-            "DELETE FROM pending_file WHERE storage_class = ? AND path = ?",
-            [.integer(file.storageClass.code), .text(file.path)]
+        try run(
+            KeepsHits("DELETE FROM pending_file WHERE storage_class = ? AND path = ?"),
+            [file.storageClass.code, file.path]
         )
     }
 
-    /// What `holder` has pending.
+    /// The pending files of `holder`.
     package func pendingFiles(of holder: String) throws -> [PendingFile] {
-        try rows(
-            "SELECT storage_class, path, size_bytes FROM pending_file WHERE holder = ?",
-            [.text(holder)]
-        ) { row in
-            PendingFile(
-                storageClass: StorageClass(code: row.integer(0)),
-                path: row.text(1),
-                sizeBytes: Int(row.integer(2)),
-                holder: holder
-            )
-        }
+        try rows("SELECT \(PendingFile.columns) FROM pending_file WHERE holder = ?", [holder]) { PendingFile($0) }
     }
 
-    /// Drops all pending rows of `holder`, and leaves the files as they are.
+    /// Deletes all pending rows of `holder`, and leaves the files as they are.
     package func dropPending(of holder: String) throws {
-        try executeUnwatched("DELETE FROM pending_file WHERE holder = ?", [.text(holder)])
+        try run(KeepsHits("DELETE FROM pending_file WHERE holder = ?"), [holder])
     }
 
+    /// The holders that have pending files.
+    package func pendingHolders() throws -> [String] {
+        try rows("SELECT DISTINCT holder FROM pending_file") { $0.text("holder") }
+    }
+}
+
+// MARK: Published files
+
+extension IndexTransaction {
     /// Whether a file is published at `path`, whose digest begins with `prefix`.
     package func isPublished(_ path: String, in storageClass: StorageClass, digestPrefix prefix: [UInt8]) throws -> Bool
     {
         let rest = 32 - prefix.count
-        let values: [Statement.Value] = [
-            .integer(storageClass.code), .blob(prefix + Array(repeating: 0, count: rest)),
-            .blob(prefix + Array(repeating: 255, count: rest)), .text(path),
-        ]
-        let sql = "SELECT 1 FROM file WHERE storage_class = ? AND sha256 BETWEEN ? AND ? AND path = ?"
-        return try first(sql, values) { _ in true } != nil
-    }
-
-    /// The holders that have files pending.
-    package func pendingHolders() throws -> [String] {
-        try fetchRows("SELECT DISTINCT holder FROM pending_file").map { $0[0] }
-    }
-
-    /// The published file of `storageClass` with these bytes.
-    package func file(withDigest sha256: [UInt8], in storageClass: StorageClass) throws -> FileRecord? {
-        try first(
-            """
-            SELECT id, storage_class, path, size_bytes, media_type, width, height
-            FROM file WHERE storage_class = ? AND sha256 = ?
-            """,
-            [.integer(storageClass.code), .blob(sha256)]
-        ) { FileRecord($0, from: 0) }
-    }
-
-    /// Publishes `file`, whose `id` is not used, and gives its row id.
-    package func insertFile(_ file: FileRecord, sha256: [UInt8], lastAccessMicroseconds: Int64) throws -> Int64 {
-        try executeUnwatched(
-            """
-            INSERT INTO file (storage_class, sha256, path, size_bytes, media_type, width, height, last_access_us)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            """,
+        return try hasRow(
+            "SELECT 1 FROM file WHERE storage_class = ? AND sha256 BETWEEN ? AND ? AND path = ?",
             [
-                .integer(file.storageClass.code), .blob(sha256), .text(file.path), .integer(Int64(file.sizeBytes)),
-                .text(file.mediaType), .integer(Int64(file.width)), .integer(Int64(file.height)),
-                .integer(lastAccessMicroseconds),
+                storageClass.code, prefix + Array(repeating: 0, count: rest),
+                prefix + Array(repeating: 255, count: rest), path,
             ]
         )
-        return database.lastInsertedRowID
+    }
+
+    /// Whether a row names `path`, as `AvatarIndex.isNamed`.
+    package func isNamed(_ path: String, in storageClass: StorageClass, digestByte byte: UInt8) throws -> Bool {
+        try integer(
+            AvatarIndex.namedSQL,
+            [storageClass.code, path, AvatarIndex.firstDigest(byte), AvatarIndex.lastDigest(byte)]
+        ) == 1
+    }
+
+    /// The published file of `storageClass` with this digest; `nil` if there is none.
+    package func file(withDigest sha256: [UInt8], in storageClass: StorageClass) throws -> FileRecord? {
+        try firstRow(
+            "SELECT \(FileRecord.columns) FROM file WHERE storage_class = ? AND sha256 = ?",
+            [storageClass.code, sha256]
+        ) { FileRecord($0) }
     }
 
     /// The highest row id of a file; 0 without files.
     package func lastFileID() throws -> Int64 {
-        try first("SELECT max(id) FROM file", []) { $0.optionalInteger(0) ?? 0 } ?? 0
+        try integer("SELECT max(id) FROM file") ?? 0
     }
 
-    /// Publishes `file` in place of the file `damaged`, which was stored with the same digest. The entries that use that
-    /// file use the new one, and keep what is known of them.
+    /// The path of the file if it is a document; `nil` otherwise.
+    package func documentPath(ofFile id: Int64) throws -> String? {
+        try text("SELECT path FROM file WHERE id = ? AND storage_class = 1", [id])
+    }
+
+    /// The digest of the file; `nil` if it is not published.
+    package func digest(ofFile id: Int64) throws -> [UInt8]? {
+        try firstRow("SELECT sha256 FROM file WHERE id = ?", [id]) { $0.blob("sha256") }
+    }
+
+    /// The entries that use the file, with the URLs that they are fetched from (`nil` for own images).
+    package func users(ofFile id: Int64) throws -> [(key: AvatarKey, sourceURL: String?)] {
+        try rows(
+            """
+            SELECT key, CASE WHEN host_id IS NOT NULL THEN coalesce(source_url, key) END AS source_url
+            FROM avatar WHERE file_id = ? ORDER BY id
+            """,
+            [id]
+        ) { (AvatarKey(stored: $0.text("key")), $0.optionalText("source_url")) }
+    }
+
+    /// Publishes `file`, whose `id` is ignored, and returns its row id.
+    package func insertFile(_ file: FileRecord, sha256: [UInt8], lastAccessMicroseconds: Int64) throws -> Int64 {
+        try run(
+            KeepsHits(
+                """
+                INSERT INTO file (storage_class, sha256, path, size_bytes, media_type, width, height, last_access_us)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """
+            ),
+            [
+                file.storageClass.code, sha256, file.path, file.sizeBytes, file.mediaType, file.width, file.height,
+                lastAccessMicroseconds,
+            ]
+        )
+        return lastInsertedRowID
+    }
+
+    /// Publishes `file` in place of the file `damaged`, which was stored with the same digest. The entries that use the
+    /// damaged file use the new one, and keep their validators and times.
     ///
-    /// - Returns: the row id, and the damaged file, which is pending for `holder` now.
+    /// - Returns: the row id, and the damaged file, which is now pending for `holder`.
     package func insertFile(
         _ file: FileRecord,
         sha256: [UInt8],
@@ -152,79 +170,58 @@ extension IndexTransaction {
         inPlaceOf damaged: Int64,
         holder: String
     ) throws -> (id: Int64, retired: PendingFile?) {
-        let users = try rows("SELECT id FROM avatar WHERE file_id = ?", [.integer(damaged)]) { $0.integer(0) }
+        let users = try rows("SELECT id FROM avatar WHERE file_id = ?", [damaged]) { $0.integer("id") }
         // The row of a file does not change, and no second one may have its digest.
-        try execute("UPDATE avatar SET file_id = NULL WHERE file_id = ?", [damaged])
+        try run(ChangesHits("UPDATE avatar SET file_id = NULL WHERE file_id = ?"), [damaged])
         let retired = try retireFile(id: damaged, absence: nil, holder: holder)
         let id = try insertFile(file, sha256: sha256, lastAccessMicroseconds: lastAccessMicroseconds)
-        for user in users { try execute("UPDATE avatar SET file_id = ? WHERE id = ?", [id, user]) }
+        for user in users { try run(ChangesHits("UPDATE avatar SET file_id = ? WHERE id = ?"), [id, user]) }
         return (id, retired)
     }
 
     /// Records that the file was used at `microseconds`; the later time wins.
     package func touch(fileID: Int64, microseconds: Int64) throws {
-        try executeUnwatched(
-            "UPDATE file SET last_access_us = ?1 WHERE id = ?2 AND last_access_us < ?1",
-            [.integer(microseconds), .integer(fileID)]
+        try run(
+            KeepsHits("UPDATE file SET last_access_us = ?1 WHERE id = ?2 AND last_access_us < ?1"),
+            [microseconds, fileID]
         )
     }
 
-    /// When the file was last used, in microseconds.
+    /// When the file was last used, in microseconds; `nil` if it is not published.
     package func lastAccess(ofFile id: Int64) throws -> Int64? {
-        try first("SELECT last_access_us FROM file WHERE id = ?", [.integer(id)]) { $0.integer(0) }
+        try integer("SELECT last_access_us FROM file WHERE id = ?", [id])
     }
 
-    /// Takes the file out of the index and names it as pending for `holder`, who unlinks it after the commit.
+    /// Removes the file's row and names the file as pending for `holder`, which unlinks it after the commit.
     ///
-    /// Entries that used it stay, without file and validators, for the reason `absence`. `nil`: no entry uses it.
+    /// - Parameter absence: why the entries that used it have no file now; they lose their validators too. `nil` if no
+    ///   entry uses it.
+    /// - Returns: the pending file; `nil` if no file has this id.
     package func retireFile(id: Int64, absence: Absence?, holder: String) throws -> PendingFile? {
-        let found = try first(
-            "SELECT storage_class, path, size_bytes, sha256 FROM file WHERE id = ?",
-            [.integer(id)]
-        ) { row in
-            let file = PendingFile(
-                storageClass: StorageClass(code: row.integer(0)),
-                path: row.text(1),
-                sizeBytes: Int(row.integer(2)),
-                holder: holder
-            )
-            return (file, Data(row.optionalBlob(3) ?? []))
+        let found = try firstRow("SELECT storage_class, path, size_bytes, sha256 FROM file WHERE id = ?", [id]) { row in
+            (file: PendingFile(row, holder: holder), sha256: row.blob("sha256"))
         }
-        guard let (pending, sha256) = found else { return nil }
+        guard let found else { return nil }
         if let absence {
-            try execute(
-                """
-                UPDATE avatar SET file_id = NULL, absence = ?, absent_sha256 = ?, etag = NULL, last_modified = NULL
-                WHERE file_id = ?
-                """,
-                [absence.rawValue, sha256, id]
+            try run(
+                ChangesHits(
+                    """
+                    UPDATE avatar SET file_id = NULL, absence = ?, absent_sha256 = ?, etag = NULL, last_modified = NULL
+                    WHERE file_id = ?
+                    """
+                ),
+                [absence.rawValue, found.sha256, id]
             )
         }
-        try executeUnwatched("DELETE FROM file WHERE id = ?", [.integer(id)])
-        try addPending(pending)
-        return pending
+        try run(KeepsHits("DELETE FROM file WHERE id = ?"), [id])
+        try addPending(found.file)
+        return found.file
     }
 
     /// Retires the file if no entry uses it any more.
     package func retireFileIfUnused(id: Int64, holder: String) throws -> PendingFile? {
-        let isUsed = try first("SELECT 1 FROM avatar WHERE file_id = ? LIMIT 1", [.integer(id)]) { _ in true } != nil
+        let isUsed = try hasRow("SELECT 1 FROM avatar WHERE file_id = ? LIMIT 1", [id])
         return isUsed ? nil : try retireFile(id: id, absence: nil, holder: holder)
-    }
-
-    /// The path of the file if it is a document.
-    package func documentPath(ofFile id: Int64) throws -> String? {
-        try fetchRow("SELECT path FROM file WHERE id = ? AND storage_class = 1", [id]).map { $0[0] }
-    }
-
-    /// The entries that use the file, with what they are fetched from.
-    package func users(ofFile id: Int64) throws -> [(key: AvatarKey, sourceURL: String?)] {
-        try fetchRows(
-            """
-            SELECT key, CASE WHEN host_id IS NOT NULL THEN coalesce(source_url, key) END
-            FROM avatar WHERE file_id = ? ORDER BY id
-            """,
-            [id]
-        ).map { (AvatarKey(stored: $0[0]), $0[1]) }
     }
 
     /// Walks the files of `caches` from the least recently used on, until `visit` returns false.
@@ -234,24 +231,97 @@ extension IndexTransaction {
         accessedBefore microseconds: Int64,
         _ visit: (EvictionCandidate) throws -> Bool
     ) throws {
-        let values: [Statement.Value] = [.integer(StorageClass.caches.code), .integer(microseconds)]
-        try statements.statement(AvatarIndex.candidatesSQL, on: database).forEachRow(values) { row in
-            try visit(EvictionCandidate(fileID: row.integer(0), sizeBytes: Int(row.integer(1))))
+        try forEachRow(AvatarIndex.candidatesSQL, [StorageClass.caches.code, microseconds]) { row in
+            try visit(EvictionCandidate(row))
         }
     }
-
 }
 
-extension FileRecord {
-    init(_ row: Row) {
-        self.init(
-            id: row[0],
-            storageClass: StorageClass(code: row[1]),
-            path: row[2],
-            sizeBytes: row[3],
-            mediaType: row[4],
-            width: row[5],
-            height: row[6]
+// MARK: Repair
+
+extension IndexTransaction {
+    /// Removes the file's row and leaves the file at its path alone: the row was wrong, not the file.
+    package func forgetFile(id: Int64) throws {
+        try run(
+            ChangesHits(
+                """
+                UPDATE avatar SET file_id = NULL, absence = 'missing',
+                    absent_sha256 = (SELECT sha256 FROM file WHERE id = ?1), etag = NULL, last_modified = NULL
+                WHERE file_id = ?1
+                """
+            ),
+            [id]
+        )
+        try run(KeepsHits("DELETE FROM file WHERE id = ?"), [id])
+    }
+
+    /// Sets the totals of `storageClass` to the sums of its rows.
+    package func recountTotal(of storageClass: StorageClass) throws {
+        try run(
+            KeepsHits(
+                """
+                UPDATE total SET (files, bytes, pending_files, pending_bytes) = (
+                    SELECT published.files, published.bytes, pending.files, pending.bytes
+                    FROM
+                        (SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes
+                         FROM file WHERE storage_class = ?1) AS published,
+                        (SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes
+                         FROM pending_file WHERE storage_class = ?1) AS pending
+                )
+                WHERE storage_class = ?1
+                """
+            ),
+            [storageClass.code]
         )
     }
+}
+
+// MARK: Rows
+
+extension PendingFile {
+    /// The columns that `init(_:)` reads.
+    static let columns = "storage_class, path, size_bytes, holder"
+
+    /// The file of a row with `columns`.
+    init(_ row: borrowing Row) {
+        self.init(row, holder: row.text("holder"))
+    }
+
+    /// The file of a row with `columns`, whose holder is or will be `holder`.
+    fileprivate init(_ row: borrowing Row, holder: String) {
+        self.init(
+            storageClass: StorageClass(code: row.integer("storage_class")),
+            path: row.text("path"),
+            sizeBytes: Int(row.integer("size_bytes")),
+            holder: holder
+        )
+    }
+}
+
+extension ClassTotal {
+    static let sql = "SELECT files, bytes, pending_files, pending_bytes FROM total WHERE storage_class = ?"
+
+    /// The totals in a row of `sql`.
+    init(_ row: borrowing Row) {
+        self.init(
+            files: Int(row.integer("files")),
+            bytes: Int(row.integer("bytes")),
+            pendingFiles: Int(row.integer("pending_files")),
+            pendingBytes: Int(row.integer("pending_bytes"))
+        )
+    }
+}
+
+extension EvictionCandidate {
+    /// The candidate in a row of `AvatarIndex.candidatesSQL`.
+    init(_ row: borrowing Row) {
+        self.init(fileID: row.integer("id"), sizeBytes: Int(row.integer("size_bytes")))
+    }
+}
+
+extension AvatarStoreError {
+    static let lostTotals = AvatarStoreError(
+        .damagedIndex,
+        "The index has lost its totals. Run `avatars verify --repair`."
+    )
 }

@@ -1,25 +1,281 @@
-import AvatarCore
-import GRDB
+package import AvatarCore
+import AvatarSQLite
 
-/// One write transaction: what may be changed together. Lives as long as the closure it is handed to.
+/// A write that leaves every hit as it is.
+///
+/// SQLite refuses to prepare one that writes a column which hits read, or that deletes entries (`CommitWatch.watched`):
+/// it throws before anything is changed, in a release build too.
+struct KeepsHits {
+    let sql: String
+
+    init(_ sql: String) {
+        self.sql = sql
+    }
+}
+
+/// A write that may change what a hit returns. The rows that it changes are told to the hit cache.
+struct ChangesHits {
+    let sql: String
+
+    init(_ sql: String) {
+        self.sql = sql
+    }
+}
+
+/// One write transaction: everything that is changed together. Valid only inside the closure that it is handed to.
 package struct IndexTransaction {
-    let database: Database
-    let statements: WriterStatements
-    /// What it does to pictures, to be told in the feed of changes when it ends.
+    // No other file reaches these two: all writes go through `run`, and so the hit cache misses none.
+    private let transaction: Transaction
+    private let changes: ChangedRows
+    /// The changes to pictures, which the feed of changes tells when the transaction ends.
     let news = TransactionNews()
 
-    /// Runs `sql`, prepared once for the connection, with `arguments`.
-    func execute(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws {
-        try database.cachedStatement(sql: sql).execute(arguments: arguments)
+    /// - Parameter changes: collects the rows whose hits change.
+    init(_ transaction: Transaction, changes: ChangedRows) {
+        self.transaction = transaction
+        self.changes = changes
     }
 
-    /// The first row of `sql`.
-    func fetchRow(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws -> Row? {
-        try Row.fetchOne(database.cachedStatement(sql: sql), arguments: arguments)
+    /// Runs a write that leaves every hit as it is.
+    ///
+    /// - Throws: `SQLiteError`, with the code `notAuthorized` if it does not.
+    func run(_ write: KeepsHits, _ values: [any Bindable] = []) throws {
+        try transaction.run(write.sql, values)
     }
 
-    /// All rows of `sql`.
-    func fetchRows(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws -> [Row] {
-        try Row.fetchAll(database.cachedStatement(sql: sql), arguments: arguments)
+    /// Runs a write that may change hits, and tells the hit cache of the rows.
+    func run(_ write: ChangesHits, _ values: [any Bindable] = []) throws {
+        try transaction.run(write.sql, values, telling: changes)
+    }
+
+    /// All rows of `sql`, each made into a value.
+    func rows<Element>(
+        _ sql: String,
+        _ values: [any Bindable] = [],
+        _ make: (borrowing Row) throws -> Element
+    ) throws -> [Element] {
+        try transaction.rows(sql, values, make)
+    }
+
+    /// The first row of `sql`, made into a value; `nil` if there is none.
+    func firstRow<Element>(
+        _ sql: String,
+        _ values: [any Bindable] = [],
+        _ make: (borrowing Row) throws -> Element
+    ) throws -> Element? {
+        try transaction.firstRow(sql, values, make)
+    }
+
+    /// Hands each row of `sql` to `row`, which returns false to stop.
+    func forEachRow(_ sql: String, _ values: [any Bindable], _ row: (borrowing Row) throws -> Bool) throws {
+        try transaction.forEachRow(sql, values, row)
+    }
+
+    /// Whether `sql` has a row.
+    func hasRow(_ sql: String, _ values: [any Bindable] = []) throws -> Bool {
+        try firstRow(sql, values) { _ in true } ?? false
+    }
+
+    /// The integer in the first column of the first row of `sql`; `nil` without rows and for NULL.
+    func integer(_ sql: String, _ values: [any Bindable] = []) throws -> Int64? {
+        try firstRow(sql, values) { $0.optionalInteger(at: 0) } ?? nil
+    }
+
+    /// The text in the first column of the first row of `sql`; `nil` without rows and for NULL.
+    func text(_ sql: String, _ values: [any Bindable] = []) throws -> String? {
+        try firstRow(sql, values) { $0.optionalText(at: 0) } ?? nil
+    }
+
+    /// The row id that the last insertion gave.
+    var lastInsertedRowID: Int64 { transaction.lastInsertedRowID }
+
+    /// The number of rows that the last statement changed, without those of triggers.
+    var changedRowCount: Int { transaction.changedRowCount }
+}
+
+// MARK: The store
+
+extension IndexTransaction {
+    /// The store's id; made from `candidate` if the index is new.
+    package func storeID(orNew candidate: String) throws -> String {
+        if let id = try text("SELECT store_id FROM store") { return id }
+        try run(KeepsHits("INSERT INTO store (id, store_id) VALUES (1, ?)"), [candidate])
+        return candidate
+    }
+
+    /// The holder whose sync is running, or was running when its process died.
+    package func syncHolder() throws -> String? {
+        try text("SELECT sync_holder FROM store")
+    }
+
+    /// Marks the sync of `holder` as running; `nil`: no sync is.
+    package func setSyncHolder(_ holder: String?) throws {
+        try run(KeepsHits("UPDATE store SET sync_holder = ?"), [holder])
+    }
+
+    /// Stores the outcome of the last sync.
+    package func setLastSync(_ sync: LastSync) throws {
+        try run(
+            KeepsHits(
+                """
+                INSERT OR REPLACE INTO last_sync (id, ended_ms, duration_ms, outcome, wanted, failed, skipped)
+                VALUES (1, ?, ?, ?, ?, ?, ?)
+                """
+            ),
+            [
+                sync.time.milliseconds, Int64((max(0, sync.seconds) * 1000).rounded()), sync.outcome.rawValue,
+                sync.wanted, sync.failed, sync.skipped,
+            ]
+        )
+    }
+
+    /// Records that from now on, during the boot `id`, files may not be on stable storage yet. All files that the index
+    /// has are, unless another process recorded this first.
+    package func beginBoot(_ id: String) throws {
+        try run(
+            KeepsHits(
+                """
+                UPDATE store SET boot_id = ?, durable_file_id = (SELECT coalesce(max(id), 0) FROM file)
+                WHERE boot_id IS NULL
+                """
+            ),
+            [id]
+        )
+    }
+
+    /// Replaces the boot that a power loss ended by the boot `id`: the files up to `lastDurableFile` are durable.
+    package func replaceBoot(by id: String, lastDurableFile: Int64) throws {
+        try run(
+            KeepsHits("UPDATE store SET boot_id = ?, durable_file_id = max(durable_file_id, ?)"),
+            [id, lastDurableFile]
+        )
+    }
+
+    /// Records that all files are on stable storage.
+    package func endBoot() throws {
+        try run(KeepsHits("UPDATE store SET boot_id = NULL"))
+    }
+
+    /// Records that the files with row ids up to `id` are on stable storage.
+    package func setLastDurableFile(_ id: Int64) throws {
+        try run(KeepsHits("UPDATE store SET durable_file_id = max(durable_file_id, ?)"), [id])
+    }
+
+    /// The value of the setting `name`; `nil` if it has its default.
+    package func setting(_ name: String) throws -> Int64? {
+        try integer("SELECT value FROM setting WHERE name = ?", [name])
+    }
+
+    /// Stores `value` for the setting `name`.
+    package func setSetting(_ name: String, to value: Int64) throws {
+        try run(
+            KeepsHits(
+                "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+            ),
+            [name, value]
+        )
+    }
+
+    /// Gives the setting `name` its default again.
+    package func removeSetting(_ name: String) throws {
+        try run(KeepsHits("DELETE FROM setting WHERE name = ?"), [name])
+    }
+
+    /// The most microseconds between the last uses of two files after a clock was set back: a day.
+    private static let longestAccessSpan: Int64 = 86_400_000_000
+
+    /// Records the time, and corrects times that a clock running ahead has written: they would put checks off for as
+    /// long as the clock was wrong. The entries are walked only if there are such times.
+    ///
+    /// - Parameter tolerance: in seconds; a difference between clocks that is no fault.
+    /// - Parameter longestBlock: in seconds; the longest pause that a host can have ahead of it.
+    /// - Returns: the number of corrected entries.
+    package func noteClock(_ now: Timestamp, tolerance: Int64, longestBlock: Int64) throws -> Int {
+        let latest = try integer("SELECT clock_ms FROM store")
+        try run(KeepsHits("UPDATE store SET clock_ms = ?"), [now.milliseconds])
+        let ahead = now.adding(seconds: tolerance).milliseconds
+        guard let latest, latest > ahead else { return 0 }
+        try run(
+            ChangesHits(
+                """
+                UPDATE avatar SET next_check_ms = min(next_check_ms, ?1), fresh_until_ms = min(fresh_until_ms, ?1),
+                    checked_ms = ?1
+                WHERE checked_ms > ?2
+                """
+            ),
+            [now.milliseconds, ahead]
+        )
+        let count = changedRowCount
+        // The files keep their order, and none was used later than now.
+        try run(
+            KeepsHits(
+                """
+                UPDATE file
+                SET last_access_us = ?1 - min(?2, (SELECT max(last_access_us) FROM file) - last_access_us)
+                WHERE last_access_us > ?3
+                """
+            ),
+            [now.milliseconds * 1000, Self.longestAccessSpan, ahead * 1000]
+        )
+        try run(
+            KeepsHits("UPDATE host SET blocked_until_ms = 0 WHERE blocked_until_ms > ?"),
+            [now.adding(seconds: longestBlock).milliseconds]
+        )
+        return count
+    }
+}
+
+// MARK: Hosts
+
+extension IndexTransaction {
+    /// Records how `host` (name and port) answered. Writes nothing if its health stays the same.
+    package func updateHealth(of host: String, _ change: (inout HostHealth) -> Void) throws {
+        let id = try hostID(host)
+        let before = try firstRow("SELECT \(HostHealth.columns) FROM host WHERE id = ?", [id]) { HostHealth($0) }
+        var health = before ?? HostHealth()
+        change(&health)
+        guard health != before else { return }
+        try run(
+            KeepsHits(
+                "UPDATE host SET failure_count = ?, failure = ?, rests_until_ms = ?, blocked_until_ms = ? WHERE id = ?"
+            ),
+            [
+                health.failures, health.failure?.rawValue, health.restsUntil?.milliseconds,
+                health.blockedUntil?.milliseconds ?? 0, id,
+            ]
+        )
+    }
+
+    /// The row id of the host `name`, which is added if the index lacks it.
+    func hostID(_ name: String) throws -> Int64 {
+        if let id = try integer("SELECT id FROM host WHERE name = ?", [name]) { return id }
+        try run(KeepsHits("INSERT INTO host (name) VALUES (?)"), [name])
+        return lastInsertedRowID
+    }
+
+    /// Raises the hosts' earliest due times, which are lower bounds, to those of their entries.
+    package func refreshDueTimes(ofHostsDueAt time: Timestamp) throws {
+        try run(
+            KeepsHits(
+                """
+                UPDATE host SET next_check_ms = coalesce(
+                    (
+                        SELECT min(avatar.next_check_ms) FROM avatar
+                        WHERE avatar.host_id = host.id
+                            AND avatar.next_check_ms IS NOT NULL AND avatar.absence IS NOT 'evicted'
+                    ),
+                    9223372036854775807
+                )
+                WHERE next_check_ms <= ?
+                """
+            ),
+            [time.milliseconds]
+        )
+    }
+
+    /// Deletes every host that no entry is fetched from any more: its name may say whose image it served. The index does
+    /// not know which image led to a host by a redirect, so all of those are deleted, with their pauses. Walks the entries.
+    package func eraseUnusedHosts() throws {
+        try run(KeepsHits("DELETE FROM host WHERE id NOT IN (SELECT host_id FROM avatar WHERE host_id IS NOT NULL)"))
     }
 }

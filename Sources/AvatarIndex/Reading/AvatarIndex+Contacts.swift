@@ -1,0 +1,139 @@
+package import AvatarCore
+import AvatarSQLite
+
+/// Contacts and their images.
+extension AvatarIndex {
+    /// The images of `contact`: those with a file before those without, and of each the embedded photos first.
+    package func imageKeys(of contact: String) throws -> [AvatarKey] {
+        try readers.read { connection in
+            try connection.rows(
+                """
+                SELECT avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id WHERE owner.contact = ?
+                ORDER BY avatar.file_id IS NULL, avatar.host_id IS NOT NULL, avatar.key
+                """,
+                [contact]
+            ) { AvatarKey(stored: $0.text("key")) }
+        }
+    }
+
+    /// The fetched images that `contact` had by the feed of changes and that no contact uses now. Reads the whole feed.
+    package func formerImageKeys(of contact: String) throws -> [AvatarKey] {
+        try readers.read { connection in
+            try connection.rows(Self.formerImages, [contact]) { AvatarKey(stored: $0.text("key")) }
+        }
+    }
+
+    static let formerImages = """
+        SELECT DISTINCT avatar.key FROM content_change_owner AS told
+        JOIN content_change USING (sequence) JOIN avatar ON avatar.key = content_change.key
+        WHERE told.contact = ? AND avatar.host_id IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM owner WHERE owner.avatar_id = avatar.id)
+        """
+
+    /// For each contact its embedded photos.
+    package func photoKeys(of contacts: [String]) throws -> [[AvatarKey]] {
+        try readers.read { connection in
+            try connection.snapshot {
+                try contacts.map { contact in
+                    try connection.rows(
+                        """
+                        SELECT avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id
+                        WHERE owner.contact = ? AND avatar.host_id IS NULL AND +avatar.key GLOB 'contact:*'
+                        """,
+                        [contact]
+                    ) { AvatarKey(stored: $0.text("key")) }
+                }
+            }
+        }
+    }
+
+    /// The contacts that use the image of `key`, in the order of their bytes.
+    package func contacts(using key: AvatarKey) throws -> [String] {
+        try readers.read { connection in
+            try connection.rows(
+                """
+                SELECT owner.contact FROM avatar JOIN owner ON owner.avatar_id = avatar.id WHERE avatar.key = ?
+                ORDER BY owner.contact
+                """,
+                [key.rawValue]
+            ) { $0.text("contact") }
+        }
+    }
+
+    /// A page of all contacts that use an image, after `contact`, in the order of their bytes.
+    package func contacts(after contact: String, limit: Int) throws -> [String] {
+        try readers.read { connection in
+            try connection.rows(
+                "SELECT DISTINCT contact FROM owner WHERE contact > ? ORDER BY contact LIMIT ?",
+                [contact, limit]
+            ) { $0.text("contact") }
+        }
+    }
+}
+
+// MARK: The feed of changes
+
+extension AvatarIndex {
+    /// The changes after `sequence`, in their order: a range of the table's row ids, whatever the size of the index.
+    ///
+    /// - Throws: `startOver` if the feed has dropped changes after `sequence`, or `sequence` is of another feed.
+    package func changes(since sequence: Int64, limit: Int) throws -> [AvatarChange] {
+        try readers.read { connection in
+            try connection.snapshot {
+                let feed = try connection.firstRow("SELECT floor, sequence FROM change_feed WHERE id = 1") {
+                    $0.integer("floor")...$0.integer("sequence")
+                }
+                guard let feed, feed.contains(sequence) else { throw AvatarStoreError.number(sequence, isOutside: feed) }
+                return try connection.rows(
+                    """
+                    SELECT sequence, key, kind, lower(hex(sha256)) AS digest, time_ms FROM content_change
+                    WHERE sequence > ? ORDER BY sequence LIMIT ?
+                    """,
+                    [sequence, limit]
+                ) { AvatarChange($0) }
+                .map { change in
+                    var change = change
+                    change.owners = try connection.rows(
+                        "SELECT contact FROM content_change_owner WHERE sequence = ? ORDER BY contact",
+                        [change.sequence]
+                    ) { $0.text("contact") }
+                    return change
+                }
+            }
+        }
+    }
+
+    /// The number of the last change: one row.
+    package func lastChange() throws -> Int64 {
+        try readers.read { connection in
+            try connection.integer("SELECT sequence FROM change_feed WHERE id = 1") ?? 0
+        }
+    }
+}
+
+extension AvatarChange {
+    fileprivate init(_ row: borrowing Row) {
+        self.init(
+            sequence: row.integer("sequence"),
+            key: AvatarKey(stored: row.text("key")),
+            owners: [],
+            // The table admits no other words.
+            kind: Kind(rawValue: row.text("kind")) ?? .changed,
+            digest: row.text("digest"),
+            time: Timestamp(milliseconds: row.integer("time_ms"))
+        )
+    }
+}
+
+extension AvatarStoreError {
+    fileprivate static func number(_ sequence: Int64, isOutside feed: ClosedRange<Int64>?) -> AvatarStoreError {
+        guard let feed else { return AvatarStoreError(.startOver, "The index has no change feed.") }
+        let reason =
+            sequence > feed.upperBound
+            ? "The number \(sequence) is beyond the last change of this store, \(feed.upperBound): it comes from another store, "
+                + "or from before a restore."
+            : "The feed lacks changes after \(sequence): it begins after \(feed.lowerBound), as older changes were dropped or the "
+                + "store was restored."
+        return AvatarStoreError(.startOver, reason)
+    }
+}

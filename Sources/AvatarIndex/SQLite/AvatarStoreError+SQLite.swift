@@ -1,0 +1,56 @@
+import AvatarCore
+import AvatarSQLite
+
+extension AvatarStoreError {
+    /// The store's error for what SQLite reported.
+    ///
+    /// - Parameter action: what went on, as the end of a sentence: "writing to it".
+    init(_ error: SQLiteError, doing action: String) {
+        // A full file system has no room for the shared memory of the log either.
+        switch error.code == .noRoomForSharedMemory ? .full : error.code.primary {
+        case .busy, .locked:
+            self.init(
+                .busy,
+                "Another process kept the index locked for longer than the wait limit while \(action). Try again once it "
+                    + "is done.",
+                underlying: error
+            )
+        case .full:
+            self.init(
+                .diskFull,
+                "The disk of the index is full: \(action) failed (\(error.message)). Make room and try again.",
+                failure: .storage,
+                underlying: error
+            )
+        case .corrupt, .notADatabase:
+            self.init(
+                .damagedIndex,
+                "The index is damaged: \(action) failed (\(error.message)).",
+                underlying: error
+            )
+        case .readOnly:
+            self.init(
+                .readOnly,
+                "The index cannot be written: \(action) failed (\(error.message)). Check the permissions of the file and "
+                    + "of its directory.",
+                underlying: error
+            )
+        default:
+            self.init(
+                .storage,
+                "The index reported an error while \(action): \(error.message).",
+                failure: .storage,
+                underlying: error
+            )
+        }
+    }
+
+    /// Runs `body`, and throws what SQLite reports as the store's own error; other errors as they are.
+    static func translating<Result>(_ action: String, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as SQLiteError {
+            throw AvatarStoreError(error, doing: action)
+        }
+    }
+}

@@ -1,0 +1,186 @@
+package import AvatarCore
+import AvatarSQLite
+
+/// The changes of one transaction to pictures and to their contacts: each entry before its first change, and the contacts
+/// that are linked and unlinked. `IndexTransaction.tellNews(at:keeping:)` works out at the end what the feed tells of it.
+final class TransactionNews {
+    /// An entry that is changed.
+    struct Item {
+        let id: Int64
+        let key: String
+        /// The digest of its picture before the transaction; `nil`: it had none.
+        let sha256: [UInt8]?
+        /// Contacts linked during the transaction, as bytes: Swift takes some different texts for equal.
+        var linked: Set<[UInt8]> = []
+        /// Contacts linked before the transaction and unlinked during it.
+        var unlinked: Set<[UInt8]> = []
+        /// Whether the transaction added the entry: then all of its contacts are in `linked`.
+        var isNew = false
+        /// The contacts that were linked when the entry was removed; `nil`: it was not removed.
+        var ownersAtRemoval: [String]?
+
+        /// The linked contacts in the order of the index.
+        var sortedLinks: [String] {
+            linked.sorted { $0.lexicographicallyPrecedes($1) }.map { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    /// In the order of their first change.
+    private(set) var items: [Item] = []
+    /// The places in `items`, by row id.
+    private var places: [Int64: Int] = [:]
+
+    /// Whether the entry `id` was changed already.
+    func has(_ id: Int64) -> Bool {
+        places[id] != nil
+    }
+
+    /// Records the entry `id` as it is before its first change.
+    func begin(_ id: Int64, key: String, sha256: [UInt8]?) {
+        guard !has(id) else { return }
+        places[id] = items.count
+        items.append(Item(id: id, key: key, sha256: sha256))
+    }
+
+    /// Records that the transaction added the entry `id`.
+    func beginNew(_ id: Int64, key: String) {
+        begin(id, key: key, sha256: nil)
+        items[items.count - 1].isNew = true
+    }
+
+    func link(_ contact: String, to id: Int64) {
+        guard let place = places[id] else { return }
+        let contact = Array(contact.utf8)
+        if items[place].unlinked.remove(contact) == nil { items[place].linked.insert(contact) }
+    }
+
+    func unlink(_ contact: String, from id: Int64) {
+        guard let place = places[id] else { return }
+        let contact = Array(contact.utf8)
+        if items[place].linked.remove(contact) == nil { items[place].unlinked.insert(contact) }
+    }
+
+    func remove(_ id: Int64, owners: [String]) {
+        guard let place = places[id] else { return }
+        items[place].ownersAtRemoval = owners
+    }
+}
+
+/// The feed of changes. It is written at the end of the transaction that makes them, so it is as complete as the index.
+///
+/// A picture is its bytes. An eviction or a purge does not change it, and neither does fetching the same bytes again; only
+/// removing an image for good removes it from the feed.
+extension IndexTransaction {
+    /// Called before the picture or the contacts of entry `id` change.
+    func noteContent(of id: Int64) throws {
+        guard !news.has(id) else { return }
+        let content = try firstRow(Self.contentSQL, [id]) { (key: $0.text("key"), sha256: $0.optionalBlob("sha256")) }
+        guard let content else { return }
+        news.begin(id, key: content.key, sha256: content.sha256)
+    }
+
+    /// Called before entry `id` is removed.
+    func noteRemoval(of id: Int64) throws {
+        try noteContent(of: id)
+        news.remove(id, owners: try owners(of: id))
+    }
+
+    /// Appends the changes of the transaction to the feed, and drops changes older than the last `limit` numbers.
+    ///
+    /// - Parameter time: the time that the feed records.
+    func tellNews(at time: Timestamp, keeping limit: Int64) throws {
+        var told = try news.items.flatMap { try changes(of: $0) }
+        guard !told.isEmpty else { return }
+        let feed = try firstRow("SELECT sequence, floor FROM change_feed WHERE id = 1") { row in
+            (sequence: row.integer("sequence"), floor: row.integer("floor"))
+        }
+        guard var (sequence, floor) = feed else { return }
+        for place in told.indices {
+            sequence += max(1, Int64(told[place].owners.count))
+            told[place].sequence = sequence
+        }
+        for change in told { try append(change, at: time) }
+        if sequence - limit > floor {
+            floor = sequence - limit
+            try run(KeepsHits("DELETE FROM content_change_owner WHERE sequence <= ?"), [floor])
+            try run(KeepsHits("DELETE FROM content_change WHERE sequence <= ?"), [floor])
+        }
+        try run(KeepsHits("UPDATE change_feed SET sequence = ?, floor = ?"), [sequence, floor])
+    }
+
+    /// Empties the feed and goes on with numbers that no earlier feed has reached. The index now has another past than
+    /// its readers know, so all of them must start over.
+    ///
+    /// The number is the time: no feed has had more changes than milliseconds have passed.
+    package func restartFeed(at time: Timestamp) throws {
+        try run(KeepsHits("DELETE FROM content_change_owner"))
+        try run(KeepsHits("DELETE FROM content_change"))
+        try run(
+            KeepsHits(
+                "UPDATE change_feed SET (sequence, floor) = (SELECT next, next FROM (SELECT max(sequence + 1, ?) AS next))"
+            ),
+            [time.milliseconds]
+        )
+    }
+
+    /// A change as the feed tells it.
+    private struct Told {
+        var sequence: Int64 = 0
+        let key: String
+        let kind: AvatarChange.Kind
+        let sha256: [UInt8]
+        let owners: [String]
+    }
+
+    /// The changes of one entry, now that the transaction is done with it.
+    private func changes(of item: TransactionNews.Item) throws -> [Told] {
+        let isRemoved = item.ownersAtRemoval != nil
+        let now = isRemoved ? nil : try firstRow(Self.contentSQL, [item.id]) { $0.optionalBlob("sha256") } ?? nil
+        func told(_ kind: AvatarChange.Kind, _ sha256: [UInt8], of owners: [String]) -> Told {
+            Told(key: item.key, kind: kind, sha256: sha256, owners: owners)
+        }
+        let unlinked = item.unlinked.map { String(decoding: $0, as: UTF8.self) }
+        switch (item.sha256, now) {
+        case (nil, nil):
+            return []
+        case (nil, let new?):
+            return [told(.added, new, of: try item.isNew ? item.sortedLinks : owners(of: item.id))]
+        case (let old?, nil):
+            let last = try item.ownersAtRemoval ?? owners(of: item.id)
+            return [told(.removed, old, of: last.filter { !item.linked.contains(Array($0.utf8)) } + unlinked)]
+        case (let old?, let new?):
+            var list: [Told] = []
+            if !unlinked.isEmpty { list.append(told(.removed, old, of: unlinked)) }
+            if old != new {
+                let others = try owners(of: item.id).filter { !item.linked.contains(Array($0.utf8)) }
+                list.append(told(.changed, new, of: others))
+            }
+            let linked = item.linked.map { String(decoding: $0, as: UTF8.self) }
+            if !linked.isEmpty { list.append(told(.added, new, of: linked)) }
+            return list
+        }
+    }
+
+    private func append(_ change: Told, at time: Timestamp) throws {
+        try run(
+            KeepsHits("INSERT INTO content_change (sequence, key, kind, sha256, time_ms) VALUES (?, ?, ?, ?, ?)"),
+            [change.sequence, change.key, change.kind.rawValue, change.sha256, time.milliseconds]
+        )
+        for contact in change.owners {
+            try run(
+                KeepsHits("INSERT INTO content_change_owner (sequence, contact) VALUES (?, ?)"),
+                [change.sequence, contact]
+            )
+        }
+    }
+
+    private func owners(of id: Int64) throws -> [String] {
+        try rows("SELECT contact FROM owner WHERE avatar_id = ?", [id]) { $0.text("contact") }
+    }
+
+    /// The key of an entry, and the digest of its picture, also of one that was evicted.
+    private static let contentSQL = """
+        SELECT avatar.key, coalesce(file.sha256, avatar.absent_sha256) AS sha256
+        FROM avatar LEFT JOIN file ON file.id = avatar.file_id WHERE avatar.id = ?
+        """
+}

@@ -54,7 +54,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
         .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.36.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
-        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
         // The next minor version may change the connection state machine that the address guard depends on.
@@ -88,8 +87,7 @@ let package = Package(
             dependencies: [
                 "AvatarCore",
                 "AvatarMigrations",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "AvatarSQLite",
             ],
             swiftSettings: swiftSettings
         ),
@@ -229,9 +227,9 @@ let package = Package(
             dependencies: [
                 "AvatarIndex",
                 "AvatarMigrations",
+                "AvatarSQLite",
+                "CSQLite",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             resources: [.copy("Golden")],
             swiftSettings: swiftSettings
@@ -275,8 +273,7 @@ let package = Package(
         .testTarget(
             name: "AvatarStoreTests",
             dependencies: [
-                "AvatarStore", "AvatarContacts", "AvatarStoreService", "AvatarStoreTesting", "CZlib",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "AvatarStore", "AvatarContacts", "AvatarSQLite", "AvatarStoreService", "AvatarStoreTesting", "CZlib",
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -343,9 +340,8 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "avatars", "AvatarStore", "AvatarStoreService", "AvatarContacts", "AvatarStoreTesting",
+                "avatars", "AvatarSQLite", "AvatarStore", "AvatarStoreService", "AvatarContacts", "AvatarStoreTesting",
                 "ProgramRunning",
-                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -356,9 +352,8 @@ let package = Package(
         .testTarget(
             name: "DurabilityTests",
             dependencies: [
-                "avatars", "AvatarStoreTesting", "ProgramRunning",
+                "avatars", "AvatarSQLite", "AvatarStoreTesting", "ProgramRunning",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Tests/Durability",
             swiftSettings: swiftSettings
@@ -382,8 +377,7 @@ let package = Package(
         .testTarget(
             name: "CampaignTests",
             dependencies: [
-                "StoreWorker", "Workload", "ProgramRunning", "AvatarStore", "AvatarStoreTesting",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "StoreWorker", "Workload", "ProgramRunning", "AvatarSQLite", "AvatarStore", "AvatarStoreTesting",
             ],
             path: "Tests/Campaign",
             swiftSettings: swiftSettings

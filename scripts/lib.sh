@@ -101,7 +101,7 @@ symbol_graph() {
     while IFS= read -r map; do
         options+=(-Xcc "-fmodule-map-file=$map")
     done < <(
-        find "$build/../../checkouts" "$PWD/Sources" -path '*/Sources/*' -name module.modulemap | grep -v SQLCipher
+        find "$build/../../checkouts" "$PWD/Sources" -path '*/Sources/*' -name module.modulemap
         find "$build" -maxdepth 2 -path '*.build/module.modulemap'
     )
     for option in $(pkg-config --cflags-only-I pangocairo 2>/dev/null || true); do options+=(-Xcc "$option"); done

@@ -253,7 +253,7 @@ package final class AvatarIndex: Sendable {
             """
         )
         // Finds out now if the file is no database; the pragmas above do not all read it.
-        _ = try connection.integer("SELECT 1 FROM sqlite_schema LIMIT 1")
+        try connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")
         return connection
     }
 

@@ -65,6 +65,16 @@ package final class Connection {
         try self.init(path: ":memory:", access: .readWrite, watched: watched)
     }
 
+    /// Runs `body` with a connection for reading and writing to the database at `path`, which is made if there is none,
+    /// and closes it. Foreign keys are enforced.
+    package static func using<Result>(_ path: String, _ body: (Connection) throws -> Result) throws -> Result {
+        let connection = try Connection(path: path, access: .readWrite)
+        try connection.execute("PRAGMA foreign_keys = ON")
+        let result = try body(connection)
+        try connection.close()
+        return result
+    }
+
     deinit {
         // An error has no one to go to here; `close` reports it.
         try? close()
@@ -109,7 +119,7 @@ package final class Connection {
     }
 
     /// All rows of `sql`, each made into a value.
-    @inlinable package func rows<Element>(
+    package func rows<Element>(
         _ sql: String,
         _ values: [any Bindable] = [],
         _ make: (borrowing Row) throws -> Element
@@ -123,7 +133,7 @@ package final class Connection {
     }
 
     /// The first row of `sql`, made into a value; `nil` if there is none.
-    @inlinable package func firstRow<Element>(
+    package func firstRow<Element>(
         _ sql: String,
         _ values: [any Bindable] = [],
         _ make: (borrowing Row) throws -> Element
@@ -144,6 +154,12 @@ package final class Connection {
     /// The text in the first column of the first row of `sql`; `nil` without rows and for NULL.
     package func text(_ sql: String, _ values: [any Bindable] = []) throws -> String? {
         try firstRow(sql, values) { $0.optionalText(at: 0) } ?? nil
+    }
+
+    /// The rows of `sql` as text, each with its columns joined by `|`: as the `sqlite3` program shows them, except that
+    /// NULL is written out and bytes are hexadecimal digits.
+    package func lines(_ sql: String) throws -> [String] {
+        try rows(sql) { $0.columns.map { "\($0.value)" }.joined(separator: "|") }
     }
 
     /// Runs the statements of `script`, one after another, and ignores their rows. They are not kept, may contain no
@@ -270,6 +286,25 @@ package final class Connection {
         }
     }
 
+    // MARK: Query plans
+
+    /// The SQL of all statements that the connection keeps.
+    package var preparedSQL: [String] { Array(statements.keys) }
+
+    /// The steps of SQLite's plan for `sql` (https://www.sqlite.org/eqp.html). Its parameters need no values.
+    package func queryPlan(of sql: String) throws(SQLiteError) -> [String] {
+        let plan = try prepare("EXPLAIN QUERY PLAN " + sql, .unrestricted)
+        defer { sqlite3_finalize(plan) }
+        var steps: [String] = []
+        while true {
+            switch sqlite3_step(plan) {
+            case SQLITE_ROW: steps.append(sqlite3_column_text(plan, 3).map { String(cString: $0) } ?? "")
+            case SQLITE_DONE: return steps
+            case let code: throw error(code)
+            }
+        }
+    }
+
     // MARK: Support
 
     /// What the statement that is being prepared or run may write.
@@ -283,7 +318,7 @@ package final class Connection {
         return handle
     }
 
-    @usableFromInline func error(_ code: Int32) -> SQLiteError { SQLiteError(code, on: handle) }
+    func error(_ code: Int32) -> SQLiteError { SQLiteError(code, on: handle) }
 
     /// Prepares `sql`; the caller finalizes the statement.
     func prepare(_ sql: String, _ permission: WritePermission) throws(SQLiteError) -> OpaquePointer {

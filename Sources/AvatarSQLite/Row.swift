@@ -6,8 +6,8 @@ import CSQLite
 /// so that reading a column costs one comparison more than by its number. A name that the statement does not have ends
 /// the process: the SQL and the names stand side by side in this program.
 package struct Row: ~Copyable {
-    @usableFromInline let handle: OpaquePointer
-    @usableFromInline let names: ColumnNames
+    private let handle: OpaquePointer
+    private let names: ColumnNames
 
     init(handle: OpaquePointer, names: ColumnNames) {
         self.handle = handle
@@ -15,33 +15,34 @@ package struct Row: ~Copyable {
     }
 
     /// The number of the column `name`, counted from 0.
-    @inlinable package func column(_ name: StaticString) -> Int32 { names.column(name, of: handle) }
+    @inline(__always)
+    private func column(_ name: StaticString) -> Int32 { names.column(name, of: handle) }
 
     /// Whether the column is NULL.
-    @inlinable package func isNull(_ name: StaticString) -> Bool {
+    package func isNull(_ name: StaticString) -> Bool {
         sqlite3_column_type(handle, column(name)) == SQLITE_NULL
     }
 
     /// The integer of a column; 0 for NULL.
-    @inlinable package func integer(_ name: StaticString) -> Int64 { sqlite3_column_int64(handle, column(name)) }
+    package func integer(_ name: StaticString) -> Int64 { sqlite3_column_int64(handle, column(name)) }
 
     /// The integer of a column; `nil` for NULL.
-    @inlinable package func optionalInteger(_ name: StaticString) -> Int64? { optionalInteger(at: column(name)) }
+    package func optionalInteger(_ name: StaticString) -> Int64? { optionalInteger(at: column(name)) }
 
     /// Whether the integer of a column is not 0.
-    @inlinable package func bool(_ name: StaticString) -> Bool { integer(name) != 0 }
+    package func bool(_ name: StaticString) -> Bool { integer(name) != 0 }
 
     /// The text of a column; empty for NULL.
-    @inlinable package func text(_ name: StaticString) -> String { optionalText(at: column(name)) ?? "" }
+    package func text(_ name: StaticString) -> String { optionalText(at: column(name)) ?? "" }
 
     /// The text of a column; `nil` for NULL.
-    @inlinable package func optionalText(_ name: StaticString) -> String? { optionalText(at: column(name)) }
+    package func optionalText(_ name: StaticString) -> String? { optionalText(at: column(name)) }
 
     /// The bytes of a column; empty for NULL.
-    @inlinable package func blob(_ name: StaticString) -> [UInt8] { optionalBlob(name) ?? [] }
+    package func blob(_ name: StaticString) -> [UInt8] { optionalBlob(name) ?? [] }
 
     /// The bytes of a column; `nil` for NULL.
-    @inlinable package func optionalBlob(_ name: StaticString) -> [UInt8]? {
+    package func optionalBlob(_ name: StaticString) -> [UInt8]? {
         let column = column(name)
         guard let start = sqlite3_column_blob(handle, column) else {
             // SQLite gives no address for an empty blob either.
@@ -53,12 +54,12 @@ package struct Row: ~Copyable {
     // MARK: Columns by number
 
     /// The integer of the column with a number, counted from 0; `nil` for NULL. For statements with one column.
-    @inlinable package func optionalInteger(at column: Int32) -> Int64? {
+    package func optionalInteger(at column: Int32) -> Int64? {
         sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : sqlite3_column_int64(handle, column)
     }
 
     /// The text of the column with a number, counted from 0; `nil` for NULL. For statements with one column.
-    @inlinable package func optionalText(at column: Int32) -> String? {
+    package func optionalText(at column: Int32) -> String? {
         guard let start = sqlite3_column_text(handle, column) else { return nil }
         let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
         return String(decoding: bytes, as: UTF8.self)
@@ -93,21 +94,21 @@ package struct Row: ~Copyable {
 /// The places of the column names of one prepared statement, found by the address of the literal that names them.
 ///
 /// Equal addresses mean equal names. Equal names may have several addresses; each gets a slot of its own.
-@usableFromInline struct ColumnNames {
-    @usableFromInline struct Slot {
-        @usableFromInline var name: UnsafePointer<UInt8>?
-        @usableFromInline var column: Int32
+struct ColumnNames {
+    private struct Slot {
+        var name: UnsafePointer<UInt8>?
+        var column: Int32
     }
 
-    @usableFromInline let slots: UnsafeMutablePointer<Slot>
+    private let slots: UnsafeMutablePointer<Slot>
     /// The number of slots, a power of two, less 1.
-    @usableFromInline let mask: Int
+    private let mask: Int
     /// The most slots that are looked at for a name before the statement itself is asked.
-    @usableFromInline static let longestSearch = 4
+    private static let longestSearch = 4
 
     init(columnCount: Int) {
         var count = 8
-        while count < 4 * columnCount { count *= 2 }
+        while count < 8 * columnCount { count *= 2 }
         slots = .allocate(capacity: count)
         slots.initialize(repeating: Slot(name: nil, column: 0), count: count)
         mask = count - 1
@@ -115,24 +116,30 @@ package struct Row: ~Copyable {
 
     func deallocate() { slots.deallocate() }
 
-    @inlinable func column(_ name: StaticString, of handle: OpaquePointer) -> Int32 {
+    /// The number of the column `name`. Nearly always the first slot that is looked at has it.
+    @inline(__always)
+    func column(_ name: StaticString, of handle: OpaquePointer) -> Int32 {
         let start = name.utf8Start
-        var place = Self.firstPlace(of: start)
-        for _ in 0..<Self.longestSearch {
-            let slot = slots[place & mask]
-            if slot.name == start { return slot.column }
-            place += 1
+        let slot = slots[Self.firstPlace(of: start) & mask]
+        return slot.name == start ? slot.column : search(name, of: handle)
+    }
+
+    @inline(never)
+    private func search(_ name: StaticString, of handle: OpaquePointer) -> Int32 {
+        let first = Self.firstPlace(of: name.utf8Start)
+        for place in first..<first + Self.longestSearch where slots[place & mask].name == name.utf8Start {
+            return slots[place & mask].column
         }
         return find(name, of: handle)
     }
 
     /// Spreads addresses, which differ in a few low bits, over all slots.
-    @inlinable static func firstPlace(of start: UnsafePointer<UInt8>) -> Int {
-        Int(truncatingIfNeeded: (UInt64(UInt(bitPattern: start)) &* 0x9E37_79B9_7F4A_7C15) >> 33)
+    private static func firstPlace(of start: UnsafePointer<UInt8>) -> Int {
+        Int(truncatingIfNeeded: (UInt64(truncatingIfNeeded: UInt(bitPattern: start)) &* 0x9E37_79B9_7F4A_7C15) &>> 33)
     }
 
     /// Finds the column by comparing names, and keeps its place if a slot is free.
-    @usableFromInline func find(_ name: StaticString, of handle: OpaquePointer) -> Int32 {
+    private func find(_ name: StaticString, of handle: OpaquePointer) -> Int32 {
         let matches = (0..<sqlite3_column_count(handle)).filter { column in
             sqlite3_column_name(handle, column).map { String(cString: $0) == name.description } ?? false
         }

@@ -3,14 +3,14 @@ import CSQLite
 /// A prepared statement. The connection prepares it once and keeps it: preparing costs twice what a lookup costs.
 package final class Statement {
     /// `nil` once the connection is closed.
-    @usableFromInline private(set) var handle: OpaquePointer?
-    @usableFromInline let names: ColumnNames
-    @usableFromInline unowned let connection: Connection
+    private var handle: OpaquePointer?
+    private let names: ColumnNames
+    private unowned let connection: Connection
     let permission: WritePermission
     /// The values that a run needs.
     private let parameterCount: Int
     /// Whether it stands on a row; it then cannot be run for another caller.
-    @usableFromInline var isRunning = false
+    private(set) var isRunning = false
 
     init(_ sql: String, on connection: Connection, permission: WritePermission) throws(SQLiteError) {
         let handle = try connection.prepare(sql, permission)
@@ -35,7 +35,7 @@ package final class Statement {
     /// Runs the statement with `values` and hands each row to `row`, which returns false to stop.
     ///
     /// - Throws: `SQLiteError`, and what `row` throws.
-    @inlinable package func forEachRow(
+    package func forEachRow(
         _ values: [any Bindable] = [],
         _ row: (borrowing Row) throws -> Bool
     ) throws {
@@ -43,7 +43,7 @@ package final class Statement {
         defer { end(handle) }
         try bind(values, to: handle)
         while try step(handle) {
-            guard try row(self.row(handle)) else { return }
+            guard try row(Row(handle: handle, names: names)) else { return }
         }
     }
 
@@ -55,28 +55,34 @@ package final class Statement {
         while try step(handle) {}
     }
 
-    /// Runs the statement with the one text `text`, without copying it, and makes its first row into a value.
-    @inlinable package func firstRow<Element>(
-        text: String,
-        _ make: (borrowing Row) -> Element
-    ) throws(SQLiteError) -> Element? {
+    /// Runs the statement with the one text `text`, without copying it, and hands its first row to `row`.
+    ///
+    /// - Returns: whether there is a row.
+    package func firstRow(text: String, _ row: (borrowing Row) -> Void) throws(SQLiteError) -> Bool {
         var text = text
+        var error: SQLiteError?
         // `withUTF8` does not know typed errors.
-        let result = text.withUTF8 { bytes in
-            Result { () throws(SQLiteError) in
+        let isFound = text.withUTF8 { bytes in
+            do throws(SQLiteError) {
                 let handle = try begin()
                 // Reset before the buffer goes away; it is bound as it lies.
                 defer { end(handle) }
                 try bind(bytes, to: handle)
-                return try step(handle) ? make(row(handle)) : nil
+                guard try step(handle) else { return false }
+                row(Row(handle: handle, names: names))
+                return true
+            } catch let caught {
+                error = caught
+                return false
             }
         }
-        return try result.get()
+        if let error { throw error }
+        return isFound
     }
 
     // MARK: Steps of a run
 
-    @usableFromInline func begin() throws(SQLiteError) -> OpaquePointer {
+    private func begin() throws(SQLiteError) -> OpaquePointer {
         guard let handle else { throw SQLiteError(.misuse, "The connection is closed.") }
         isRunning = true
         // A changed schema makes SQLite prepare the statement again while it runs.
@@ -84,15 +90,13 @@ package final class Statement {
         return handle
     }
 
-    @usableFromInline func end(_ handle: OpaquePointer) {
+    private func end(_ handle: OpaquePointer) {
         sqlite3_reset(handle)
         isRunning = false
     }
 
-    @usableFromInline func row(_ handle: OpaquePointer) -> Row { Row(handle: handle, names: names) }
-
     /// Whether there is another row.
-    @usableFromInline func step(_ handle: OpaquePointer) throws(SQLiteError) -> Bool {
+    private func step(_ handle: OpaquePointer) throws(SQLiteError) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
@@ -100,7 +104,7 @@ package final class Statement {
         }
     }
 
-    @usableFromInline func bind(_ values: [any Bindable], to handle: OpaquePointer) throws(SQLiteError) {
+    private func bind(_ values: [any Bindable], to handle: OpaquePointer) throws(SQLiteError) {
         guard values.count == parameterCount else {
             throw SQLiteError(.range, "The statement needs \(parameterCount) values, not \(values.count).")
         }
@@ -110,7 +114,7 @@ package final class Statement {
         }
     }
 
-    @usableFromInline func bind(
+    private func bind(
         _ text: UnsafeBufferPointer<UInt8>,
         to handle: OpaquePointer
     ) throws(SQLiteError) {

@@ -3,7 +3,7 @@
 /// A write says by the function that runs it whether it changes watched columns; see `WatchedColumns`. Every function
 /// throws `abort` once SQLite has rolled the transaction back by itself, so that nothing is committed on its own.
 package struct Transaction {
-    @usableFromInline let connection: Connection
+    private let connection: Connection
 
     init(on connection: Connection) {
         self.connection = connection
@@ -37,28 +37,6 @@ package struct Transaction {
         try connection.requireTransaction()
         try connection.statement(sql).forEachRow(values, row)
     }
-
-    /// All rows of `sql`, each made into a value.
-    @inlinable package func rows<Element>(
-        _ sql: String,
-        _ values: [any Bindable] = [],
-        _ make: (borrowing Row) throws -> Element
-    ) throws -> [Element] {
-        try requireOpen()
-        return try connection.rows(sql, values, make)
-    }
-
-    /// The first row of `sql`, made into a value; `nil` if there is none.
-    @inlinable package func firstRow<Element>(
-        _ sql: String,
-        _ values: [any Bindable] = [],
-        _ make: (borrowing Row) throws -> Element
-    ) throws -> Element? {
-        try requireOpen()
-        return try connection.firstRow(sql, values, make)
-    }
-
-    @usableFromInline func requireOpen() throws(SQLiteError) { try connection.requireTransaction() }
 
     /// The row id that the last insertion gave.
     package var lastInsertedRowID: Int64 { connection.lastInsertedRowID }

@@ -58,6 +58,19 @@ package enum Value: Hashable, Sendable {
     case null
 }
 
+/// As the `sqlite3` program shows it, except that NULL is written out and bytes are hexadecimal digits.
+extension Value: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .integer(let integer): "\(integer)"
+        case .real(let real): "\(real)"
+        case .text(let text): text
+        case .blob(let bytes): bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        case .null: "NULL"
+        }
+    }
+}
+
 extension Value: Bindable {
     package func bind(to handle: OpaquePointer, at number: Int32) -> Int32 {
         switch self {

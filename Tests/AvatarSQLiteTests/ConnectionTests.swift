@@ -119,7 +119,11 @@ import Testing
                 .integer(7), .real(0.5),
             ]
         )
-        #expect(try connection.statement("SELECT ? AS text").firstRow(text: "") { $0.optionalText("text") } == "")
+        var empty: String?
+        let isFound = try connection.statement("SELECT ? AS text").firstRow(text: "") {
+            empty = $0.optionalText("text")
+        }
+        #expect(isFound && empty == "")
     }
 
     // MARK: Transactions

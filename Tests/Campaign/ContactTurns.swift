@@ -1,6 +1,6 @@
+import AvatarSQLite
 import AvatarStore
 import Foundation
-import GRDB
 import Testing
 import Workload
 
@@ -61,14 +61,11 @@ actor ContactTurns {
     }
 
     private func owners() throws -> [ImageKey: Set<Int>] {
-        let queue = try DatabaseQueue(path: directory + "/index.sqlite")
-        let rows = try queue.inDatabase { database in
-            try Row.fetchAll(
-                database,
-                sql: "SELECT avatar.key, owner.contact FROM owner JOIN avatar ON avatar.id = owner.avatar_id"
-            ).map { ($0[0] as String, $0[1] as String) }
+        let rows = try Connection.using(directory + "/index.sqlite") { connection in
+            try connection.rows(
+                "SELECT avatar.key, owner.contact FROM owner JOIN avatar ON avatar.id = owner.avatar_id"
+            ) { ($0.text("key"), $0.text("contact")) }
         }
-        try queue.close()
         var owners: [ImageKey: Set<Int>] = [:]
         for (key, contact) in rows {
             guard let key = ImageKey(key: key), let contact = Int(contact) else { continue }

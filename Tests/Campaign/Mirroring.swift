@@ -1,6 +1,6 @@
+import AvatarSQLite
 import AvatarStore
 import Foundation
-import GRDB
 import Testing
 import Workload
 
@@ -68,7 +68,7 @@ actor Mirroring {
     }
 
     private func readToTheEnd() throws -> ChangeMirror {
-        let last = try index { try Int64.fetchOne($0, sql: "SELECT sequence FROM change_feed") ?? 0 }
+        let last = try Connection.using(index) { try $0.integer("SELECT sequence FROM change_feed") ?? 0 }
         let reader = try Worker(mirroring: directory, in: file)
         let line = reader.next { if case .kept(last) = $0 { true } else { false } }
         #expect(line != nil)
@@ -79,25 +79,19 @@ actor Mirroring {
 
     /// The content of the index, read without the code under test. An evicted image counts too.
     private func storedPictures() throws -> [String: [String: String]] {
-        let rows = try index { database in
-            try Row.fetchAll(
-                database,
-                sql: """
-                    SELECT avatar.key, owner.contact, lower(hex(coalesce(file.sha256, avatar.absent_sha256)))
-                    FROM avatar JOIN owner ON owner.avatar_id = avatar.id LEFT JOIN file ON file.id = avatar.file_id
-                    WHERE coalesce(file.sha256, avatar.absent_sha256) IS NOT NULL
-                    """
-            ).map { ($0[0] as String, $0[1] as String, $0[2] as String) }
+        let rows = try Connection.using(index) { connection in
+            try connection.rows(
+                """
+                SELECT avatar.key, owner.contact, lower(hex(coalesce(file.sha256, avatar.absent_sha256))) AS digest
+                FROM avatar JOIN owner ON owner.avatar_id = avatar.id LEFT JOIN file ON file.id = avatar.file_id
+                WHERE coalesce(file.sha256, avatar.absent_sha256) IS NOT NULL
+                """
+            ) { ($0.text("key"), $0.text("contact"), $0.text("digest")) }
         }
         var pictures: [String: [String: String]] = [:]
         for (key, contact, digest) in rows { pictures[key, default: [:]][contact] = digest }
         return pictures
     }
 
-    private func index<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        let queue = try DatabaseQueue(path: directory + "/index.sqlite")
-        let value = try queue.inDatabase(body)
-        try queue.close()
-        return value
-    }
+    private var index: String { directory + "/index.sqlite" }
 }

@@ -1,6 +1,6 @@
+import AvatarSQLite
 import AvatarStoreTesting
 import Foundation
-import GRDB
 import ProgramRunning
 import Testing
 
@@ -169,9 +169,9 @@ struct PowerLossTests {
     /// data.
     private func pretendAnotherBoot(_ index: String) throws {
         guard FileManager.default.fileExists(atPath: index) else { return }
-        let database = try DatabaseQueue(path: index)
-        try database.write { try $0.execute(sql: "UPDATE store SET boot_id = 'before' WHERE boot_id IS NOT NULL") }
-        try database.close()
+        try Connection.using(index) { connection in
+            try connection.execute("UPDATE store SET boot_id = 'before' WHERE boot_id IS NOT NULL")
+        }
     }
 
     private func expectPromises(

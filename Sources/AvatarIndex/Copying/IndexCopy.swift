@@ -82,7 +82,9 @@ package final class IndexCopy: Sendable {
             busyTimeoutSeconds: AvatarIndex.busyTimeoutSeconds
         )
         let status = try SchemaStatus(of: connection)
-        guard !status.isEmpty else { throw AvatarStoreError(.damagedIndex, "\"\(source)\" has no tables, so there is no index to copy.") }
+        guard !status.isEmpty else {
+            throw AvatarStoreError(.damagedIndex, "\"\(source)\" has no tables, so there is no index to copy.")
+        }
         try status.requireOurs()
         var calls = 0
         try connection.interruptible(

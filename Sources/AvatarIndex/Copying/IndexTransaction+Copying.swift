@@ -8,7 +8,10 @@ extension IndexTransaction {
     /// - Throws: `damagedIndex` if the index has lost it.
     package func storeID() throws -> String {
         guard let id = try text("SELECT store_id FROM store") else {
-            throw AvatarStoreError(.damagedIndex, "The index has lost the id of its store. Run `avatars verify --repair`.")
+            throw AvatarStoreError(
+                .damagedIndex,
+                "The index has lost the id of its store. Run `avatars verify --repair`."
+            )
         }
         return id
     }
@@ -49,7 +52,9 @@ extension IndexTransaction {
     /// Marks the entry for `key` as sought, unless the index has it.
     package func seek(_ key: AvatarKey) throws {
         try run(
-            KeepsHits("INSERT OR IGNORE INTO temp.sought SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM avatar WHERE key = ?1)"),
+            KeepsHits(
+                "INSERT OR IGNORE INTO temp.sought SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM avatar WHERE key = ?1)"
+            ),
             [key.rawValue]
         )
     }

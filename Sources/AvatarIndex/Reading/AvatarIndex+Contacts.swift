@@ -83,7 +83,9 @@ extension AvatarIndex {
                 let feed = try connection.firstRow("SELECT floor, sequence FROM change_feed WHERE id = 1") {
                     $0.integer("floor")...$0.integer("sequence")
                 }
-                guard let feed, feed.contains(sequence) else { throw AvatarStoreError.number(sequence, isOutside: feed) }
+                guard let feed, feed.contains(sequence) else {
+                    throw AvatarStoreError.number(sequence, isOutside: feed)
+                }
                 return try connection.rows(
                     """
                     SELECT sequence, key, kind, lower(hex(sha256)) AS digest, time_ms FROM content_change

@@ -7,7 +7,10 @@ extension AvatarIndex {
     /// - Throws: `invalidConfiguration` if the limit is below 1 or `after` is not the end of a page in this order.
     package func list(_ query: AvatarListQuery) throws -> AvatarListPage {
         guard query.limit > 0 else {
-            throw AvatarStoreError(.invalidConfiguration, "The limit of a listing is \(query.limit); it must be at least 1.")
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "The limit of a listing is \(query.limit); it must be at least 1."
+            )
         }
         let position = try query.after.map { try ListPosition($0, order: query.order) }
         let rows = try readers.read { connection in

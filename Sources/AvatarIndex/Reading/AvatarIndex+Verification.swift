@@ -104,7 +104,9 @@ extension AvatarIndex {
     private static func damage(isQuick: Bool, on connection: ReadConnection) throws -> String? {
         let finding = try connection.text("PRAGMA \(isQuick ? "quick_check" : "integrity_check")(1)")
         if finding != "ok" { return finding ?? "it could not be checked" }
-        return try connection.firstRow("PRAGMA foreign_key_check") { "a row of \($0.text("table")) refers to a row that does not exist" }
+        return try connection.firstRow("PRAGMA foreign_key_check") {
+            "a row of \($0.text("table")) refers to a row that does not exist"
+        }
     }
 
     private static let indexedFileSQL = """

@@ -5,7 +5,7 @@ import AvatarSQLite
 ///
 /// Everything that it throws for SQLite is an `AvatarStoreError`.
 final class ReadConnection {
-    private let connection: Connection
+    let connection: Connection
     private var heldHitStatement: Statement?
     /// The snapshot that is held open for more lookups, and the number of lookups that have used it.
     private var held: (state: WALIndex.State, uses: Int)?
@@ -77,7 +77,9 @@ final class ReadConnection {
     }
 
     private func look(for key: AvatarKey) throws -> IndexHit? {
-        try reading { try hitStatement().firstRow(text: key.rawValue) { IndexHit($0, of: key) } }
+        var hit: IndexHit?
+        _ = try reading { try hitStatement().firstRow(text: key.rawValue) { hit = IndexHit($0, of: key) } }
+        return hit
     }
 
     /// The statement of the hot path, found without its text.
@@ -96,7 +98,12 @@ final class ReadConnection {
         _ values: [any Bindable] = [],
         _ make: (borrowing Row) throws -> Element
     ) throws -> [Element] {
-        try reading { try connection.rows(sql, values, make) }
+        var elements: [Element] = []
+        try forEachRow(sql, values) { row in
+            elements.append(try make(row))
+            return true
+        }
+        return elements
     }
 
     /// The first row of `sql`, made into a value; `nil` if there is none.
@@ -105,7 +112,12 @@ final class ReadConnection {
         _ values: [any Bindable] = [],
         _ make: (borrowing Row) throws -> Element
     ) throws -> Element? {
-        try reading { try connection.firstRow(sql, values, make) }
+        var element: Element?
+        try forEachRow(sql, values) { row in
+            element = try make(row)
+            return false
+        }
+        return element
     }
 
     /// The first row of `sql`, whose one parameter is `text`, made into a value; `nil` if there is none.
@@ -114,7 +126,9 @@ final class ReadConnection {
         text: String,
         _ make: (borrowing Row) -> Element
     ) throws -> Element? {
-        try reading { try connection.statement(sql).firstRow(text: text, make) }
+        var element: Element?
+        _ = try reading { try connection.statement(sql).firstRow(text: text) { element = make($0) } }
+        return element
     }
 
     /// Hands each row of `sql` to `row`, which returns false to stop.

@@ -155,7 +155,9 @@ extension IndexTransaction {
         of id: Int64
     ) throws {
         try run(
-            KeepsHits("UPDATE avatar SET failure = ?, failure_count = ?, checked_ms = ?, next_check_ms = ? WHERE id = ?"),
+            KeepsHits(
+                "UPDATE avatar SET failure = ?, failure_count = ?, checked_ms = ?, next_check_ms = ? WHERE id = ?"
+            ),
             [failure.rawValue, count, checked.milliseconds, nextCheck?.milliseconds, id]
         )
     }

@@ -54,7 +54,12 @@ package struct IndexTransaction {
         _ values: [any Bindable] = [],
         _ make: (borrowing Row) throws -> Element
     ) throws -> [Element] {
-        try transaction.rows(sql, values, make)
+        var elements: [Element] = []
+        try forEachRow(sql, values) { row in
+            elements.append(try make(row))
+            return true
+        }
+        return elements
     }
 
     /// The first row of `sql`, made into a value; `nil` if there is none.
@@ -63,7 +68,12 @@ package struct IndexTransaction {
         _ values: [any Bindable] = [],
         _ make: (borrowing Row) throws -> Element
     ) throws -> Element? {
-        try transaction.firstRow(sql, values, make)
+        var element: Element?
+        try forEachRow(sql, values) { row in
+            element = try make(row)
+            return false
+        }
+        return element
     }
 
     /// Hands each row of `sql` to `row`, which returns false to stop.

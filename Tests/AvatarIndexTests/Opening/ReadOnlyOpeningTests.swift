@@ -39,7 +39,7 @@ import Testing
             #expect(thrownCode { try index.write { _ in hasRun = true } } == .readOnly)
             #expect(!hasRun)
             let code = thrownCode {
-                try index.readers.read { _ = try $0.rows("DELETE FROM owner RETURNING contact") { $0.text(0) } }
+                try index.readers.read { _ = try $0.rows("DELETE FROM owner RETURNING contact") { $0.text("contact") } }
             }
             #expect(code == .readOnly)
             try index.close()

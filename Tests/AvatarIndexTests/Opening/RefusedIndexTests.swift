@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarMigrations
+import AvatarSQLite
 import Foundation
 import Testing
 
@@ -106,8 +107,8 @@ import Testing
     private func makeForeignDatabaseWithWAL(at path: String, in directory: String) throws {
         let live = directory + "/live.sqlite"
         try PlainSQL.run("PRAGMA journal_mode = WAL; CREATE TABLE note (text)", in: live)
-        try PlainSQL.open(live) { database in
-            try database.execute(sql: "INSERT INTO note VALUES ('pending')")
+        try Connection.using(live) { database in
+            try database.execute("INSERT INTO note VALUES ('pending')")
             try FileManager.default.copyItem(atPath: live, toPath: path)
             try FileManager.default.copyItem(atPath: live + "-wal", toPath: path + "-wal")
         }

@@ -81,7 +81,7 @@ import Testing
             #expect(throws: AvatarStoreError.self) {
                 try index.write { transaction in
                     try transaction.removeEntry(id: first)
-                    try transaction.execute("nonsense")
+                    try transaction.run(KeepsHits("nonsense"))
                 }
             }
 

@@ -1,5 +1,5 @@
 import AvatarCore
-import GRDBSQLite
+import AvatarSQLite
 import Testing
 
 @testable import AvatarIndex
@@ -142,7 +142,7 @@ import Testing
             try example.run(index)
 
             // One thread reads on the first connection.
-            let plans = try index.readers.read { try Self.plans($0.handle) }
+            let plans = try index.readers.read { try Self.plans($0.connection) }
             expect(plans, toFit: example)
         }
     }
@@ -152,9 +152,7 @@ import Testing
         try withIndex { index in
             try example.run(index)
 
-            let plans = try index.write { transaction in
-                try Self.plans(try #require(transaction.database.sqliteConnection))
-            }
+            let plans = try index.onWriteConnection("explaining", Self.plans)
             expect(plans, toFit: example)
         }
     }
@@ -173,23 +171,7 @@ import Testing
     }
 
     /// The steps of every statement that the connection has prepared so far.
-    private static func plans(_ connection: OpaquePointer) throws -> [String] {
-        var prepared: [String] = []
-        var statement = sqlite3_next_stmt(connection, nil)
-        while let current = statement {
-            if let sql = sqlite3_sql(current) { prepared.append(String(cString: sql)) }
-            statement = sqlite3_next_stmt(connection, current)
-        }
-        return try prepared.flatMap { try steps(of: $0, on: connection) }
-    }
-
-    /// The details of each step (https://www.sqlite.org/eqp.html).
-    private static func steps(of sql: String, on connection: OpaquePointer) throws -> [String] {
-        var steps: [String] = []
-        try Statement("EXPLAIN QUERY PLAN " + sql, on: connection).forEachRow([]) { row in
-            steps.append(row.text(3))
-            return true
-        }
-        return steps
+    private static func plans(_ connection: Connection) throws -> [String] {
+        try connection.preparedSQL.flatMap { try connection.queryPlan(of: $0) }
     }
 }

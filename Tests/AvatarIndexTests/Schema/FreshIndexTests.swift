@@ -30,7 +30,7 @@ import Testing
     )
     func writeConnectionIsSetUp(pragma: String, expected: Int) throws {
         try withIndex { index in
-            let value = try index.write { try $0.fetchRow("PRAGMA \(pragma)")?[0] as Int? }
+            let value = try index.write { try $0.integer("PRAGMA \(pragma)").map { Int($0) } }
             #expect(value == expected)
         }
     }

@@ -1,6 +1,6 @@
 import AvatarMigrations
+import AvatarSQLite
 import Foundation
-import GRDB
 import Testing
 
 @testable import AvatarIndex
@@ -75,11 +75,10 @@ import Testing
     }
 
     private func upgrade(_ path: String, _ steps: [Migration]) throws {
-        var configuration = GRDB.Configuration()
-        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
-        let writer = try DatabaseQueue(path: path, configuration: configuration)
-        try SchemaUpgrade(copy: UpgradeCopy(path: path, fileMode: 0o600), steps: steps).run(on: writer)
-        try writer.close()
+        try Connection.using(path) { connection in
+            try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            try SchemaUpgrade(copy: UpgradeCopy(path: path, fileMode: 0o600), steps: steps).run(on: connection)
+        }
     }
 
     private func run(_ script: URL) throws {

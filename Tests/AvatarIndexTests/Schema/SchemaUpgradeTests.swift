@@ -1,7 +1,7 @@
 import AvatarCore
 import AvatarMigrations
+import AvatarSQLite
 import Foundation
-import GRDB
 import Synchronization
 import Testing
 
@@ -73,18 +73,16 @@ import Testing
             let step = Self.next("CREATE TABLE large AS SELECT zeroblob(1000000) AS bytes")
             let copy = UpgradeCopy(path: path, fileMode: 0o600)
 
-            try PlainSQL.open(path) { _ in }
-            let writer = try DatabaseQueue(path: path)
-            try writer.writeWithoutTransaction { database in
-                let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-                try database.execute(sql: "PRAGMA max_page_count = \(pages + 2)")
+            try Connection.using(path) { _ in }
+            let connection = try Connection(path: path, access: .readWrite)
+            let pages = try connection.integer("PRAGMA page_count") ?? 0
+            try connection.execute("PRAGMA max_page_count = \(pages + 2)")
+            let error = #expect(throws: SQLiteError.self) {
+                try SchemaUpgrade(copy: copy, steps: Migration.all + [step]).run(on: connection)
             }
-            let error = #expect(throws: DatabaseError.self) {
-                try SchemaUpgrade(copy: copy, steps: Migration.all + [step]).run(on: writer)
-            }
-            try writer.close()
+            try connection.close()
 
-            #expect(error?.resultCode == .SQLITE_FULL)
+            #expect(error?.code == .full)
             #expect(try PlainSQL.rows("PRAGMA user_version", in: path) == ["\(Migration.latestVersion)"])
             #expect(try PlainSQL.rows(GoldenIndex.overview, in: path) == before)
             try expectSound(path)
@@ -212,9 +210,9 @@ import Testing
     }
 
     private func upgrade(_ path: String, _ steps: [Migration]) throws {
-        let writer = try DatabaseQueue(path: path)
-        defer { try? writer.close() }
-        try SchemaUpgrade(copy: UpgradeCopy(path: path, fileMode: 0o600), steps: steps).run(on: writer)
+        try Connection.using(path) { connection in
+            try SchemaUpgrade(copy: UpgradeCopy(path: path, fileMode: 0o600), steps: steps).run(on: connection)
+        }
     }
 
     /// The automatic copies.

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarMigrations
+import AvatarSQLite
 import Foundation
 import Testing
 
@@ -26,11 +27,11 @@ func withIndex(_ body: (AvatarIndex) throws -> Void) throws {
 
 /// Expects what holds for every index between two transactions.
 func expectSound(_ path: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
-    try PlainSQL.open(path) { database in
-        #expect(try database.rows("PRAGMA integrity_check") == ["ok"], sourceLocation: sourceLocation)
-        #expect(try database.rows("PRAGMA foreign_key_check") == [], sourceLocation: sourceLocation)
-        let totals = try database.rows("SELECT * FROM total ORDER BY storage_class")
-        #expect(try database.rows(PlainSQL.recountedTotals) == totals, sourceLocation: sourceLocation)
+    try Connection.using(path) { database in
+        #expect(try database.lines("PRAGMA integrity_check") == ["ok"], sourceLocation: sourceLocation)
+        #expect(try database.lines("PRAGMA foreign_key_check") == [], sourceLocation: sourceLocation)
+        let totals = try database.lines("SELECT * FROM total ORDER BY storage_class")
+        #expect(try database.lines(PlainSQL.recountedTotals) == totals, sourceLocation: sourceLocation)
     }
 }
 

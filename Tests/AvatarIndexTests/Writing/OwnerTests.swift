@@ -10,12 +10,10 @@ import Testing
             try index.write { try $0.link("anna", to: id) }
             try index.write { try $0.link("ben", to: id) }
 
-            let changes = try index.write { transaction in
-                try transaction.link("anna", to: id)
-                return transaction.database.totalChangesCount
-            }
+            let changes = try index.onWriteConnection("counting") { $0.totalChangedRowCount }
+            try index.write { try $0.link("anna", to: id) }
 
-            #expect(try index.write { $0.database.totalChangesCount } == changes)
+            #expect(try index.onWriteConnection("counting") { $0.totalChangedRowCount } == changes)
             #expect(try index.overview(of: .stored("https://example.com/a.png"))?.owners == ["anna", "ben"])
         }
     }

@@ -41,8 +41,8 @@ import Testing
                 }
                 let totals = try index.readers.read { connection in
                     try (
-                        connection.rows("SELECT * FROM total ORDER BY storage_class", [], Self.numbers),
-                        connection.rows(PlainSQL.recountedTotals, [], Self.numbers)
+                        connection.connection.lines("SELECT * FROM total ORDER BY storage_class"),
+                        connection.connection.lines(PlainSQL.recountedTotals)
                     )
                 }
                 try #require(totals.0 == totals.1, "step \(step), seed \(seed)")
@@ -56,7 +56,9 @@ import Testing
         try withIndex { index in
             try index.write { _ = try $0.addFile(1) }
 
-            #expect(thrownCode { try index.write { try $0.execute("UPDATE file SET \(assignment)") } } == .storage)
+            #expect(
+                thrownCode { try index.write { try $0.run(ChangesHits("UPDATE file SET \(assignment)")) } } == .storage
+            )
         }
     }
 
@@ -65,7 +67,7 @@ import Testing
         try withIndex { index in
             try index.write { try $0.addPending(.sample(1)) }
 
-            let code = thrownCode { try index.write { try $0.execute("UPDATE pending_file SET \(assignment)") } }
+            let code = thrownCode { try index.write { try $0.run(KeepsHits("UPDATE pending_file SET \(assignment)")) } }
             #expect(code == .storage)
         }
     }
@@ -77,9 +79,5 @@ import Testing
             #expect(thrownCode { try index.write { try $0.addPending(.sample(1, holder: "two")) } } == .storage)
             #expect(try index.write { try $0.pendingFiles(of: "one") } == [.sample(1, holder: "one")])
         }
-    }
-
-    private static func numbers(_ row: borrowing Statement.Row) -> [Int64] {
-        (0..<5).map { row.integer($0) }
     }
 }

@@ -1,6 +1,6 @@
 import AvatarCore
+import AvatarSQLite
 import Foundation
-import GRDB
 import Testing
 
 @testable import AvatarIndex
@@ -85,7 +85,7 @@ import Testing
     @Test func onlyWhatMustSurviveAPowerLossIsSynchronised() throws {
         try withIndex { index in
             let level = { (transaction: IndexTransaction) in
-                try transaction.fetchRow("PRAGMA synchronous")?[0] as Int?
+                try transaction.integer("PRAGMA synchronous")
             }
 
             let levels = try [AvatarIndex.Durability.process, .power, .process].map { try index.write($0, level) }
@@ -99,13 +99,12 @@ import Testing
     @Test func aLockHeldElsewhereIsReportedAsBusy() throws {
         try withIndex { index in
             // The wait limit of this connection is cut down: the usual one would hold the test up.
-            try index.write { try $0.execute("PRAGMA busy_timeout = 1") }
+            try index.write { try $0.run(KeepsHits("PRAGMA busy_timeout = 1")) }
             var hasRun = false
 
-            try DatabaseQueue(path: index.path).inDatabase { other in
-                try other.execute(sql: "BEGIN IMMEDIATE")
+            let other = try Connection(path: index.path, access: .readWrite)
+            try other.transaction { _ in
                 #expect(thrownCode { try index.write { _ in hasRun = true } } == .busy)
-                try other.execute(sql: "ROLLBACK")
             }
 
             #expect(!hasRun)

@@ -1,6 +1,6 @@
+import AvatarSQLite
 import AvatarStore
 import AvatarStoreTesting
-import GRDB
 import Testing
 
 /// A process that has the store open while another one, a newer program, upgrades its index.
@@ -29,15 +29,15 @@ struct UpgradedStoreTests {
             fixture.serve(other, at: "/b.png")
             _ = try await fixture.store.sync(contacts: [Contact(id: "a", avatarURL: url)])
             let me = try await fixture.store.save(other, named: "me")
-            let index = try DatabaseQueue(path: fixture.directory + "/index.sqlite")
-            let version = try await index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") ?? 0 }
-            try await setVersion(version + 1, of: index)
-            let before = try await State(fixture, index)
+            let index = try Connection(path: fixture.directory + "/index.sqlite", access: .readWrite)
+            let version = try index.integer("PRAGMA user_version") ?? 0
+            try index.execute("PRAGMA user_version = \(version + 1)")
+            let before = try State(fixture, index)
 
             let error = await #expect(throws: AvatarStoreError.self) { try await change(fixture) }
 
             #expect(error?.code == .indexWasUpgraded)
-            #expect(try await State(fixture, index) == before)
+            #expect(try State(fixture, index) == before)
             // Stored images can still be read, and a new opening reports the newer index.
             #expect(try fixture.store.storedAvatar(for: url)?.bytes == face)
             #expect(try fixture.store.storedAvatar(for: me)?.bytes == other)
@@ -45,13 +45,9 @@ struct UpgradedStoreTests {
             #expect(opening?.code == .newerIndex)
 
             // Lets the fixture close and verify the store.
-            try await setVersion(version, of: index)
+            try index.execute("PRAGMA user_version = \(version)")
             try index.close()
         }
-    }
-
-    private func setVersion(_ version: Int, of index: DatabaseQueue) async throws {
-        try await index.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = \(version)") }
     }
 
     /// All content of the store: its files, and the rows of its tables.
@@ -60,17 +56,12 @@ struct UpgradedStoreTests {
         let documents: [String: Int]
         let rows: [String]
 
-        init(_ fixture: StoreFixture, _ index: DatabaseQueue) async throws {
+        init(_ fixture: StoreFixture, _ index: Connection) throws {
             caches = fixture.files(in: .caches)
             documents = fixture.files(in: .documents)
-            rows = try await index.read { database in
-                let tables = try String.fetchAll(
-                    database,
-                    sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
-                )
-                return try tables.flatMap { table in
-                    try Row.fetchAll(database, sql: "SELECT * FROM \(table)").map { "\(table) \($0)" }
-                }
+            let tables = try index.lines("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+            rows = try tables.flatMap { table in
+                try index.lines("SELECT * FROM \(table)").map { "\(table) \($0)" }
             }
         }
     }

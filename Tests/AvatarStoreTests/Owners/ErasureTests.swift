@@ -1,7 +1,7 @@
+import AvatarSQLite
 import AvatarStore
 import AvatarStoreTesting
 import Foundation
-import GRDB
 import Testing
 
 /// An erasure leaves nothing of a contact anywhere in the store's directory.
@@ -207,10 +207,8 @@ struct ErasureTests {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 4000), at: "/secret-face.png")
             _ = try await fixture.store.sync(contacts: [Contact(id: "ada", avatarURL: url)])
-            var configuration = GRDB.Configuration()
-            configuration.allowsUnsafeTransactions = true
-            let reader = try DatabaseQueue(path: fixture.directory + "/index.sqlite", configuration: configuration)
-            try await reader.writeWithoutTransaction { try $0.execute(sql: "BEGIN; SELECT count(*) FROM avatar") }
+            let reader = try Connection(path: fixture.directory + "/index.sqlite", access: .readOnly)
+            try reader.execute("BEGIN; SELECT count(*) FROM avatar")
 
             let receipt = try await fixture.store.remove(contact: "ada", erasing: true)
 
@@ -258,8 +256,6 @@ extension StoreFixture {
 
     /// Runs SQL on the index, without the store.
     fileprivate func run(_ sql: String, _ text: String) throws {
-        let queue = try DatabaseQueue(path: directory + "/index.sqlite")
-        try queue.writeWithoutTransaction { try $0.execute(sql: sql, arguments: [text]) }
-        try queue.close()
+        try Connection.using(directory + "/index.sqlite") { try $0.statement(sql).run([text]) }
     }
 }

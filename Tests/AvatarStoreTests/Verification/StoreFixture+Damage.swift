@@ -1,16 +1,14 @@
+import AvatarSQLite
 import AvatarStore
 import AvatarStoreTesting
 import Foundation
-import GRDB
 import Testing
 
 /// Runs `sql` on an index, without the store and without the triggers that protect published rows.
 func changeIndex(at path: String, _ sql: String) throws {
-    let database = try DatabaseQueue(path: path)
-    try database.writeWithoutTransaction { database in
-        try database.execute(sql: "PRAGMA foreign_keys = OFF; DROP TRIGGER IF EXISTS file_is_immutable; " + sql)
+    try Connection.using(path) { connection in
+        try connection.execute("PRAGMA foreign_keys = OFF; DROP TRIGGER IF EXISTS file_is_immutable; " + sql)
     }
-    try database.close()
 }
 
 /// Ways to damage a store from outside.
@@ -22,9 +20,7 @@ extension StoreFixture {
 
     /// The first value of `sql`, on the fixture's index or another.
     func indexText(_ sql: String, at path: String? = nil) throws -> String? {
-        let database = try DatabaseQueue(path: path ?? store.configuration.layout.indexPath)
-        defer { #expect(throws: Never.self) { try database.close() } }
-        return try database.read { try String.fetchOne($0, sql: sql) }
+        try Connection.using(path ?? store.configuration.layout.indexPath) { try $0.text(sql) }
     }
 
     /// The absolute path of the file stored for `key`.

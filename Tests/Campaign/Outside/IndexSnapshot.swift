@@ -1,6 +1,6 @@
+import AvatarSQLite
 import AvatarStore
 import Foundation
-import GRDB
 
 /// The rows of an index, read with plain SQL and without the code under test.
 struct IndexSnapshot {
@@ -45,61 +45,63 @@ struct IndexSnapshot {
 
     /// Reads the index at `path` in one transaction.
     init(_ path: String) throws {
-        let queue = try DatabaseQueue(path: path)
-        defer {
-            // A connection that only reads needs no error handling at its end.
-            try? queue.close()
+        self = try Connection.using(path) { connection in
+            try connection.snapshot { try IndexSnapshot(connection) }
         }
-        self = try queue.read { try IndexSnapshot($0) }
     }
 
-    private init(_ database: Database) throws {
-        files = try Row.fetchAll(
-            database,
-            sql: "SELECT id, storage_class, path, size_bytes, lower(hex(sha256)), last_access_us FROM file"
-        ).map {
+    private init(_ connection: Connection) throws {
+        files = try connection.rows(
+            "SELECT id, storage_class, path, size_bytes, lower(hex(sha256)) AS digest, last_access_us FROM file"
+        ) { row in
             File(
-                id: $0[0],
-                storageClass: Self.storageClass($0[1]),
-                path: $0[2],
-                byteCount: $0[3],
-                digest: $0[4],
-                lastAccess: $0[5]
+                id: Int(row.integer("id")),
+                storageClass: Self.storageClass(row.integer("storage_class")),
+                path: row.text("path"),
+                byteCount: Int(row.integer("size_bytes")),
+                digest: row.text("digest"),
+                lastAccess: row.integer("last_access_us")
             )
         }
-        entries = try Row.fetchAll(
-            database,
-            sql: """
-                SELECT key, storage_class, file_id, absence, etag, fresh_until_ms,
-                    (SELECT group_concat(contact) FROM owner WHERE avatar_id = avatar.id),
-                    (SELECT group_concat(contact) FROM owner WHERE avatar_id = avatar.id AND replaces)
-                FROM avatar
-                """
-        ).map {
+        entries = try connection.rows(
+            """
+            SELECT key, storage_class, file_id, absence, etag, fresh_until_ms,
+                (SELECT group_concat(contact) FROM owner WHERE avatar_id = avatar.id) AS owners,
+                (SELECT group_concat(contact) FROM owner WHERE avatar_id = avatar.id AND replaces) AS waiting
+            FROM avatar
+            """
+        ) { row in
             Entry(
-                key: $0[0],
-                storageClass: Self.storageClass($0[1]),
-                file: $0[2],
-                absence: $0[3],
-                etag: $0[4],
-                freshUntil: $0[5],
-                owners: ($0[6] as String? ?? "").split(separator: ",").map(String.init),
-                waiting: ($0[7] as String? ?? "").split(separator: ",").map(String.init)
+                key: row.text("key"),
+                storageClass: Self.storageClass(row.integer("storage_class")),
+                file: row.optionalInteger("file_id").map { Int($0) },
+                absence: row.optionalText("absence"),
+                etag: row.optionalText("etag"),
+                freshUntil: row.optionalInteger("fresh_until_ms"),
+                owners: row.text("owners").split(separator: ",").map(String.init),
+                waiting: row.text("waiting").split(separator: ",").map(String.init)
             )
         }
-        let totals = try Row.fetchAll(
-            database,
-            sql: "SELECT storage_class, files, bytes, pending_files, pending_bytes FROM total"
-        ).map {
-            (Self.storageClass($0[0]), Total(files: $0[1], bytes: $0[2], pendingFiles: $0[3], pendingBytes: $0[4]))
+        let totals = try connection.rows(
+            "SELECT storage_class, files, bytes, pending_files, pending_bytes FROM total"
+        ) { row in
+            let total = Total(
+                files: Int(row.integer("files")),
+                bytes: Int(row.integer("bytes")),
+                pendingFiles: Int(row.integer("pending_files")),
+                pendingBytes: Int(row.integer("pending_bytes"))
+            )
+            return (Self.storageClass(row.integer("storage_class")), total)
         }
         self.totals = Dictionary(uniqueKeysWithValues: totals)
-        let pending = try Row.fetchAll(database, sql: "SELECT storage_class, path, size_bytes FROM pending_file")
-            .map { (Self.storageClass($0[0]).rawValue + "/" + ($0[1] as String), $0[2] as Int) }
+        let pending = try connection.rows("SELECT storage_class, path, size_bytes FROM pending_file") { row in
+            let folder = Self.storageClass(row.integer("storage_class")).rawValue
+            return (folder + "/" + row.text("path"), Int(row.integer("size_bytes")))
+        }
         self.pending = Dictionary(uniqueKeysWithValues: pending)
-        budget = try Int.fetchOne(database, sql: "SELECT value FROM setting WHERE name = 'budget'")
-        lastFile = try Int.fetchOne(database, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'file'") ?? 0
+        budget = try connection.integer("SELECT value FROM setting WHERE name = 'budget'").map { Int($0) }
+        lastFile = Int(try connection.integer("SELECT seq FROM sqlite_sequence WHERE name = 'file'") ?? 0)
     }
 
-    private static func storageClass(_ code: Int) -> StorageClass { code == 0 ? .caches : .documents }
+    private static func storageClass(_ code: Int64) -> StorageClass { code == 0 ? .caches : .documents }
 }

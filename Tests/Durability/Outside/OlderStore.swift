@@ -1,6 +1,6 @@
+import AvatarSQLite
 import Crypto
 import Foundation
-import GRDB
 import ProgramRunning
 
 /// A store as the program of an earlier schema version left it: its golden index, and the files that belong to it.
@@ -25,18 +25,18 @@ struct OlderStore {
     /// Makes the store in the directory `path`.
     func make(at path: String) throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        let index = try DatabaseQueue(path: path + "/index.sqlite")
-        try index.inDatabase { database in
-            try database.execute(sql: sqlWithRealDigests())
-            for row in try Row.fetchAll(database, sql: "SELECT storage_class, path, size_bytes FROM file") {
-                let root = path + (row["storage_class"] == 0 ? "/caches/" : "/documents/")
-                let file = URL(filePath: root + (row["path"] as String))
-                let folder = file.deletingLastPathComponent()
-                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-                try Self.bytes(row["size_bytes"]).write(to: file)
+        let files = try Connection.using(path + "/index.sqlite") { connection in
+            try connection.execute(sqlWithRealDigests())
+            return try connection.rows("SELECT storage_class, path, size_bytes FROM file") { row in
+                let root = path + (row.integer("storage_class") == 0 ? "/caches/" : "/documents/")
+                return (URL(filePath: root + row.text("path")), Int(row.integer("size_bytes")))
             }
         }
-        try index.close()
+        for (file, size) in files {
+            let folder = file.deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try Self.bytes(size).write(to: file)
+        }
     }
 
     /// The golden index with the digests of the files that `make` writes; its own digests belong to no file.
@@ -55,26 +55,15 @@ struct OlderStore {
 
     /// The schema of its version, to the letter.
     static func schema(_ version: Int) throws -> [String] {
-        let index = try DatabaseQueue()
-        return try index.inDatabase { database in
-            // A database in memory has no WAL to turn on.
-            try database.execute(sql: String(contentsOf: golden(version), encoding: .utf8))
-            return try rows("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name", database)
-        }
+        // A database in memory has no WAL to turn on.
+        let connection = try Connection()
+        try connection.execute(String(contentsOf: golden(version), encoding: .utf8))
+        return try connection.lines("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")
     }
 
     /// The rows of `sql` in the database at `path`.
     static func rows(_ sql: String, in path: String) throws -> [String] {
-        let index = try DatabaseQueue(path: path)
-        let result = try index.inDatabase { try rows(sql, $0) }
-        try index.close()
-        return result
-    }
-
-    private static func rows(_ sql: String, _ database: Database) throws -> [String] {
-        try Row.fetchAll(database, sql: sql).map { row in
-            row.databaseValues.map { String.fromDatabaseValue($0) ?? $0.description }.joined(separator: "|")
-        }
+        try Connection.using(path) { try $0.lines(sql) }
     }
 
     private static func golden(_ version: Int) -> URL {

@@ -1,0 +1,29 @@
+import AvatarCore
+import AvatarSQLite
+import Testing
+
+@testable import AvatarIndex
+
+/// The store's error for each error of SQLite.
+@Suite struct SQLiteErrorTests {
+    @Test(
+        arguments: [
+            (.busy, .busy), (.busyRecovery, .busy), (.busySnapshot, .busy), (.locked, .busy), (.full, .diskFull),
+            (.noRoomForSharedMemory, .diskFull), (.ioError, .storage), (.corrupt, .damagedIndex),
+            (.notADatabase, .damagedIndex), (.readOnly, .readOnly), (.cannotOpen, .storage), (.schema, .storage),
+            (.interrupted, .storage), (.constraint, .storage), (.abort, .storage), (.error, .storage),
+            (.misuse, .storage),
+            // Kinds: CORRUPT_INDEX, READONLY_DIRECTORY, IOERR_READ, CANTOPEN_ISDIR, BUSY_TIMEOUT.
+            (.init(rawValue: 779), .damagedIndex), (.init(rawValue: 1544), .readOnly), (.init(rawValue: 266), .storage),
+            (.init(rawValue: 526), .storage), (.init(rawValue: 773), .busy),
+        ] as [(SQLiteError.Code, AvatarStoreError.Code)]
+    )
+    func aResultCodeHasItsError(code: SQLiteError.Code, expected: AvatarStoreError.Code) {
+        let error = AvatarStoreError(SQLiteError(code, "the reason"), doing: "testing it")
+
+        #expect(error.code == expected)
+        #expect(error.message.contains("testing it"))
+        #expect(error.underlying as? SQLiteError == SQLiteError(code, "the reason"))
+        #expect((error.failure == .storage) == [.storage, .diskFull].contains(expected))
+    }
+}

@@ -1,18 +1,19 @@
 import AvatarCore
 import Foundation
 
-/// The file of an index: whose it is, and how it comes to be there.
+/// The file of an index: making it, and refusing files of other programs.
 extension AvatarIndex {
-    /// SQLite would make the file with wider permissions; its companions get those of the file.
+    /// Makes an empty file with the permission bits `mode`, unless there is one. SQLite would make it with wider
+    /// permissions; the files that SQLite makes beside it get those of the file.
     ///
     /// It is made under another name first: closing a descriptor of a database file drops the locks that this process
-    /// has on it, and another thread may have opened it in the moment it appeared.
+    /// has on it, and another thread may open the file as soon as it appears.
     static func makeFile(at path: String, mode: UInt32) throws {
         var information = stat()
         guard stat(path, &information) != 0 else { return }
         let temporary = path + "-new-\(UUID().uuidString)"
         let file = Foundation.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
-        // Whatever is wrong with the place, SQLite says it better when it opens the file.
+        // If the place is not usable, SQLite's own message is better.
         guard file >= 0 else { return }
         Foundation.close(file)
         link(temporary, path)
@@ -20,7 +21,7 @@ extension AvatarIndex {
         synchronizeFolder(of: path)
     }
 
-    /// SQLite makes its own files durable, but not the name of one that it finds.
+    /// Makes the names in the directory of `path` durable. SQLite does so for its own files, but not for this one.
     static func synchronizeFolder(of path: String) {
         let folder = Foundation.open((path as NSString).deletingLastPathComponent, O_RDONLY | O_CLOEXEC)
         // SQLite reports a folder that cannot be opened when it makes its log there.
@@ -29,7 +30,7 @@ extension AvatarIndex {
         Foundation.close(folder)
     }
 
-    /// Reads whose file `path` is, if there is one; nothing is made or changed.
+    /// Checks that this program may use the file at `path`, if it exists; nothing is made or changed.
     ///
     /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`; `readOnly` if nothing can be made beside it.
     package static func refuseForeignFile(at path: String) throws {
@@ -50,7 +51,11 @@ extension AvatarIndex {
             // Even reading takes shared memory beside it, which SQLite only says it cannot open.
             let folder = (path as NSString).deletingLastPathComponent
             guard access(folder, W_OK) != 0 else { throw error }
-            throw AvatarStoreError(.readOnly, "\(folder) cannot be written.", underlying: error)
+            throw AvatarStoreError(
+                .readOnly,
+                "The directory \"\(folder)\" cannot be written, and SQLite needs shared memory in it. Check its permissions.",
+                underlying: error
+            )
         }
     }
 
@@ -66,14 +71,19 @@ extension AvatarIndex {
         )
     }
 
-    /// Whether there is a database at `path` that somebody has written to.
+    /// Whether the file at `path` exists and is not empty.
+    ///
+    /// - Throws: `foreignIndex` if it is no regular file; `damagedIndex` if it is too short for a database.
     static func hasContent(_ path: String) throws -> Bool {
         try requireRegularFile(at: path)
         var information = stat()
         guard stat(path, &information) == 0, information.st_size > 0 else { return false }
-        // SQLite takes a file of a byte or two for an empty database.
+        // SQLite takes a file of one or two bytes for an empty database.
         guard information.st_size >= 100 else {
-            throw AvatarStoreError(.damagedIndex, "\(path) is too short for a database; it was left as it is.")
+            throw AvatarStoreError(
+                .damagedIndex,
+                "\"\(path)\" has \(information.st_size) bytes; a database has at least 100. It was left as it is."
+            )
         }
         return true
     }

@@ -62,6 +62,7 @@ package final class AvatarIndex: Sendable {
                 PRAGMA wal_autocheckpoint = 0;
                 """
             )
+            connection.protectWatchedColumns()
             return try AvatarIndex(
                 path: path,
                 writer: Writer(connection),

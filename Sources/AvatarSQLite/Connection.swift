@@ -2,12 +2,11 @@ import CSQLite
 
 /// One connection to a database, with its prepared statements. One thread at a time may use it.
 ///
-/// Whoever makes it closes it (`close`); otherwise it is closed when its last reference goes. The errors of a closed
-/// connection are `misuse`.
+/// Close it with `close`; without that, it is closed when its last reference goes. A closed connection throws `misuse`.
 package final class Connection {
     /// How a database is opened.
     package enum Access: Sendable {
-        /// For reading and writing. The file is made if there is none; its name is taken literally.
+        /// For reading and writing. A missing file is made. The path is taken literally.
         case readWrite
         /// For reading. The file must exist; the shared memory beside it is made if it is in WAL mode.
         case readOnly
@@ -19,6 +18,7 @@ package final class Connection {
     private var handle: OpaquePointer?
     private var statements: [String: Statement] = [:]
     private let writeGuard: WriteGuard?
+    private var scriptPermission = WritePermission.unrestricted
 
     /// Opens the database at `path`.
     ///
@@ -65,7 +65,7 @@ package final class Connection {
         try self.init(path: ":memory:", access: .readWrite, watched: watched)
     }
 
-    /// Runs `body` with a connection for reading and writing to the database at `path`, which is made if there is none,
+    /// Runs `body` with a connection for reading and writing to the database at `path`, which is made if it is missing,
     /// and closes it. Foreign keys are enforced.
     package static func using<Result>(_ path: String, _ body: (Connection) throws -> Result) throws -> Result {
         let connection = try Connection(path: path, access: .readWrite)
@@ -76,7 +76,7 @@ package final class Connection {
     }
 
     deinit {
-        // An error has no one to go to here; `close` reports it.
+        // A caller that wants to know of an error calls `close` itself.
         try? close()
     }
 
@@ -132,7 +132,7 @@ package final class Connection {
         return elements
     }
 
-    /// The first row of `sql`, made into a value; `nil` if there is none.
+    /// The first row of `sql`, made into a value; `nil` without rows.
     package func firstRow<Element>(
         _ sql: String,
         _ values: [any Bindable] = [],
@@ -163,15 +163,18 @@ package final class Connection {
     }
 
     /// Runs the statements of `script`, one after another, and ignores their rows. They are not kept, may contain no
-    /// parameters, and may write everything.
+    /// parameters, and may write everything until `protectWatchedColumns` is called.
     ///
     /// - Throws: the first error; what earlier statements did stays, unless a transaction is open.
     package func execute(_ script: String) throws(SQLiteError) {
         let handle = try open()
-        writeGuard?.begin(.unrestricted)
+        writeGuard?.begin(scriptPermission)
         let code = sqlite3_exec(handle, script, nil, nil, nil)
         guard code == SQLITE_OK else { throw error(code) }
     }
+
+    /// From now on scripts must leave the watched columns as they are too. Called once the schema is built.
+    package func protectWatchedColumns() { scriptPermission = .keepsWatched }
 
     // MARK: Transactions
 
@@ -215,7 +218,7 @@ package final class Connection {
     package func endSnapshot() { try? statement("ROLLBACK").run() }
 
     /// - Throws: `abort` if no transaction is open any more: SQLite rolls back by itself when a disk is full, for example.
-    ///   What follows would be committed on its own.
+    ///   A later statement would be committed on its own.
     func requireTransaction() throws(SQLiteError) {
         guard isInTransaction else { throw SQLiteError(.abort, "SQLite rolled the transaction back by itself.") }
     }
@@ -307,7 +310,7 @@ package final class Connection {
 
     // MARK: Support
 
-    /// What the statement that is being prepared or run may write.
+    /// The permission of the statement that is being prepared or run.
     var permission: WritePermission {
         get { writeGuard?.permission ?? .unrestricted }
         set { writeGuard?.permission = newValue }
@@ -368,7 +371,7 @@ package final class Connection {
     }
 }
 
-/// What SQLite calls now and then while a statement runs.
+/// The closure that SQLite calls every few steps of a statement.
 private final class InterruptCheck {
     private let isCancelled: () -> Bool
 

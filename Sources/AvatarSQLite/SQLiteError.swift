@@ -17,7 +17,7 @@ package struct SQLiteError: Error, Hashable, CustomStringConvertible {
 
     /// The error of the call that just returned `code`.
     ///
-    /// - Parameter handle: the connection; `nil` if there is none, as after a failed opening.
+    /// - Parameter handle: the connection; `nil` after an opening that made none.
     init(_ code: Int32, on handle: OpaquePointer?) {
         guard let handle else {
             self.init(Code(rawValue: code), String(cString: sqlite3_errstr(code)))

@@ -5,7 +5,7 @@ import CSQLite
 /// A statement of a `Transaction` either leaves them as they are (`run(_:_:)`) or tells of the rows that it changes
 /// (`run(_:_:telling:)`). SQLite itself checks the former when it prepares the statement: it knows each column that the
 /// statement, its triggers and its foreign keys write, and refuses to prepare one that writes a watched column. So a
-/// statement that changes watched columns and tells no one never runs.
+/// statement that changes watched columns without telling never runs.
 package struct WatchedColumns: Sendable {
     /// The watched columns of one table.
     package enum Columns: Sendable {
@@ -50,9 +50,9 @@ package struct WatchedColumns: Sendable {
     fileprivate func isWatched(_ table: String) -> Bool { updates[table] != nil || deletions.contains(table) }
 }
 
-/// What a statement may do to watched columns.
+/// The right of a statement to write watched columns.
 enum WritePermission {
-    /// Anything: scripts that build the schema, on a connection of which nothing is kept in memory yet.
+    /// It may write everything: scripts that build the schema, before anything is kept in memory.
     case unrestricted
     /// It must leave them as they are.
     case keepsWatched
@@ -69,7 +69,7 @@ package final class ChangedRows {
     /// Whether changes are recorded at all. If not, statements run at full speed.
     package let isRecording: Bool
 
-    /// - Parameter isRecording: false if no one will ask for the rows.
+    /// - Parameter isRecording: whether the rows will be asked for.
     package init(isRecording: Bool) {
         self.isRecording = isRecording
     }
@@ -99,10 +99,10 @@ package final class ChangedRows {
         }
 }
 
-/// Answers SQLite when it prepares a statement: may it write that column?
+/// Decides for SQLite, while it prepares a statement, whether the statement may write a column.
 final class WriteGuard {
     private let watched: WatchedColumns
-    /// What the statement that is being prepared may do.
+    /// The permission of the statement that is being prepared.
     var permission = WritePermission.unrestricted
     /// The first write that was refused, for the message.
     private(set) var refusal: String?
@@ -135,12 +135,16 @@ final class WriteGuard {
             switch action {
             case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE:
                 guard let first else { return SQLITE_OK }
-                return writeGuard.authorize(action, String(cString: first), second.map { String(cString: $0) } ?? "")
+                return writeGuard.authorize(
+                    action,
+                    table: String(cString: first),
+                    column: second.map { String(cString: $0) } ?? ""
+                )
             default: return SQLITE_OK
             }
         }
 
-    private func authorize(_ action: Int32, _ table: String, _ column: String) -> Int32 {
+    private func authorize(_ action: Int32, table: String, column: String) -> Int32 {
         guard permission != .unrestricted, watched.isWatched(table) else { return SQLITE_OK }
         tables.insert(table)
         switch action {

@@ -51,6 +51,15 @@ import Testing
         #expect(connection.totalChangedRowCount == before)
     }
 
+    @Test func scriptsAreRefusedOnceTheWatchedColumnsAreProtected() throws {
+        let connection = try connection()
+        try connection.execute("UPDATE face SET picture = 2 WHERE id = 10")
+        connection.protectWatchedColumns()
+        #expect(thrownCode { try connection.execute("UPDATE face SET picture = 1") } == .notAuthorized)
+        try connection.execute("UPDATE face SET note = 'x'; VACUUM")
+        #expect(try connection.integer("SELECT picture FROM face WHERE id = 10") == 2)
+    }
+
     @Test(
         arguments: [
             ("UPDATE face SET picture = 2 WHERE picture = 1", [10, 11], []), ("DELETE FROM face", [], [10, 11, 12]),

@@ -31,14 +31,14 @@ struct IndexRow: Sendable {
     }
 }
 
-/// What making a copy asks of the original index, which goes on changing.
+/// Questions to the original index while a copy of it is made. It goes on changing.
 extension AvatarIndex {
     /// Begins a copy of this index at `path`.
     package func copy(to path: String, fileMode: UInt32) throws -> IndexCopy {
         try IndexCopy.make(of: self.path, isImmutable: readers.isImmutable, at: path, fileMode: fileMode)
     }
 
-    /// All rows of the entry for `key`, from one snapshot; `nil` if there is none.
+    /// All rows of the entry for `key`, from one snapshot; `nil` if it does not exist.
     package func wholeEntry(for key: AvatarKey) throws -> WholeEntry? {
         try readers.read { connection in
             try connection.snapshot {

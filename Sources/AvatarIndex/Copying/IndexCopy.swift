@@ -29,6 +29,7 @@ package final class IndexCopy: Sendable {
                 try SchemaMigrator.migrate(connection)
                 // Another program may have upgraded the source a moment before.
                 try SchemaMigrator.requireUnchangedVersion(connection)
+                connection.protectWatchedColumns()
                 return IndexCopy(Writer(connection))
             }
         } catch {

@@ -59,7 +59,7 @@ extension IndexTransaction {
         )
     }
 
-    /// The key of any entry that is sought; `nil` if there is none.
+    /// The key of any entry that is sought; `nil` once all are settled.
     package func soughtKey() throws -> AvatarKey? {
         try text("SELECT key FROM temp.sought LIMIT 1").map { AvatarKey(stored: $0) }
     }
@@ -81,10 +81,10 @@ extension IndexTransaction {
         case missing(WholeEntry)
         /// The entry has a file, which is in its place.
         ///
-        /// - Parameter known: a file of the copy with the same bytes; `nil` if there is none.
+        /// - Parameter known: a file of the copy with the same bytes, if it has one.
         case file(WholeEntry, known: Int64?)
 
-        /// The entry; `nil` if there is none.
+        /// The entry; `nil` for `nothing`.
         package var entry: WholeEntry? {
             switch self {
             case .nothing: nil

@@ -28,13 +28,13 @@ package final class IndexHit: Sendable {
 }
 
 extension AvatarIndex {
-    /// The file stored for `key`; `nil` if there is none. The hot path: from memory, or one descent of the index on
+    /// The file stored for `key`; `nil` if it does not exist. The hot path: from memory, or one descent of the index on
     /// `avatar.key` and two lookups by row id.
     package func hit(for key: AvatarKey) throws -> IndexHit? {
         try hits.hit(for: key) ?? hitInFile(for: key)
     }
 
-    /// The hit in memory for `key`; `nil` if there is none, whatever the index holds.
+    /// The hit in memory for `key`; `nil` if it does not exist, whatever the index holds.
     package func rememberedHit(for key: AvatarKey) -> IndexHit? {
         hits.hit(for: key)
     }
@@ -50,7 +50,7 @@ extension AvatarIndex {
         WHERE avatar.key = ?
         """
 
-    /// The entry for `key` in full; `nil` if there is none.
+    /// The entry for `key` in full; `nil` if it does not exist.
     package func entry(for key: AvatarKey) throws -> AvatarEntry? {
         try readers.read { connection in
             try connection.firstRow(Self.entryByKeySQL, text: key.rawValue) { AvatarEntry($0) }
@@ -66,7 +66,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The entries for `keys` as one state of the index, in the order of the keys; `nil` where there is none.
+    /// The entries for `keys` as one state of the index, in the order of the keys; `nil` for a key without an entry.
     package func entries(for keys: [AvatarKey]) throws -> [AvatarEntry?] {
         try readers.read { connection in
             try connection.snapshot {
@@ -102,7 +102,7 @@ extension AvatarIndex {
 // MARK: Interrupted downloads
 
 extension AvatarIndex {
-    /// The interrupted download of the image for `key`; `nil` if there is none.
+    /// The interrupted download of the image for `key`; `nil` if it does not exist.
     package func partialDownload(of key: AvatarKey) throws -> PartialRecord? {
         try readers.read { connection in
             try connection.firstRow(

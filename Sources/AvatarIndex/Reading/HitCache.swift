@@ -89,7 +89,7 @@ final class HitCache: Sendable {
         let hash = hit.key.hashValue
         let found = Found(hit: hit, changes: changes(of: hit))
         lock(of: hash).shard.withLock { shard in
-            // Changes are counted after their commit is visible. If none is visible yet, `found` misses none.
+            // Changes are counted after their commit is visible. While the state is the same, `found` misses no change.
             guard !shard.isClosed, walIndex.isIn(state) else { return }
             if shard.walIndex != walIndex || shard.state != state {
                 guard !isCommitting.load(ordering: .acquiring) else { return }

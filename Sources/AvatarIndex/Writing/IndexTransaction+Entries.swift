@@ -20,7 +20,7 @@ package struct EntryState: Sendable {
 }
 
 extension IndexTransaction {
-    /// The entry for `key` as this transaction sees it; `nil` if there is none.
+    /// The entry for `key` as this transaction sees it; `nil` if it does not exist.
     package func state(of key: AvatarKey) throws -> EntryState? {
         try firstRow(
             """
@@ -203,7 +203,7 @@ extension IndexTransaction {
         )
     }
 
-    /// The interrupted download for `key`; `nil` if there is none.
+    /// The interrupted download for `key`; `nil` if it does not exist.
     package func partial(of key: AvatarKey) throws -> PartialRecord? {
         try firstRow(
             "SELECT \(PartialRecord.columns) FROM partial_download WHERE key = ?",

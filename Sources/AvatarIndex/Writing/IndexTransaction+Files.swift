@@ -108,7 +108,7 @@ extension IndexTransaction {
         ) == 1
     }
 
-    /// The published file of `storageClass` with this digest; `nil` if there is none.
+    /// The published file of `storageClass` with this digest; `nil` if it does not exist.
     package func file(withDigest sha256: [UInt8], in storageClass: StorageClass) throws -> FileRecord? {
         try firstRow(
             "SELECT \(FileRecord.columns) FROM file WHERE storage_class = ? AND sha256 = ?",

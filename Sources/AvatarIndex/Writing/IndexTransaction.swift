@@ -62,7 +62,7 @@ package struct IndexTransaction {
         return elements
     }
 
-    /// The first row of `sql`, made into a value; `nil` if there is none.
+    /// The first row of `sql`, made into a value; `nil` without rows.
     func firstRow<Element>(
         _ sql: String,
         _ values: [any Bindable] = [],

@@ -8,7 +8,7 @@ final class Writer: Sendable {
     private nonisolated(unsafe) let connection: Connection
     private let turn = Mutex(())
 
-    /// - Parameter connection: used by no one else from now on.
+    /// - Parameter connection: only the writer uses it from now on.
     init(_ connection: Connection) {
         self.connection = connection
     }

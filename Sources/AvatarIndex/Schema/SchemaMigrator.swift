@@ -9,7 +9,7 @@ import AvatarSQLite
 enum SchemaMigrator {
     /// Applies the steps that the index lacks.
     ///
-    /// - Parameter progress: called before each step and after the last one; not at all if there is none.
+    /// - Parameter progress: called before each step and after the last one; never called if no step is pending.
     /// - Throws: `damagedIndex` if a step does not fit the schema; what SQLite reports. Earlier steps stay applied.
     static func migrate(
         _ connection: Connection,

@@ -39,8 +39,8 @@ final class ReadConnection {
     /// The file stored for `key`, and the state of the index before the lookup.
     ///
     /// Half of a lookup's cost is taking and releasing SQLite's read lock. So the snapshot is kept while lookups follow
-    /// each other and no one commits, for 256 lookups at most. Whoever lets a connection rest calls `releaseSnapshot`: a
-    /// reader that stays keeps the log from shrinking.
+    /// each other without a commit between them, for 256 lookups at most. The caller calls `releaseSnapshot` before the
+    /// connection rests: a reader that stays keeps the log from shrinking.
     func hit(for key: AvatarKey) throws -> (hit: IndexHit?, state: WALIndex.State?) {
         guard let walIndex else { return (try look(for: key), nil) }
         if let held, held.uses < Self.longestHold, walIndex.isIn(held.state) {
@@ -106,7 +106,7 @@ final class ReadConnection {
         return elements
     }
 
-    /// The first row of `sql`, made into a value; `nil` if there is none.
+    /// The first row of `sql`, made into a value; `nil` without rows.
     func firstRow<Element>(
         _ sql: String,
         _ values: [any Bindable] = [],
@@ -120,7 +120,7 @@ final class ReadConnection {
         return element
     }
 
-    /// The first row of `sql`, whose one parameter is `text`, made into a value; `nil` if there is none.
+    /// The first row of `sql`, whose one parameter is `text`, made into a value; `nil` without rows.
     func firstRow<Element>(
         _ sql: String,
         text: String,

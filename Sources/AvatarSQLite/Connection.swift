@@ -16,8 +16,11 @@ package final class Connection {
 
     /// `nil` once the connection is closed.
     private var handle: OpaquePointer?
+    /// The prepared statements by their SQL, until the connection is closed.
     private var statements: [String: Statement] = [:]
+    /// Asked by SQLite for each statement that is prepared; `nil` if no column is watched.
     private let writeGuard: WriteGuard?
+    /// The permission of scripts.
     private var scriptPermission = WritePermission.unrestricted
 
     /// Opens the database at `path`.
@@ -119,6 +122,9 @@ package final class Connection {
     }
 
     /// All rows of `sql`, each made into a value.
+    ///
+    /// - Parameter values: one for each parameter, in the order of their numbers.
+    /// - Throws: `range` unless there are as many values as parameters; what SQLite reports; what `make` throws.
     package func rows<Element>(
         _ sql: String,
         _ values: [any Bindable] = [],

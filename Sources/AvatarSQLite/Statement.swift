@@ -34,7 +34,9 @@ package final class Statement {
 
     /// Runs the statement with `values` and hands each row to `row`, which returns false to stop.
     ///
-    /// - Throws: `SQLiteError`, and what `row` throws.
+    /// - Parameter values: one for each parameter, in the order of their numbers.
+    /// - Throws: `range` unless there are as many values as parameters; `misuse` once the connection is closed; what SQLite
+    ///   reports; what `row` throws.
     package func forEachRow(
         _ values: [any Bindable] = [],
         _ row: (borrowing Row) throws -> Bool

@@ -3,7 +3,9 @@ import AvatarSQLite
 
 /// A host that has entries due.
 package struct DueHost: Hashable, Sendable {
+    /// The row id of the host.
     package let id: Int64
+    /// Name and port.
     package let name: String
     /// Its latest failures and pauses.
     package let health: HostHealth
@@ -11,6 +13,7 @@ package struct DueHost: Hashable, Sendable {
 
 /// A walk over the due entries of one host, the longest due first.
 package struct DueWalk: Hashable, Sendable {
+    /// The host whose entries are walked.
     package let host: DueHost
     /// The last entry that was visited.
     private(set) var nextCheck: Int64 = .min

@@ -4,10 +4,13 @@ package import Synchronization
 
 /// The part of an entry that a hit needs. The entry has a file.
 package final class IndexHit: Sendable {
+    /// The key that was looked up.
     package let key: AvatarKey
+    /// The row id of the entry, by which the hit cache learns of changes.
     package let entryID: Int64
+    /// The file's row.
     package let file: FileRecord
-    /// `nil` for an own image, which is always fresh.
+    /// When the image becomes stale; `nil` for an own image, which is always fresh.
     package let freshUntil: Timestamp?
     /// Whether the file is the smaller image for constrained networks.
     package let isLowData: Bool

@@ -4,15 +4,20 @@ import AvatarSQLite
 
 /// Counts of the index.
 package struct IndexStatistics: Sendable {
+    /// The number of entries.
     package var entries = 0
     package var caches = ClassTotal(files: 0, bytes: 0, pendingFiles: 0, pendingBytes: 0)
     package var documents = ClassTotal(files: 0, bytes: 0, pendingFiles: 0, pendingBytes: 0)
     /// The number of entries, by the state of `avatar_overview`.
     package var states: [String: Int] = [:]
+    /// The number of hosts.
     package var hosts = 0
+    /// When the least recently used file was last used; `nil` without files.
     package var oldestAccessMicroseconds: Int64?
+    /// When the most recently used file was last used; `nil` without files.
     package var newestAccessMicroseconds: Int64?
     package var schemaVersion = 0
+    /// The outcome of the last sync; `nil` before the first one ended.
     package var lastSync: LastSync?
     /// Entries whose last check failed, by the kind of the failure.
     package var failures: [String: Int] = [:]

@@ -3,7 +3,9 @@ import AvatarSQLite
 
 /// A published file, with the digest that its bytes must have.
 package struct IndexedFile: Hashable, Sendable {
+    /// The file's row.
     package let file: FileRecord
+    /// The SHA-256 of the bytes that were stored.
     package let sha256: [UInt8]
     /// Whether an entry uses it.
     package let isUsed: Bool

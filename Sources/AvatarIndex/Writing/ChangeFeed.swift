@@ -6,7 +6,9 @@ import AvatarSQLite
 final class TransactionNews {
     /// An entry that is changed.
     struct Item {
+        /// The row id of the entry.
         let id: Int64
+        /// The entry's key.
         let key: String
         /// The digest of its picture before the transaction; `nil`: it had none.
         let sha256: [UInt8]?
@@ -48,18 +50,21 @@ final class TransactionNews {
         items[items.count - 1].isNew = true
     }
 
+    /// Records that `contact` was linked to the entry `id`.
     func link(_ contact: String, to id: Int64) {
         guard let place = places[id] else { return }
         let contact = Array(contact.utf8)
         if items[place].unlinked.remove(contact) == nil { items[place].linked.insert(contact) }
     }
 
+    /// Records that `contact` was unlinked from the entry `id`.
     func unlink(_ contact: String, from id: Int64) {
         guard let place = places[id] else { return }
         let contact = Array(contact.utf8)
         if items[place].linked.remove(contact) == nil { items[place].unlinked.insert(contact) }
     }
 
+    /// Records that the entry `id` is removed, whose contacts are `owners`.
     func remove(_ id: Int64, owners: [String]) {
         guard let place = places[id] else { return }
         items[place].ownersAtRemoval = owners
@@ -125,6 +130,7 @@ extension IndexTransaction {
 
     /// A change as the feed tells it.
     private struct Told {
+        /// The number of the change; set once all changes of the transaction are known.
         var sequence: Int64 = 0
         let key: String
         let kind: AvatarChange.Kind
@@ -161,6 +167,7 @@ extension IndexTransaction {
         }
     }
 
+    /// Adds one row for the change, and one for each of its contacts.
     private func append(_ change: Told, at time: Timestamp) throws {
         try run(
             KeepsHits("INSERT INTO content_change (sequence, key, kind, sha256, time_ms) VALUES (?, ?, ?, ?, ?)"),

@@ -3,15 +3,18 @@ import AvatarSQLite
 
 /// The part of an entry that a transaction reads before it changes the entry.
 package struct EntryState: Sendable {
+    /// The row id.
     package let id: Int64
     /// The URL that is fetched; `nil` for an own image.
     package let sourceURL: String?
     package let storageClass: StorageClass
+    /// The row id of its file; `nil` without a file.
     package let fileID: Int64?
     /// The kind of the last failure; `nil` after a success.
     package let failure: FailureKind?
     /// The number of failures since the last success.
     package let failureCount: Int
+    /// When the origin last responded, or was last asked in vain; `nil`: never.
     package let checked: Timestamp?
     /// When the entry is due; `nil`: never.
     package let nextCheck: Timestamp?
@@ -80,6 +83,9 @@ extension IndexTransaction {
     }
 
     /// Sets the URL that the entry's image is fetched from.
+    ///
+    /// - Parameter host: name and port of the URL.
+    /// - Parameter key: the entry's key; a URL that equals it is not stored twice.
     package func setSource(_ sourceURL: String, host: String, of id: Int64, key: AvatarKey) throws {
         try run(
             KeepsHits("UPDATE avatar SET source_url = ?, host_id = ? WHERE id = ?"),
@@ -147,6 +153,10 @@ extension IndexTransaction {
     }
 
     /// Records a failure of the entry; its image stays as it is.
+    ///
+    /// - Parameter count: the number of failures since the last success, this one included.
+    /// - Parameter checked: when the request failed.
+    /// - Parameter nextCheck: when the entry is due again; `nil`: never.
     package func setFailure(
         _ failure: FailureKind,
         count: Int,

@@ -3,6 +3,7 @@ import AvatarSQLite
 
 /// A file that may exist without being published.
 package struct PendingFile: Hashable, Sendable {
+    /// The class whose budget the file counts against.
     package var storageClass: StorageClass
     /// Relative to the root of the class.
     package var path: String
@@ -20,9 +21,13 @@ package struct PendingFile: Hashable, Sendable {
 
 /// The totals of one storage class, pending files counted apart.
 package struct ClassTotal: Hashable, Sendable {
+    /// The number of published files.
     package var files: Int
+    /// The bytes of the published files.
     package var bytes: Int
+    /// The number of files that may exist without being published.
     package var pendingFiles: Int
+    /// The bytes of these files.
     package var pendingBytes: Int
 
     /// The bytes that count against the budget: every byte that may be on disk.
@@ -38,6 +43,7 @@ package struct ClassTotal: Hashable, Sendable {
 
 /// A candidate for eviction.
 package struct EvictionCandidate: Hashable, Sendable {
+    /// The row id of the file.
     package let fileID: Int64
     package let sizeBytes: Int
 }
@@ -299,6 +305,7 @@ extension PendingFile {
 }
 
 extension ClassTotal {
+    /// One row: the totals of the class with the number that is bound.
     static let sql = "SELECT files, bytes, pending_files, pending_bytes FROM total WHERE storage_class = ?"
 
     /// The totals in a row of `sql`.
@@ -320,6 +327,7 @@ extension EvictionCandidate {
 }
 
 extension AvatarStoreError {
+    /// The table of totals has no row for a class.
     static let lostTotals = AvatarStoreError(
         .damagedIndex,
         "The index has lost its totals. Run `avatars verify --repair`."

@@ -6,6 +6,7 @@ import AvatarSQLite
 /// SQLite refuses to prepare one that writes a column which hits read, or that deletes entries (`CommitWatch.watched`):
 /// it throws before anything is changed, in a release build too.
 struct KeepsHits {
+    /// One statement; its parameters are bound when it runs.
     let sql: String
 
     init(_ sql: String) {
@@ -15,6 +16,7 @@ struct KeepsHits {
 
 /// A write that may change what a hit returns. The rows that it changes are told to the hit cache.
 struct ChangesHits {
+    /// One statement; its parameters are bound when it runs.
     let sql: String
 
     init(_ sql: String) {

@@ -83,7 +83,8 @@ import Testing
             let index = try workplace.read("copy/index.sqlite")
 
             for (arguments, word) in [
-                (["backup", "copy"], "already"), (["backup", "store/copy"], "must not lie in"), (["backup", "me.png"], "file"),
+                (["backup", "copy"], "already"), (["backup", "store/copy"], "must not lie in"),
+                (["backup", "me.png"], "file"),
                 (["backup", "."], "is not empty"), (["restore", "copy"], "already"),
                 (["restore", "none"], "no backup"),
                 (["restore", "me.png", "--store", "new"], "no backup"),

@@ -270,7 +270,8 @@ package struct SyncPlanner: Sendable {
         guard let entry else { return false }
         let wasNamed = named.contains(KeyFingerprint(entry.key.rawValue))
         if chain.isByEmail {
-            return !isInFlight(entry.key) && entry.isKnownNone && (wasNamed || rules.believes(entry, at: context.circumstances.now))
+            guard !isInFlight(entry.key), entry.isKnownNone else { return false }
+            return wasNamed || rules.believes(entry, at: context.circumstances.now)
         }
         guard chain.hasNext, entry.hasNothing else { return false }
         if !isInFlight(entry.key), wasNamed { return true }

@@ -73,7 +73,7 @@ import Testing
     @Test func briefPauseOfAProcessDoesNotLoseItsImage() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
-            origin.setResponse(picture("/a").delayed(by: .milliseconds(200)), for: "/a")
+            origin.setResponse(picture("/a").delayed(by: .seconds(2)), for: "/a")
             let first = try workplace.start(Self.fetch + [origin.url("/a")])
             try await arrival(at: origin)
             first.signal(SIGSTOP)
@@ -96,7 +96,8 @@ import Testing
             let slow: LoopbackOrigin.Response =
                 isHalfway
                 ? picture("/a").behaving(.drip(byteCount: 500, interval: .milliseconds(100)))
-                : picture("/a").delayed(by: .milliseconds(200))
+                // Long enough that even a busy machine stops the process before the response, and not in its commit.
+                : picture("/a").delayed(by: .seconds(2))
             origin.setResponse(slow, for: "/a")
             let first = try workplace.start(Self.fetch + [origin.url("/a")])
             try await arrival(at: origin)

@@ -41,7 +41,12 @@ let package = Package(
             description:
                 "`AvatarPlaceholderPNG`: placeholders as PNG. On Linux it needs Pango and Cairo (libpango1.0-dev)."
         ),
-        .default(enabledTraits: ["HTTPOrigin"]),
+        .trait(
+            name: "Command",
+            description:
+                "The program `avatars`. Off, ArgumentParser is not even fetched; the libraries do not need it."
+        ),
+        .default(enabledTraits: ["HTTPOrigin", "Command"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.5.0"),
@@ -205,7 +210,11 @@ let package = Package(
                 "AvatarContacts",
                 "AvatarLoopback",
                 "CAvatarSystem",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["Command"])
+                ),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: swiftSettings
@@ -309,7 +318,11 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "avatars", "AvatarContacts", "AvatarStore", "AvatarStoreTesting", "ProgramRunning",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["Command"])
+                ),
             ],
             path: "Tests/Commands",
             swiftSettings: swiftSettings

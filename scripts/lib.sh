@@ -43,7 +43,7 @@ need_pango() {
 }
 
 # All traits are on, so that their code is built and tested too. The scripts use the same set, so that one build serves all.
-traits="--traits HTTPOrigin,OpenCombine,PlaceholderPNG"
+traits="--traits HTTPOrigin,Command,OpenCombine,PlaceholderPNG"
 
 # want_tool NAME: installs a program from the Debian package of that name. Without it, tests that need it are skipped.
 want_tool() {

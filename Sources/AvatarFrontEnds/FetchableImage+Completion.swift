@@ -1,32 +1,33 @@
-import AvatarStore
+public import AvatarStore
 public import Foundation
 
 /// The methods of ``FetchableImage`` with completion handlers.
 ///
-/// Each method calls its handler once, on an arbitrary thread. Cancel the returned task to cancel the work; a cancelled
-/// fetch does not call its handler.
+/// Each method calls its handler once, on an arbitrary thread, with the result of the method without a handler, or with its
+/// error. Cancel the returned task to cancel the work; a cancelled fetch does not call its handler.
 extension FetchableImage {
-    /// Fetches the image at `url`, as ``fetchImage(from:options:)``.
+    /// Fetches the image at `url`, as ``fetchImage(from:options:)``, and gives the fallback after a failure.
     ///
     /// - Parameters:
     ///   - url: the URL of the image; `nil` for an image saved under the custom name of `options`.
     ///   - options: the storage class, the custom name and the fallback.
-    ///   - completion: receives the bytes of the image; after a failure those of the fallback, or `nil`.
+    ///   - completion: receives the image, or the error as ``fetchImage(from:options:)`` throws it. After a failure it
+    ///     receives the fallback if there is one: an image whose `failure` and `failureMessage` tell what failed.
     /// - Returns: the running task.
     @discardableResult
     public func fetchImage(
         from url: String?,
         options: FetchableImageOptions = FetchableImageOptions(),
-        completion: @escaping @Sendable (_ imageData: Data?) -> Void
+        completion: @escaping @Sendable (_ result: Result<AvatarImage, AvatarStoreError>) -> Void
     ) -> Task<Void, Never> {
         let source = source
         return Task {
             do {
-                completion(try await source.fetched(url, options).data)
+                completion(.success(try await source.fetched(url, options)))
             } catch is CancellationError {
                 return
             } catch {
-                completion(source.fallback(options)?.data)
+                completion(source.result(after: AvatarStoreError(of: error), options))
             }
         }
     }
@@ -36,19 +37,19 @@ extension FetchableImage {
     /// - Parameters:
     ///   - urls: the URLs. An element without a URL gets the fallback, if there is one.
     ///   - options: the storage class and the fallback. A custom name is ignored.
-    ///   - partialFetchHandler: receives the bytes of each image and its index in `urls`; `nil` if there is no image.
+    ///   - partialFetchHandler: receives the result for each element of `urls`, with its index.
     ///   - completion: called after the last image, unless the task is cancelled.
     /// - Returns: the running task.
     @discardableResult
     public func fetchBatchImages(
         using urls: [String?],
         options: FetchableImageOptions = FetchableImageOptions(),
-        partialFetchHandler: @escaping @Sendable (_ imageData: Data?, _ index: Int) -> Void,
+        partialFetchHandler: @escaping @Sendable (_ fetched: FetchedImage) -> Void,
         completion: @escaping @Sendable () -> Void
     ) -> Task<Void, Never> {
         let batch = fetchBatchImages(using: urls, options: options)
         return Task {
-            for await fetched in batch { partialFetchHandler(fetched.image?.data, fetched.index) }
+            for await fetched in batch { partialFetchHandler(fetched) }
             if !Task.isCancelled { completion() }
         }
     }
@@ -58,20 +59,20 @@ extension FetchableImage {
     /// - Parameters:
     ///   - url: the URL of the image; `nil` for an image saved under the custom name of `options`.
     ///   - options: the custom name.
-    ///   - completion: receives whether the image was stored; false after an error.
+    ///   - completion: receives whether the image was stored, or the error.
     /// - Returns: the running task.
     @discardableResult
     public func deleteImage(
         using url: String?,
         options: FetchableImageOptions = FetchableImageOptions(),
-        completion: @escaping @Sendable (_ isDeleted: Bool) -> Void
+        completion: @escaping @Sendable (_ isDeleted: Result<Bool, AvatarStoreError>) -> Void
     ) -> Task<Void, Never> {
         let source = source
         return Task {
             do {
-                completion(try await source.removes(url, options))
+                completion(.success(try await source.removes(url, options)))
             } catch {
-                completion(false)
+                completion(.failure(AvatarStoreError(of: error)))
             }
         }
     }
@@ -81,20 +82,20 @@ extension FetchableImage {
     /// - Parameters:
     ///   - urls: the URLs of the images.
     ///   - options: whether the store may be used at all.
-    ///   - completion: receives the number of images that were stored; 0 after an error.
+    ///   - completion: receives the number of images that were stored, or the error.
     /// - Returns: the running task.
     @discardableResult
     public func deleteBatchImages(
         using urls: [String?],
         options: FetchableImageOptions = FetchableImageOptions(),
-        completion: @escaping @Sendable (_ deletedCount: Int) -> Void
+        completion: @escaping @Sendable (_ deletedCount: Result<Int, AvatarStoreError>) -> Void
     ) -> Task<Void, Never> {
         let source = source
         return Task {
             do {
-                completion(try await source.remove(urls, options))
+                completion(.success(try await source.remove(urls, options)))
             } catch {
-                completion(0)
+                completion(.failure(AvatarStoreError(of: error)))
             }
         }
     }
@@ -103,19 +104,19 @@ extension FetchableImage {
     ///
     /// - Parameters:
     ///   - options: one for each image.
-    ///   - completion: receives the number of images that were stored; 0 after an error.
+    ///   - completion: receives the number of images that were stored, or the error.
     /// - Returns: the running task.
     @discardableResult
     public func deleteBatchImages(
         using options: [FetchableImageOptions],
-        completion: @escaping @Sendable (_ deletedCount: Int) -> Void
+        completion: @escaping @Sendable (_ deletedCount: Result<Int, AvatarStoreError>) -> Void
     ) -> Task<Void, Never> {
         let source = source
         return Task {
             do {
-                completion(try await source.remove(options))
+                completion(.success(try await source.remove(options)))
             } catch {
-                completion(0)
+                completion(.failure(AvatarStoreError(of: error)))
             }
         }
     }
@@ -125,21 +126,20 @@ extension FetchableImage {
     /// - Parameters:
     ///   - image: the bytes of the image file.
     ///   - options: the custom name and the storage class.
-    ///   - completion: receives whether the image is stored.
+    ///   - completion: receives the key of the image, or the error.
     /// - Returns: the running task.
     @discardableResult
     public func save(
         image: Data,
         options: FetchableImageOptions,
-        completion: @escaping @Sendable (_ isSaved: Bool) -> Void
+        completion: @escaping @Sendable (_ key: Result<AvatarKey, AvatarStoreError>) -> Void
     ) -> Task<Void, Never> {
         let source = source
         return Task {
             do {
-                _ = try await source.save(Array(image), options)
-                completion(true)
+                completion(.success(try await source.save(Array(image), options)))
             } catch {
-                completion(false)
+                completion(.failure(AvatarStoreError(of: error)))
             }
         }
     }

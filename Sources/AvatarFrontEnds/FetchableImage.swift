@@ -151,6 +151,17 @@ extension ImageSource {
         options.allowLocalStorage ? fallback(options.fallbackImage) : nil
     }
 
+    /// The result after `error`: the fallback of `options`, which then tells of the error; without a fallback, the error.
+    func result(
+        after error: AvatarStoreError,
+        _ options: FetchableImageOptions
+    ) -> Result<AvatarImage, AvatarStoreError> {
+        guard var image = fallback(options) else { return .failure(error) }
+        image.file.failure = error.failure ?? .storage
+        image.file.failureMessage = error.message
+        return .success(image)
+    }
+
     /// Saves `bytes` under the custom name of `options`.
     func save(_ bytes: [UInt8], _ options: FetchableImageOptions) async throws -> AvatarKey {
         guard options.allowLocalStorage else {

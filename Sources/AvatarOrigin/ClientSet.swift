@@ -61,7 +61,7 @@ struct ClientSet: Sendable {
         client.tracing.tracer = nil
         client.timeout.connect = .seconds(Int64(configuration.connectTimeoutSeconds))
         client.timeout.read = .seconds(Int64(configuration.idleTimeoutSeconds))
-        client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connectionsPerHost
+        client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.poolLimit
         // PeerGuard closes forbidden connections while they come up, which the client's retry does not support.
         client.connectionPool.retryConnectionEstablishment = false
         if let file = configuration.additionalTrustRootsFile {
@@ -88,7 +88,7 @@ struct ClientSet: Sendable {
             )
         case .forward:
             // This client sees all requests as requests to the proxy. The store limits connections per host itself.
-            client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(64, configuration.connectionsPerHost)
+            client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(64, configuration.poolLimit)
         }
         return client
     }

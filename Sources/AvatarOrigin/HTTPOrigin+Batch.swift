@@ -1,11 +1,11 @@
-package import AvatarCore
+public import AvatarCore
 import HTTPTypes
 import NIOHTTP1
 import Synchronization
 
 extension HTTPOrigin: BatchOriginClient {
     /// Begins `request` if the addresses of its host are known; otherwise returns `nil`.
-    package func begin(
+    public func begin(
         _ request: OriginRequest,
         arrival: @escaping @Sendable (Result<OriginHead, any Error>) -> Void
     ) -> (any BegunRequest)? {
@@ -37,7 +37,7 @@ extension HTTPOrigin: BatchOriginClient {
     }
 
     /// Sends the requests that wait in the outbox.
-    package func flush() { outbox.flush() }
+    public func flush() { outbox.flush() }
 }
 
 /// A request whose first hop is in progress.

@@ -73,8 +73,7 @@ struct RedirectChain {
         visited.append(next)
         url = next
         var redirection = redirection ?? Redirection(to: next.rawValue)
-        redirection.url = next.rawValue
-        redirection.add(status: status, fields: fields, at: now)
+        redirection.follow(to: next, status: status, fields: fields, at: now)
         self.redirection = redirection
     }
 

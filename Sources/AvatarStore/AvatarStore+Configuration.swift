@@ -29,47 +29,194 @@ extension AvatarStore {
         /// Where the store keeps its index, its files and its staging folders. All paths must be absolute.
         public var layout: StoreLayout
         /// Default: `readWrite`.
-        public var access = Access.readWrite
+        public var access: Access
+        /// The byte budget of the storage class `caches`; 0 to 1 PiB. Default: `nil`, the budget that the store has
+        /// (`Setting.budget`, 256 MiB unless it was set).
+        ///
+        /// A budget that differs from the store's is kept in the index as `Setting.budget`, for all processes, as
+        /// `AvatarStore.set(_:to:)` does: if the files in `caches` exceed it, they are evicted before the opening returns.
+        /// If two processes open the store with different budgets, the later opening counts. A store that is open for
+        /// reading only ignores it.
+        public var budget: Int?
         /// The permission bits of files the store creates. Default: `0o600`, readable by their owner only. Must include
         /// `0o600` and no execute bit. A folder also gets the execute bit for each class of users that may read.
-        public var fileMode: UInt32 = 0o600
+        public var fileMode: UInt32
         /// Whether SVG is accepted as an image. It can hold scripts. Default: no.
-        public var allowsSVG = false
+        public var allowsSVG: Bool
         /// How freshness is judged: `offlineFirst` prefers a stale image to none, `strict` follows RFC 9111 to the
         /// letter. Default: `offlineFirst`.
-        public var mode = CachingMode.offlineFirst
+        public var mode: CachingMode
         /// Whether `no-store` keeps an image out of the store in `offlineFirst` too (RFC 9111 section 5.2.2.5).
         /// Default: no.
-        public var respectsNoStore = false
+        public var respectsNoStore: Bool
         /// The time for one image in all, including redirects; more than 0. Default: 60 seconds.
-        public var timeout = Duration.seconds(60)
+        public var timeout: Duration
         /// Whether the network is metered at this moment, so that the smaller image is fetched if there is one
         /// (`FetchOptions.lowDataURL`). Called before each fetch, on any thread. Default: always `false`.
-        public var isConstrained: @Sendable () -> Bool = { false }
+        public var isConstrained: @Sendable () -> Bool
         /// The most requests at once, of reads and syncs together; at least 1. Default: 64.
-        public var connections = 64
-        /// The most requests at once to one host (name and port); at least 1. Default: 8.
-        public var connectionsPerHost = 8
+        public var connections: Int
+        /// The most requests at once to one host (name and port), of reads and syncs together; at least 1. Default: 8.
+        ///
+        /// A sync may ask for fewer (`SyncOptions.connectionsPerHost`). The store's own client opens as many HTTP/1.1
+        /// connections, unless `HTTPOrigin.Configuration.connectionsPerHost` is set.
+        public var connectionsPerHost: Int
         /// The client that sends requests. Default: `nil`, the store's own client if the package was built with it.
         public var originClient: (any OriginClient)?
         #if HTTPOrigin
         /// How the store's own client sends requests. Not used with an `originClient`.
-        public var http = HTTPOrigin.Configuration()
+        public var http: HTTPOrigin.Configuration
         #endif
         /// The clock for freshness and access times. Default: the system's clock.
-        public var clock: any WallClock = SystemClock()
+        public var clock: any WallClock
         /// Receives reports that no call can return. Default: no output.
-        public var logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
+        public var logger: Logger
 
-        /// A configuration of a store that keeps everything under `directory`, an absolute path.
-        public init(directory: String) {
-            layout = StoreLayout(directory: directory)
+        #if HTTPOrigin
+        /// A configuration of a store that keeps everything under `directory`, an absolute path. The other parameters
+        /// are described at the properties of their names.
+        public init(
+            directory: String,
+            access: Access = .readWrite,
+            budget: Int? = nil,
+            fileMode: UInt32 = 0o600,
+            allowsSVG: Bool = false,
+            mode: CachingMode = .offlineFirst,
+            respectsNoStore: Bool = false,
+            timeout: Duration = .seconds(60),
+            isConstrained: @escaping @Sendable () -> Bool = { false },
+            connections: Int = 64,
+            connectionsPerHost: Int = 8,
+            originClient: (any OriginClient)? = nil,
+            http: HTTPOrigin.Configuration = HTTPOrigin.Configuration(),
+            clock: any WallClock = SystemClock(),
+            logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
+        ) {
+            self.init(
+                layout: StoreLayout(directory: directory),
+                access: access,
+                budget: budget,
+                fileMode: fileMode,
+                allowsSVG: allowsSVG,
+                mode: mode,
+                respectsNoStore: respectsNoStore,
+                timeout: timeout,
+                isConstrained: isConstrained,
+                connections: connections,
+                connectionsPerHost: connectionsPerHost,
+                originClient: originClient,
+                http: http,
+                clock: clock,
+                logger: logger
+            )
         }
 
-        /// A configuration of a store that keeps its parts at `layout`.
-        public init(layout: StoreLayout) {
+        /// A configuration of a store that keeps its parts at `layout`. The other parameters are described at the
+        /// properties of their names.
+        public init(
+            layout: StoreLayout,
+            access: Access = .readWrite,
+            budget: Int? = nil,
+            fileMode: UInt32 = 0o600,
+            allowsSVG: Bool = false,
+            mode: CachingMode = .offlineFirst,
+            respectsNoStore: Bool = false,
+            timeout: Duration = .seconds(60),
+            isConstrained: @escaping @Sendable () -> Bool = { false },
+            connections: Int = 64,
+            connectionsPerHost: Int = 8,
+            originClient: (any OriginClient)? = nil,
+            http: HTTPOrigin.Configuration = HTTPOrigin.Configuration(),
+            clock: any WallClock = SystemClock(),
+            logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
+        ) {
             self.layout = layout
+            self.access = access
+            self.budget = budget
+            self.fileMode = fileMode
+            self.allowsSVG = allowsSVG
+            self.mode = mode
+            self.respectsNoStore = respectsNoStore
+            self.timeout = timeout
+            self.isConstrained = isConstrained
+            self.connections = connections
+            self.connectionsPerHost = connectionsPerHost
+            self.originClient = originClient
+            self.http = http
+            self.clock = clock
+            self.logger = logger
         }
+        #else
+        /// A configuration of a store that keeps everything under `directory`, an absolute path. The other parameters
+        /// are described at the properties of their names.
+        public init(
+            directory: String,
+            access: Access = .readWrite,
+            budget: Int? = nil,
+            fileMode: UInt32 = 0o600,
+            allowsSVG: Bool = false,
+            mode: CachingMode = .offlineFirst,
+            respectsNoStore: Bool = false,
+            timeout: Duration = .seconds(60),
+            isConstrained: @escaping @Sendable () -> Bool = { false },
+            connections: Int = 64,
+            connectionsPerHost: Int = 8,
+            originClient: (any OriginClient)? = nil,
+            clock: any WallClock = SystemClock(),
+            logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
+        ) {
+            self.init(
+                layout: StoreLayout(directory: directory),
+                access: access,
+                budget: budget,
+                fileMode: fileMode,
+                allowsSVG: allowsSVG,
+                mode: mode,
+                respectsNoStore: respectsNoStore,
+                timeout: timeout,
+                isConstrained: isConstrained,
+                connections: connections,
+                connectionsPerHost: connectionsPerHost,
+                originClient: originClient,
+                clock: clock,
+                logger: logger
+            )
+        }
+
+        /// A configuration of a store that keeps its parts at `layout`. The other parameters are described at the
+        /// properties of their names.
+        public init(
+            layout: StoreLayout,
+            access: Access = .readWrite,
+            budget: Int? = nil,
+            fileMode: UInt32 = 0o600,
+            allowsSVG: Bool = false,
+            mode: CachingMode = .offlineFirst,
+            respectsNoStore: Bool = false,
+            timeout: Duration = .seconds(60),
+            isConstrained: @escaping @Sendable () -> Bool = { false },
+            connections: Int = 64,
+            connectionsPerHost: Int = 8,
+            originClient: (any OriginClient)? = nil,
+            clock: any WallClock = SystemClock(),
+            logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
+        ) {
+            self.layout = layout
+            self.access = access
+            self.budget = budget
+            self.fileMode = fileMode
+            self.allowsSVG = allowsSVG
+            self.mode = mode
+            self.respectsNoStore = respectsNoStore
+            self.timeout = timeout
+            self.isConstrained = isConstrained
+            self.connections = connections
+            self.connectionsPerHost = connectionsPerHost
+            self.originClient = originClient
+            self.clock = clock
+            self.logger = logger
+        }
+        #endif
 
         /// - Throws: `invalidConfiguration` for a value outside its limits.
         func validate() throws(AvatarStoreError) {
@@ -79,6 +226,15 @@ extension AvatarStore {
             guard timeout > .zero else {
                 throw AvatarStoreError(.invalidConfiguration, "`timeout` cannot be \(timeout): it must be more than 0.")
             }
+            if let budget { try Setting.budget.validate(Int64(budget)) }
+            #if HTTPOrigin
+            if let count = http.connectionsPerHost, count < 1 {
+                throw AvatarStoreError(
+                    .invalidConfiguration,
+                    "`http.connectionsPerHost` must be at least 1, not \(count)."
+                )
+            }
+            #endif
             guard connections > 0, connectionsPerHost > 0 else {
                 throw AvatarStoreError(
                     .invalidConfiguration,

@@ -43,6 +43,21 @@ extension AvatarStore {
         try await ImageRead(key, from: source, options, in: self) { [self] in try storedImage(for: key) }.run()
     }
 
+    /// The image at `url` as a file, as `avatar(for:options:)`. Its bytes are not read into memory.
+    ///
+    /// - Returns: an image with `localFile` `nil` if it must not be stored, or `options.storage` is `transient`.
+    /// - Throws: as `avatar(for:options:)` with a string.
+    public func file(for url: String, options: FetchOptions = FetchOptions()) async throws -> AvatarFile {
+        try await file(for: AvatarKey(url: url), options: options)
+    }
+
+    /// The image at `url` as a file, as `file(for:options:)` with a string.
+    ///
+    /// - Throws: as `avatar(for:options:)` with a string.
+    public func file(for url: URL, options: FetchOptions = FetchOptions()) async throws -> AvatarFile {
+        try await file(for: url.absoluteString, options: options)
+    }
+
     /// The image of `key` as a file, as `avatar(for:from:options:)`. Its bytes are not read into memory.
     ///
     /// - Parameter key: the image to look up.
@@ -69,6 +84,13 @@ extension AvatarStore {
         return try storedAvatar(for: AvatarKey(url: url))
     }
 
+    /// The image stored for `url`, as `storedAvatar(for:)` with a string.
+    ///
+    /// - Throws: as `storedAvatar(for:)` with a string.
+    public func storedAvatar(for url: URL) throws -> AvatarImage? {
+        try storedAvatar(for: url.absoluteString)
+    }
+
     /// The image stored for `key`, else `nil`. Sends no request and does not wait for writers.
     ///
     /// - Throws: an error of the index or the disk.
@@ -88,11 +110,32 @@ extension AvatarStore {
         return try storedFile(for: AvatarKey(url: url))
     }
 
-    /// The image stored for `key` as a file, as `storedFile(for:)` with a URL.
+    /// The image stored for `url` as a file, as `storedFile(for:)` with a string.
+    ///
+    /// - Throws: as `storedFile(for:)` with a string.
+    public func storedFile(for url: URL) throws -> AvatarFile? {
+        try storedFile(for: url.absoluteString)
+    }
+
+    /// The image stored for `key` as a file, as `storedFile(for:)` with a string.
     ///
     /// - Throws: an error of the index.
     public func storedFile(for key: AvatarKey) throws -> AvatarFile? {
         try lookTwice(key) { file(of: $0, key) }
+    }
+
+    /// The absolute path of the file stored for `url`, as `localFile(for:recordsAccess:)` with a key.
+    ///
+    /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index.
+    public func localFile(for url: String, recordsAccess: Bool = true) throws -> String? {
+        try localFile(for: AvatarKey(url: url), recordsAccess: recordsAccess)
+    }
+
+    /// The absolute path of the file stored for `url`, as `localFile(for:recordsAccess:)` with a key.
+    ///
+    /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index.
+    public func localFile(for url: URL, recordsAccess: Bool = true) throws -> String? {
+        try localFile(for: url.absoluteString, recordsAccess: recordsAccess)
     }
 
     /// The absolute path of the file stored for `key`, else `nil`.
@@ -109,6 +152,20 @@ extension AvatarStore {
             if recordsAccess { accesses.record(hit, at: clock.now()) }
             return roots.path(of: hit.file)
         }
+    }
+
+    /// Opens the file stored for `url` and passes its descriptor to `body`, as `withFile(for:_:)` with a key.
+    ///
+    /// - Throws: `unsupportedURL` for a URL that cannot be a key; else as `withFile(for:_:)` with a key.
+    public func withFile<Result>(for url: String, _ body: (_ descriptor: Int32) throws -> Result) throws -> Result? {
+        try withFile(for: AvatarKey(url: url), body)
+    }
+
+    /// Opens the file stored for `url` and passes its descriptor to `body`, as `withFile(for:_:)` with a key.
+    ///
+    /// - Throws: `unsupportedURL` for a URL that cannot be a key; else as `withFile(for:_:)` with a key.
+    public func withFile<Result>(for url: URL, _ body: (_ descriptor: Int32) throws -> Result) throws -> Result? {
+        try withFile(for: url.absoluteString, body)
     }
 
     /// Opens the file stored for `key` and passes its descriptor to `body`. It stays readable even if the file is

@@ -130,7 +130,7 @@ extension AvatarStore {
     }
 
     private func preview(_ source: SyncSource, _ options: SyncOptions) async throws -> SyncPreview {
-        try options.validate()
+        try options.validate(configuration)
         var counter = try SyncPreviewCounter(self, options)
         return try await counter.run(source)
     }
@@ -143,7 +143,7 @@ extension AvatarStore {
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in },
         emit: (@Sendable (SyncEvent) async -> Void)? = nil
     ) async throws -> SyncReport {
-        try options.validate()
+        try options.validate(configuration)
         let writer = try requireWritable().writer
         let begun = ContinuousClock.now
         try await writer.beginSync(at: clock.now())

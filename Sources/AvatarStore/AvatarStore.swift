@@ -67,7 +67,9 @@ public final class AvatarStore: Sendable {
     ///   database belongs to another program; `newerIndex` if a newer program wrote it; `damagedIndex` if it is damaged
     ///   or lost; `readOnly` if a directory cannot be written; `diskFull`; `busy` while a store is being restored there
     ///   or another process keeps the index locked; `noStore` if there is no store and the access is not `readWrite`;
-    ///   `olderIndex` if the index needs a migration and the access is `readOnly`. Stored images stay as they are.
+    ///   `olderIndex` if the index needs a migration and the access is `readOnly`. Stored images stay as they are, except
+    ///   those that a lower `Configuration.budget` evicts. `busy` too if other processes have more bytes pending than that
+    ///   budget; nothing is evicted then.
     public static func open(_ configuration: Configuration) async throws -> AvatarStore {
         try await open(configuration, fileSystem: LocalFileSystem())
     }
@@ -92,8 +94,76 @@ public final class AvatarStore: Sendable {
             await store.writable?.writer.recover(reportingTo: configuration.logger)
             await store.recoverFromPowerLoss()
             if store.hasUnlistedFiles { _ = try await store.verify(repair: true, quick: true) }
+            do {
+                try await store.applyBudget()
+            } catch {
+                await store.closeAfterFailure()
+                throw error
+            }
             return store
         }
+    }
+
+    /// Opens a store, passes it to `body`, and closes it: after a result, after an error, and in a cancelled task.
+    ///
+    /// The store must not be used once `body` has returned. Work that `body` started and did not wait for fails then.
+    ///
+    /// - Parameters:
+    ///   - configuration: the paths and limits of the store.
+    ///   - body: uses the store. If its task is cancelled, its calls throw `CancellationError`; the store is closed all the
+    ///     same.
+    /// - Returns: the result of `body`, after the store was closed.
+    /// - Throws: as `open(_:)`; the error of `body`, also if closing fails after it, which is then reported to
+    ///   `Configuration.logger`; as `close()`, if `body` succeeded.
+    public static func withStore<Result>(
+        _ configuration: Configuration,
+        _ body: (AvatarStore) async throws -> Result
+    ) async throws -> Result {
+        try await withStore(configuration, fileSystem: LocalFileSystem(), body)
+    }
+
+    /// As the public `withStore(_:_:)`, with the store's file calls on `fileSystem`.
+    package static func withStore<Result>(
+        _ configuration: Configuration,
+        fileSystem: any FileSystem,
+        _ body: (AvatarStore) async throws -> Result
+    ) async throws -> Result {
+        let store = try await open(configuration, fileSystem: fileSystem)
+        let result: Result
+        do {
+            result = try await body(store)
+        } catch {
+            await store.closeAfterFailure()
+            throw error
+        }
+        try await store.close()
+        return result
+    }
+
+    /// Opens the store at `directory`, an absolute path, with the default configuration, passes it to `body`, and closes
+    /// it, as `withStore(_:_:)`.
+    ///
+    /// - Throws: as `withStore(_:_:)`.
+    public static func withStore<Result>(
+        at directory: String,
+        _ body: (AvatarStore) async throws -> Result
+    ) async throws -> Result {
+        try await withStore(Configuration(directory: directory), body)
+    }
+
+    /// Closes the store after another error, which is the one to throw. An error of closing is reported to the logger.
+    private func closeAfterFailure() async {
+        do {
+            try await close()
+        } catch {
+            configuration.logger.warning("the store could not be closed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Sets the budget of the configuration, if it differs from the store's.
+    private func applyBudget() async throws {
+        guard let budget = configuration.budget.map(Int64.init), try value(of: .budget) != budget else { return }
+        try await set(.budget, to: budget)
     }
 
     /// Opens a store for reading, without waiting for other processes.
@@ -168,18 +238,26 @@ public final class AvatarStore: Sendable {
     /// - Throws: `diskFull`, `busy` or another error of the index or the disk; an error of the origin client. No stored
     ///   image is lost then: only access times are, and the next opening finishes the cleanup.
     public func close() async throws {
-        try await origin.shutdown()
+        var failure: (any Error)?
+        do {
+            try await origin.shutdown()
+        } catch {
+            failure = error
+        }
         do {
             if let writable { try await writable.writer.close() }
         } catch {
-            do {
-                try index.close()
-            } catch let second {
-                configuration.logger.warning("the index could not be closed", metadata: ["error": "\(second)"])
-            }
-            throw error
+            failure = failure ?? error
         }
-        try index.close()
+        do {
+            try index.close()
+        } catch {
+            if failure != nil {
+                configuration.logger.warning("the index could not be closed", metadata: ["error": "\(error)"])
+            }
+            failure = failure ?? error
+        }
+        if let failure { throw failure }
     }
 
     /// Compares the files if the power was lost since the store was last closed.

@@ -18,13 +18,13 @@ public struct FetchOptions: Sendable {
     }
 
     /// The read policy. Default: `cacheFirst`.
-    public var policy = Policy.cacheFirst
+    public var policy: Policy
     /// Where a fetched image is stored. Default: `caches`.
-    public var storage = Storage.caches
+    public var storage: Storage
     /// How freshness is judged for this read. Default: `nil`, the store's `Configuration.mode`.
     public var mode: CachingMode?
     /// The order in which waiting reads get a connection. Default: `normal`, before any sync.
-    public var priority = FetchPriority.normal
+    public var priority: FetchPriority
     /// The time for the image in all, including redirects. Default: `nil`, the store's `Configuration.timeout`.
     public var timeout: Duration?
     /// The URL of a smaller image, fetched on a metered network if nothing is stored. It is stored under the image's
@@ -38,9 +38,24 @@ public struct FetchOptions: Sendable {
     /// The watcher that is told the progress, and that can change the priority meanwhile.
     package var watch: FetchWatch?
 
-    /// Options with the defaults except those given.
-    public init(policy: Policy = .cacheFirst, storage: Storage = .caches) {
+    /// Options with the defaults except those given. Each parameter is described at the property of its name.
+    public init(
+        policy: Policy = .cacheFirst,
+        storage: Storage = .caches,
+        mode: CachingMode? = nil,
+        priority: FetchPriority = .normal,
+        timeout: Duration? = nil,
+        lowDataURL: String? = nil,
+        isConstrained: Bool? = nil,
+        budgetCeiling: Int? = nil
+    ) {
         self.policy = policy
         self.storage = storage
+        self.mode = mode
+        self.priority = priority
+        self.timeout = timeout
+        self.lowDataURL = lowDataURL
+        self.isConstrained = isConstrained
+        self.budgetCeiling = budgetCeiling
     }
 }

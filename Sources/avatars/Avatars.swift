@@ -3,6 +3,10 @@ import AvatarStore
 import Dispatch
 import Foundation
 
+#if !Command
+#error("The program `avatars` needs the package trait `Command`, which is on by default: add it to --traits.")
+#endif
+
 /// The program `avatars`: parses its arguments, runs one subcommand and ends with that command's exit code.
 ///
 /// Data goes to standard output; messages, warnings and progress go to standard error.

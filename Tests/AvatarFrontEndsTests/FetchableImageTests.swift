@@ -302,38 +302,72 @@ struct FetchableImageTests {
             let image = await withCheckedContinuation { done in
                 wall.fetchImage(from: url) { done.resume(returning: $0) }
             }
-            #expect(image == Data(face))
+            #expect(try image.get().bytes == face)
             let none = await withCheckedContinuation { done in
                 wall.fetchImage(from: missing) { done.resume(returning: $0) }
             }
-            #expect(none == nil)
+            #expect { try none.get() } throws: {
+                let error = $0 as? AvatarStoreError
+                return error?.code == .fetchFailed && error?.failure == .gone
+            }
 
-            let found = Mutex<[Int: Data?]>([:])
+            let found = Mutex<[Int: FetchedImage]>([:])
             await withCheckedContinuation { done in
-                wall.fetchBatchImages(using: [url, nil, missing]) { data, index in
-                    found.withLock { $0[index] = data }
+                wall.fetchBatchImages(using: [url, nil, missing]) { fetched in
+                    found.withLock { $0[fetched.index] = fetched }
                 } completion: {
                     done.resume()
                 }
             }
-            #expect(found.withLock { $0 } == [0: Data(face), 1: nil, 2: nil])
+            let results = found.withLock { $0 }
+            #expect(results.mapValues { $0.image?.bytes } == [0: face, 1: nil, 2: nil])
+            #expect(results.mapValues { $0.error?.failure } == [0: nil, 1: nil, 2: .gone])
 
-            let isSaved = await withCheckedContinuation { done in
+            let key = await withCheckedContinuation { done in
                 wall.save(image: Data(other), options: name) { done.resume(returning: $0) }
             }
-            let isRefused = await withCheckedContinuation { done in
-                wall.save(image: Data([1, 2, 3]), options: name) { done.resume(returning: !$0) }
+            let refused = await withCheckedContinuation { done in
+                wall.save(image: Data([1, 2, 3]), options: name) { done.resume(returning: $0) }
             }
-            #expect(isSaved && isRefused)
+            #expect(try key.get() == AvatarKey(name: "me"))
+            #expect { try refused.get() } throws: { ($0 as? AvatarStoreError)?.code == .imageRefused }
             let saved = try await wall.fetchImage(from: nil, options: name)
             #expect(saved.bytes == other)
             let isDeleted = await withCheckedContinuation { done in
                 wall.deleteImage(using: url) { done.resume(returning: $0) }
             }
-            let isUnknown = await withCheckedContinuation { done in
-                wall.deleteImage(using: url) { done.resume(returning: !$0) }
+            let isDeletedAgain = await withCheckedContinuation { done in
+                wall.deleteImage(using: url) { done.resume(returning: $0) }
             }
-            #expect(isDeleted && isUnknown)
+            #expect(try isDeleted.get())
+            #expect(try !isDeletedAgain.get())
+        }
+    }
+
+    @Test func completionHandlerGetsTheFallbackWithTheFailure() async throws {
+        try await withWall { fixture, wall in
+            let silhouette = try await fixture.store.save(other, named: "silhouette")
+            let options = FetchableImageOptions(fallbackImage: silhouette)
+            let missing = fixture.origin.url("/missing.png")
+
+            let result = await withCheckedContinuation { done in
+                wall.fetchImage(from: missing, options: options) { done.resume(returning: $0) }
+            }
+
+            let image = try result.get()
+            #expect(image.bytes == other)
+            #expect(image.failure == .gone)
+            #expect(image.failureMessage?.contains("404") == true)
+        }
+    }
+
+    @Test func completionHandlersGetTheErrorOfAnInvalidKey() async throws {
+        try await withWall { _, wall in
+            let deletion = await withCheckedContinuation { done in
+                wall.deleteImage(using: "ftp://example.org/a.png") { done.resume(returning: $0) }
+            }
+
+            #expect { try deletion.get() } throws: { ($0 as? AvatarStoreError)?.code == .unsupportedURL }
         }
     }
 
@@ -351,7 +385,8 @@ struct FetchableImageTests {
                 wall.deleteBatchImages(using: [name, name]) { done.resume(returning: $0) }
             }
 
-            #expect(fetched == 2 && own == 1)
+            #expect(try fetched.get() == 2)
+            #expect(try own.get() == 1)
             #expect(try fixture.store.list().items.isEmpty)
         }
     }

@@ -27,7 +27,7 @@ struct ArchitectureTests {
             let path = rest.firstMatch(of: /path: "([^"]+)"/).map { String($0.1) } ?? "Sources/\(declaration.name)"
             guard declaration.kind != "testTarget", !path.hasPrefix("Tests/") else { return nil }
             let dependencies = rest.firstMatch(of: /dependencies: (\[(?s:.*?)\]),\s*(?:path|swiftSettings)/)?.1 ?? ""
-            let products = dependencies.matches(of: /\.product\(name: "(\w+)"/).map { String($0.1) }
+            let products = dependencies.matches(of: /\.product\(\s*name: "(\w+)"/).map { String($0.1) }
             let words = dependencies.replacing(/\.product\([^)]*\)/, with: "").matches(of: /"(\w+)"/).map {
                 String($0.1)
             }

@@ -10,15 +10,16 @@ struct ExampleTests {
         "GettingStarted", "EmbeddingInAService", "StorageClassesAndTheBudget", "FreshnessAndOffline", "AfterACrash",
         "ContactsAndChanges", "TestingWithAvatarStoreTesting", "OperatingAStore", "IndexSchema", "CachingRules",
         "CommandLine", "ContactLists", "EmailPictures", "Limits", "NetworkAccess", "Placeholders",
-        "RetriesAndPausedHosts", "SettingsAndTuning",
+        "RetriesAndPausedHosts", "SettingsAndTuning", "OriginClients", "MovingFromAnotherCache",
     ]
 
     private static let catalogue = "Sources/AvatarStore/AvatarStore.docc/"
 
     @Test(arguments: [
-        ("GettingStarted", 6), ("EmbeddingInAService", 6), ("StorageClassesAndTheBudget", 4),
+        ("GettingStarted", 7), ("EmbeddingInAService", 6), ("StorageClassesAndTheBudget", 4),
         ("FreshnessAndOffline", 5),
         ("AfterACrash", 3), ("ContactsAndChanges", 7), ("TestingWithAvatarStoreTesting", 3), ("AvatarStore", 1),
+        ("OriginClients", 2), ("MovingFromAnotherCache", 1),
     ])
     func examplesOfArticlesAreRun(article: String, count: Int) throws {
         try expectRun(Page(Self.catalogue + article + ".md"), "Tests/Documentation/\(article)Examples.swift", count)

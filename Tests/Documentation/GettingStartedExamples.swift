@@ -47,4 +47,16 @@ struct GettingStartedExamples {
             try await store.close()
         }
     }
+
+    @Test func aStoreForOneTask() async throws {
+        try await Place.with { avatars in
+            let people = [Contact(id: "42", avatarURL: avatars.serve("/ada.png"))]
+
+            let report = try await AvatarStore.withStore(at: avatars) { store in
+                try await store.sync(contacts: people)
+            }
+
+            #expect(report.fetched == 1)
+        }
+    }
 }

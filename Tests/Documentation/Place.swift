@@ -42,4 +42,11 @@ extension AvatarStore {
     static func open(directory: Place) async throws -> AvatarStore {
         try await open(Configuration(directory: directory))
     }
+
+    static func withStore<Result>(
+        at directory: Place,
+        _ body: (AvatarStore) async throws -> Result
+    ) async throws -> Result {
+        try await withStore(Configuration(directory: directory), body)
+    }
 }

@@ -1,13 +1,16 @@
-package import HTTPTypes
+public import HTTPTypes
 
 /// The redirects that led from the requested URL to the final response, and how long they may be reused.
 ///
 /// The validators of the response belong to the final URL. They do not tell whether the redirects will lead there again
 /// (RFC 9110 section 8.8). The response is fresh for the requested URL only as long as each redirect, which is a
 /// response with its own freshness (RFC 9111 section 4).
-package struct Redirection: Hashable, Sendable {
+///
+/// A client of your own records the redirects that it follows: `init(to:status:fields:at:)` for the first one, then
+/// `follow(to:status:fields:at:)` for each further one. It sets them as `OriginResponse.redirection`.
+public struct Redirection: Hashable, Sendable {
     /// The final URL, normalised.
-    package var url: String
+    public private(set) var url: String
     /// The shortest lifetime of the redirects in seconds; `nil` if no redirect states one.
     package private(set) var lifetime: Int64?
     /// Whether a temporary redirect states no lifetime.
@@ -16,6 +19,25 @@ package struct Redirection: Hashable, Sendable {
     /// Redirects to `url`, before `add` has recorded their lifetimes.
     package init(to url: String) {
         self.url = url
+    }
+
+    /// One redirect to `target`, the key of an http or https URL, which `AvatarKey(reference:relativeTo:)` makes of the
+    /// Location field.
+    ///
+    /// - Parameters:
+    ///   - target: the target of the redirect.
+    ///   - status: the status of the redirect, 301 and 308 being permanent.
+    ///   - fields: its header fields, which say for how long it may be reused.
+    ///   - now: when it arrived.
+    public init(to target: AvatarKey, status: Int, fields: HTTPFields, at now: Timestamp) {
+        url = target.rawValue
+        add(status: status, fields: fields, at: now)
+    }
+
+    /// Adds a further redirect, to `target`, with the same parameters as `init(to:status:fields:at:)`.
+    public mutating func follow(to target: AvatarKey, status: Int, fields: HTTPFields, at now: Timestamp) {
+        url = target.rawValue
+        add(status: status, fields: fields, at: now)
     }
 
     /// Adds the lifetime of one redirect.

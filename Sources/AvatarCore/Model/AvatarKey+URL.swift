@@ -74,8 +74,12 @@ extension AvatarKey {
     /// - Parameters:
     ///   - reference: a URL or a relative reference, such as the value of a Location field.
     ///   - base: a key that is a URL.
-    /// - Throws: `unsupportedURL` for an empty reference, and for a result that `init(url:)` refuses.
-    package init(reference: String, relativeTo base: AvatarKey) throws(AvatarStoreError) {
+    /// - Throws: `unsupportedURL` for an empty reference, a base that is not a URL, and a result that `init(url:)` refuses.
+    public init(reference: String, relativeTo base: AvatarKey) throws(AvatarStoreError) {
+        guard base.isURL else {
+            let message = "\(base) is not a URL; a reference must be resolved against an http or https URL."
+            throw AvatarStoreError(.unsupportedURL, message, failure: .unsupportedURL)
+        }
         let bytes = reference.utf8.drop(while: URLNormalization.isWhiteSpace)
         guard let first = bytes.first else {
             let message = "The URL reference is empty; a redirect must name its target."

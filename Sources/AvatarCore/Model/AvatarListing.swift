@@ -21,17 +21,36 @@ public struct AvatarListQuery: Sendable {
     /// List only entries that the contact with this id uses; `nil` for all.
     public var owner: String?
     /// The order. Default: by key.
-    public var order = Order.key
+    public var order: Order
     /// Whether the order is reversed. Entries with equal values still come in the order of their keys. Default:
     /// `false`.
-    public var isReversed = false
+    public var isReversed: Bool
     /// The maximum number of entries in a page, at least 1. Default: 1,000.
-    public var limit = 1000
+    public var limit: Int
     /// The `next` of the previous page; `nil` for the first page.
     public var after: String?
 
-    /// A listing of all entries by key, 1,000 per page.
-    public init() {}
+    /// A listing with the defaults except those given: all entries by key, 1,000 per page. Each parameter is described at
+    /// the property of its name.
+    public init(
+        storageClass: StorageClass? = nil,
+        state: String? = nil,
+        host: String? = nil,
+        owner: String? = nil,
+        order: Order = .key,
+        isReversed: Bool = false,
+        limit: Int = 1000,
+        after: String? = nil
+    ) {
+        self.storageClass = storageClass
+        self.state = state
+        self.host = host
+        self.owner = owner
+        self.order = order
+        self.isReversed = isReversed
+        self.limit = limit
+        self.after = after
+    }
 }
 
 /// One line of a listing: the columns of the view `avatar_overview`, and the contacts that use the image.

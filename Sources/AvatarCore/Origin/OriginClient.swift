@@ -1,4 +1,5 @@
-public import HTTPTypes
+// Re-exported, so that a program can implement a client with `import AvatarStore` alone.
+@_exported public import HTTPTypes
 
 /// Sends requests to origins. The store has its own client (`HTTPOrigin`); a host program may pass another.
 ///
@@ -76,9 +77,13 @@ public struct OriginRequest: Sendable {
 
     /// The key of `url`, if the store has normalised it already; `nil` after `url` is set.
     package private(set) var key: AvatarKey?
-    /// The URL that the conditions in `fields` apply to, if earlier redirects led away from `url`. The client sends the
-    /// conditions to this URL only.
-    package var conditionalURL: String?
+    /// The URL that the conditions in `fields` (`If-None-Match`, `If-Modified-Since`, `If-Range`) apply to, if the stored
+    /// image came from another URL than `url` through redirects; `nil` if it came from `url`.
+    ///
+    /// The validators of a response belong to the URL that sent it (RFC 9110 section 8.8). A client that follows redirects
+    /// sends the conditions, and `Range`, in the request to this URL only, and in no other request of the chain. A client
+    /// that cannot do that leaves them out if this is not `nil`: then the image is downloaded again.
+    public var conditionalURL: String?
 
     /// A request for the URL `key` with `fields`.
     package init(key: AvatarKey, fields: HTTPFields, willSend: @escaping @Sendable () -> Void) {
@@ -86,14 +91,16 @@ public struct OriginRequest: Sendable {
         self.key = key
     }
 
-    /// A request for `url` with `fields`.
+    /// A request for `url` with `fields`, whose conditions apply to `conditionalURL`. Default: to `url`.
     public init(
         url: String,
         fields: HTTPFields = HTTPFields(),
+        conditionalURL: String? = nil,
         willSend: @escaping @Sendable () -> Void = {}
     ) {
         self.url = url
         self.fields = fields
+        self.conditionalURL = conditionalURL
         self.willSend = willSend
     }
 }
@@ -108,14 +115,19 @@ public struct OriginResponse {
     public var fields: HTTPFields
     /// The body, to be read once.
     public var body: OriginBody
-    /// The final URL, if redirects led to it; `nil` otherwise.
-    package var redirection: Redirection?
+    /// The redirects that the client followed, and the final URL; `nil` if the response came from the requested URL.
+    ///
+    /// A client that follows redirects must set it. The store keeps it with the image: conditional requests name the final
+    /// URL in `OriginRequest.conditionalURL`, the image is fresh only as long as each redirect is (RFC 9111 section 4), and
+    /// a failure counts against the final host.
+    public var redirection: Redirection?
 
-    /// A response with these values.
-    public init(status: Int, fields: HTTPFields, body: OriginBody) {
+    /// A response with these values. Default: without redirects.
+    public init(status: Int, fields: HTTPFields, body: OriginBody, redirection: Redirection? = nil) {
         self.status = status
         self.fields = fields
         self.body = body
+        self.redirection = redirection
     }
 }
 
@@ -129,6 +141,15 @@ public struct OriginBody {
     /// bounded. An error that `next` throws ends the body; a client should throw an `OriginError`.
     public init(next: @escaping () async throws -> [UInt8]?) {
         nextChunk = next
+    }
+
+    /// A body in memory, in one chunk.
+    public init(_ bytes: [UInt8]) {
+        var rest = bytes.isEmpty ? nil : bytes
+        self.init {
+            defer { rest = nil }
+            return rest
+        }
     }
 
     /// The next chunk; `nil` at the end.
@@ -145,13 +166,15 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
     public var kind: FailureKind
     /// The message: a full sentence that names the host and never the query.
     public var message: String
-    /// The host that failed, if redirects had led to another one than the request names.
-    package var redirectedHost: String?
+    /// The name and port of the host that failed, such as `cdn.example:443` (`HostName.description`), if redirects led to
+    /// another host than the request names; else `nil`. The failure then counts against this host.
+    public var redirectedHost: String?
 
-    /// An error with `kind` and `message`.
-    public init(_ kind: FailureKind, _ message: String) {
+    /// An error with `kind` and `message`. Default: of the host that the request names.
+    public init(_ kind: FailureKind, _ message: String, redirectedHost: String? = nil) {
         self.kind = kind
         self.message = message
+        self.redirectedHost = redirectedHost
     }
 
     /// The same as `message`.
@@ -160,45 +183,57 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
 
 /// An origin client that can begin requests by plain calls, without a task for each.
 ///
-/// If most responses are 304, a task costs as much as its request. A sync of thousands of images therefore begins its
-/// requests by calls, and handles the responses together.
-package protocol BatchOriginClient: OriginClient {
+/// If most responses are 304 (RFC 9110 section 15.4.5), a task costs as much as its request. A sync of thousands of images
+/// therefore begins its conditional requests by `begin`, sends them with `flush`, and handles the responses together. All
+/// other requests use `send`. A store whose client conforms to this protocol does so by itself.
+public protocol BatchOriginClient: OriginClient {
     /// Begins `request`. The client may hold it back until `flush`, to send several requests together.
     ///
+    /// The call must not block.
+    ///
     /// - Parameters:
-    ///   - request: the URL and the header fields.
-    ///   - arrival: called once, on any thread, with the head of the first response, or with an `OriginError` or
-    ///     `CancellationError`. A response without a body, such as a 304, is complete by then.
-    /// - Returns: `nil` if the client would have to wait first, for a name server for instance; then call `send`.
+    ///   - request: the URL and the header fields, which hold conditions (RFC 9110 section 13).
+    ///   - arrival: called once, on any thread, even before `begin` returns, with the head of the first response, or an `OriginError` or
+    ///     `CancellationError`. A response without a body, such as a 304, is complete by then. A redirect is not followed
+    ///     yet: its head arrives, and `BegunRequest.finish` follows it.
+    /// - Returns: `nil` if the client cannot begin the request without waiting, for a name server for instance, or if the
+    ///   request is invalid. `arrival` is not called then, and the store calls `send`.
     func begin(
         _ request: OriginRequest,
         arrival: @escaping @Sendable (Result<OriginHead, any Error>) -> Void
     ) -> (any BegunRequest)?
 
-    /// Sends the requests that are held back. Call it when no more requests follow for now.
+    /// Sends the requests that are held back. The store calls it when no more requests follow for now. Must not block.
     func flush()
 }
 
 /// The head of a response.
-package struct OriginHead: Sendable {
+public struct OriginHead: Sendable {
     /// The status code.
-    package var status: Int
+    public var status: Int
     /// The header fields.
-    package var fields: HTTPFields
+    public var fields: HTTPFields
 
     /// A head with `status` and `fields`.
-    package init(status: Int, fields: HTTPFields) {
+    public init(status: Int, fields: HTTPFields) {
         self.status = status
         self.fields = fields
     }
 }
 
-/// A request that `BatchOriginClient.begin` sent. Its holder must call `finish` or `cancel`, unless the response has no
-/// body.
-package protocol BegunRequest: Sendable {
+/// A request that `BatchOriginClient.begin` began.
+///
+/// The store calls `finish` or `cancel`, except after a response without a body, or none: then it only releases the request.
+/// `cancel` may come at any time and on any thread, also after the end of the response.
+public protocol BegunRequest: Sendable {
     /// Continues after the head, as `OriginClient.send` does: follows redirects and passes the final response to
-    /// `receive`.
+    /// `receive`. Called at most once, after `arrival` received a head.
     ///
+    /// A package without the upcoming feature `NonisolatedNonsendingByDefault` must declare `receive` as
+    /// `nonisolated(nonsending)`.
+    ///
+    /// - Parameter receive: reads the response; called at most once.
+    /// - Returns: the result of `receive`.
     /// - Throws: `OriginError`; `CancellationError`, also if no head has arrived; any error of `receive`.
     func finish<Result: Sendable>(receive: (OriginResponse) async throws -> Result) async throws -> Result
 

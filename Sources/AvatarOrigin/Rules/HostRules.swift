@@ -6,14 +6,18 @@ package import AvatarCore
 /// task of `HTTPOrigin.Configuration.allowsPrivateNetworks`.
 public struct HostRules: Hashable, Sendable {
     /// The allowed hosts; empty allows all.
-    public var allowed: [HostPattern] = []
+    public var allowed: [HostPattern]
     /// The denied hosts. They take precedence over `allowed`.
-    public var denied: [HostPattern] = []
+    public var denied: [HostPattern]
     /// The allowed ports; empty allows all.
-    public var ports: [ClosedRange<Int>] = []
+    public var ports: [ClosedRange<Int>]
 
-    /// Rules that allow all hosts and ports.
-    public init() {}
+    /// Rules for these hosts and ports. Without arguments, all are allowed.
+    public init(allowed: [HostPattern] = [], denied: [HostPattern] = [], ports: [ClosedRange<Int>] = []) {
+        self.allowed = allowed
+        self.denied = denied
+        self.ports = ports
+    }
 
     /// The reason to refuse a request to `host`, as the end of a sentence that begins with its name; `nil` if the rules
     /// allow it.

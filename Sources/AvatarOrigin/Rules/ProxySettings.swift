@@ -8,10 +8,18 @@ public struct ProxySettings: Hashable, Sendable {
     /// The proxy for https URLs, which tunnels the bytes (CONNECT); `nil` for none.
     public var https: ProxyServer?
     /// The hosts that the client contacts directly. Default: none.
-    public var exceptions = ProxyExceptions()
+    public var exceptions: ProxyExceptions
 
-    /// Settings without a proxy.
-    public init() {}
+    /// Settings with these proxies. Without arguments, the client contacts all hosts directly.
+    public init(
+        http: ProxyServer? = nil,
+        https: ProxyServer? = nil,
+        exceptions: ProxyExceptions = ProxyExceptions()
+    ) {
+        self.http = http
+        self.https = https
+        self.exceptions = exceptions
+    }
 
     /// Reads the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of `environment`, in lower or upper
     /// case. Lower case takes precedence, an empty variable counts as unset, and `all_proxy` is for both schemes.

@@ -134,14 +134,18 @@ struct FetchJob: Sendable {
         case .image(let image, let metadata, let mayBeStored):
             guard mayBeStored else { return nil }
             let validation = validation(metadata, fetched: metadata.responseTime)
-            change = self.change(.image(image, validation: validation), requested: metadata.requestTime)
+            change = Change(
+                .image(image, validation: validation),
+                of: target,
+                requested: metadata.requestTime
+            )
         case .notModified(let metadata):
             let validation = validation(metadata, fetched: target.entry?.validation.fetched)
             // Only an entry with a file gets a conditional request.
             let file = target.entry?.file?.id ?? 0
-            change = self.change(.confirmed(validation, file: file), requested: metadata.requestTime)
+            change = Change(.confirmed(validation, file: file), of: target, requested: metadata.requestTime)
         case .failed(let failure):
-            change = self.change(.failed(failure, checked: engine.clock.now()), requested: result.began)
+            change = Change(.failed(failure, checked: engine.clock.now()), of: target, requested: result.began)
         }
         change.hostNote = result.hostNote
         if let host = result.redirectedHost { change.askedHost = host }
@@ -158,23 +162,6 @@ struct FetchJob: Sendable {
         // A smaller image is due at once, for the sync that may fetch the image itself.
         if target.isLowData { validation.nextCheck = validation.checked }
         return validation
-    }
-
-    private func change(_ content: Change.Content, requested: Timestamp) -> Change {
-        var change = Change(
-            key: key,
-            sourceURL: target.sourceKey.rawValue,
-            host: target.sourceHost,
-            owners: target.owners,
-            content: content
-        )
-        change.lowDataURL = target.lowDataURL
-        change.isLowData = target.isLowData
-        change.isRefresh = target.isRefresh
-        change.keepsGone = target.keepsGone
-        change.askedHost = target.host
-        change.order = AnswerOrder(requested: requested, lastCheck: target.entry?.validation.checked)
-        return change
     }
 
     // MARK: All of it

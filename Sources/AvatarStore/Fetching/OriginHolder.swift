@@ -24,7 +24,10 @@ final class OriginHolder: Sendable {
         #if HTTPOrigin
         return try own.withLock { own in
             if let own { return own }
-            let made = try HTTPOrigin(configuration: configuration.http)
+            var http = configuration.http
+            // Fewer connections than requests would make requests wait in the client, while their timeout runs.
+            http.connectionsPerHost = http.connectionsPerHost ?? configuration.connectionsPerHost
+            let made = try HTTPOrigin(configuration: http)
             own = made
             return made
         }

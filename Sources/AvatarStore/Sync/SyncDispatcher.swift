@@ -23,7 +23,8 @@ final class SyncDispatcher {
     init(
         _ engine: FetchEngine,
         flights: FlightTable<FetchJob.Fetched>,
-        options: SyncOptions,
+        connections: Int,
+        connectionsPerHost: Int,
         hosts: SyncHosts,
         inbox: SyncInbox<SyncSignal>
     ) {
@@ -31,8 +32,8 @@ final class SyncDispatcher {
         self.flights = flights
         self.hosts = hosts
         self.inbox = inbox
-        connections = options.connections
-        queues = HostQueues(perHost: options.connectionsPerHost)
+        self.connections = connections
+        queues = HostQueues(perHost: connectionsPerHost)
     }
 
     // MARK: The queues

@@ -2,73 +2,145 @@ public import AvatarCore
 
 /// How a sync works.
 public struct SyncOptions: Sendable {
-    /// Which of store and origin is asked. Default: `revalidate`, what is fresh is left alone.
-    public var policy = FetchOptions.Policy.revalidate
-    /// Where images are stored. `transient` is not possible. Default: `caches`.
-    public var storage = FetchOptions.Storage.caches
-    /// Freshness for this sync; default: the store's.
+    /// Which of store and origin gives an image. Default: `revalidate`, a fresh image costs no request.
+    public var policy: FetchOptions.Policy
+    /// Where images are stored. Must not be `transient`. Default: `caches`.
+    public var storage: FetchOptions.Storage
+    /// How freshness is judged in this sync. Default: `nil`, the store's `Configuration.mode`.
     public var mode: CachingMode?
-    /// Whether what is still fresh is asked for too. Default: no.
-    public var includesFresh = false
-    /// At most so many images are asked for; the rest are skipped. Default: no limit.
+    /// Whether fresh images are requested too. Default: no.
+    public var includesFresh: Bool
+    /// The most images that are requested; the rest are skipped. Default: `nil`, no limit.
     public var limit: Int?
-    /// Whether hosts are asked that are paused because they kept failing, and images that back off because of that. A
-    /// host's own `Retry-After` is kept all the same. The policy `reload` does so in any case. Default: no.
-    public var ignoresPauses = false
-    /// Images asked for at once, in all. Default: 64.
-    public var connections = 64
-    /// Images asked for at once, of one host (name and port). Default: 8.
-    public var connectionsPerHost = 8
-    /// The time for one image in all; default: the store's.
+    /// Whether requests go to hosts that are paused after failures, and for images whose backoff has not ended. A host's
+    /// own `Retry-After` is respected all the same. The policy `reload` ignores pauses in any case. Default: no.
+    public var ignoresPauses: Bool
+    /// The most requests of this sync at once, from 1 up to the store's `Configuration.connections`. Default: `nil`, as
+    /// many as that.
+    public var connections: Int?
+    /// The most requests of this sync at once to one host (name and port), from 1 up to the store's
+    /// `Configuration.connectionsPerHost`. Default: `nil`, as many as that.
+    public var connectionsPerHost: Int?
+    /// The time for one image in all, including redirects. Default: `nil`, the store's `Configuration.timeout`.
     public var timeout: Duration?
-    /// How long one host may keep the sync busy, from the first request on; what it has not answered by then is skipped.
-    /// Default: no limit.
+    /// How long one host may keep the sync busy, counted from the first request to it. Images of the host that are
+    /// missing by then are skipped. Default: `nil`, no limit.
     public var hostTimeLimit: Duration?
-    /// The time for the sync in all: after it nothing more is asked for, and what is under way is cut off. Default: no
-    /// limit.
+    /// The time for the sync in all. At its end, running requests are cancelled and the other images are skipped.
+    /// Default: `nil`, no limit.
     public var timeLimit: Duration?
-    /// At most so many bytes of bodies, for a connection that costs; what is under way then is still taken. Default: no
-    /// limit.
+    /// The bytes of response bodies after which no request is begun, for a metered network. Requests that are running by
+    /// then are completed. Default: `nil`, no limit.
     public var maximumBytes: Int?
-    /// Whether the network is constrained, so that smaller images are fetched where there are some; default: what the
-    /// store's configuration says when the sync begins.
+    /// Whether the network is metered, so that the smaller image is fetched if there is one. Default: `nil`, the store's
+    /// `Configuration.isConstrained` when the sync begins.
     public var isConstrained: Bool?
-    /// A lower budget for this sync, in bytes; not kept.
+    /// A lower budget of `caches` for this sync, in bytes. It is not kept. Default: `nil`, the store's budget.
     public var budgetCeiling: Int?
-    /// Whether contacts that the list does not name, or names without a picture, are unlinked from their images. Nothing
-    /// is if a record of the list cannot be read, the list has no contacts, or the sync ends early. Default: no.
-    public var prunes = false
-    /// Who is asked for the picture of a contact that has none of its own, by a digest of its e-mail addresses, in this
-    /// order: the first source for all addresses, the preferred one first, then the next source. Default: nobody, as each
-    /// request tells a third party about the address.
+    /// Whether contacts that the list omits or gives no picture are unlinked from their images. Nothing is unlinked if a
+    /// record of the list cannot be read, the list has no contacts, or the sync ends early. Default: no.
+    public var prunes: Bool
+    /// The sources that are asked for the picture of a contact without one of its own, by a digest of its e-mail
+    /// addresses. Default: none, because each request tells a third party about an address.
     ///
-    /// The next one is asked only when the one before says that it has none. A source that cannot be reached is waited for.
-    public var emailSources: [EmailSource] = []
-    /// For how long a source that has no picture for an address is not asked for it again. Default: 7 days.
-    public var emailRecheck = Duration.seconds(7 * 86_400)
-    /// Images committed together. Default: 256.
-    public var batchSize = 256
+    /// The order counts: the first source is asked for all addresses, the preferred one first, then the next source. The
+    /// next one is asked only if the one before reports that it has no picture. A source that cannot be reached is tried
+    /// again by a later sync.
+    public var emailSources: [EmailSource]
+    /// How long a source that has no picture for an address is not asked for it again. Default: 7 days.
+    public var emailRecheck: Duration
+    /// The number of images committed together; at least 1. Default: 256.
+    public var batchSize: Int
 
-    /// The defaults.
-    public init() {}
+    /// Options with the defaults except those given. Each parameter is described at the property of its name.
+    public init(
+        policy: FetchOptions.Policy = .revalidate,
+        storage: FetchOptions.Storage = .caches,
+        mode: CachingMode? = nil,
+        includesFresh: Bool = false,
+        limit: Int? = nil,
+        ignoresPauses: Bool = false,
+        connections: Int? = nil,
+        connectionsPerHost: Int? = nil,
+        timeout: Duration? = nil,
+        hostTimeLimit: Duration? = nil,
+        timeLimit: Duration? = nil,
+        maximumBytes: Int? = nil,
+        isConstrained: Bool? = nil,
+        budgetCeiling: Int? = nil,
+        prunes: Bool = false,
+        emailSources: [EmailSource] = [],
+        emailRecheck: Duration = .seconds(7 * 86_400),
+        batchSize: Int = 256
+    ) {
+        self.policy = policy
+        self.storage = storage
+        self.mode = mode
+        self.includesFresh = includesFresh
+        self.limit = limit
+        self.ignoresPauses = ignoresPauses
+        self.connections = connections
+        self.connectionsPerHost = connectionsPerHost
+        self.timeout = timeout
+        self.hostTimeLimit = hostTimeLimit
+        self.timeLimit = timeLimit
+        self.maximumBytes = maximumBytes
+        self.isConstrained = isConstrained
+        self.budgetCeiling = budgetCeiling
+        self.prunes = prunes
+        self.emailSources = emailSources
+        self.emailRecheck = emailRecheck
+        self.batchSize = batchSize
+    }
 
     /// Whether pauses that follow from failures are ignored.
     var asksPausedHosts: Bool { ignoresPauses || policy == .reload }
 
-    func validate() throws(AvatarStoreError) {
+    /// The most requests at once of a sync with these options of a store with `configuration`.
+    func connections(_ configuration: AvatarStore.Configuration) -> Int {
+        connections ?? configuration.connections
+    }
+
+    /// The most requests at once to one host.
+    func connectionsPerHost(_ configuration: AvatarStore.Configuration) -> Int {
+        connectionsPerHost ?? configuration.connectionsPerHost
+    }
+
+    /// - Throws: `invalidConfiguration` for an option outside its limits.
+    func validate(_ configuration: AvatarStore.Configuration) throws(AvatarStoreError) {
         guard storage != .transient else {
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "A sync stores images; the class transient is none to store in."
+                "A sync cannot use the storage `transient`; use `caches` or `documents`."
             )
         }
-        guard connections > 0, connectionsPerHost > 0, batchSize > 0 else {
-            throw AvatarStoreError(.invalidConfiguration, "A sync needs at least one connection and one image a batch.")
+        try Self.require("connections", connections, upTo: configuration.connections)
+        try Self.require("connectionsPerHost", connectionsPerHost, upTo: configuration.connectionsPerHost)
+        guard batchSize > 0 else {
+            throw AvatarStoreError(.invalidConfiguration, "`batchSize` of a sync must be at least 1, not \(batchSize).")
         }
-        guard (limit ?? 0) >= 0, (budgetCeiling ?? 0) >= 0, (maximumBytes ?? 0) >= 0,
-            (timeLimit ?? .zero) >= .zero, (hostTimeLimit ?? .zero) >= .zero, emailRecheck >= .zero
-        else {
-            throw AvatarStoreError(.invalidConfiguration, "A limit, budget or time is not negative.")
+        let amounts = [("limit", limit), ("budgetCeiling", budgetCeiling), ("maximumBytes", maximumBytes)]
+        for case (let name, let value?) in amounts where value < 0 {
+            throw AvatarStoreError(.invalidConfiguration, "`\(name)` of a sync must not be negative: \(value).")
+        }
+        let times = [("timeLimit", timeLimit), ("hostTimeLimit", hostTimeLimit), ("emailRecheck", emailRecheck)]
+        for case (let name, let value?) in times where value < .zero {
+            throw AvatarStoreError(.invalidConfiguration, "`\(name)` of a sync must not be negative: \(value).")
+        }
+    }
+
+    /// - Throws: `invalidConfiguration` if `value` is less than 1, or above the store's limit of the same name.
+    private static func require(_ name: String, _ value: Int?, upTo limit: Int) throws(AvatarStoreError) {
+        guard let value else { return }
+        guard value > 0 else {
+            throw AvatarStoreError(.invalidConfiguration, "`\(name)` of a sync must be at least 1, not \(value).")
+        }
+        guard value <= limit else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "`\(name)` of a sync cannot be \(value): the store was opened with `Configuration.\(name)` \(limit), which "
+                    + "reads and syncs share. Open the store with a higher one."
+            )
         }
     }
 }

@@ -62,7 +62,8 @@ final class SyncRun {
         dispatcher = SyncDispatcher(
             engine,
             flights: store.flights,
-            options: options,
+            connections: options.connections(store.configuration),
+            connectionsPerHost: options.connectionsPerHost(store.configuration),
             hosts: try store.syncHosts(options, timeLimit: options.hostTimeLimit, at: started),
             inbox: inbox
         )
@@ -195,7 +196,7 @@ final class SyncRun {
     /// Targets that wait for a host with its share do not count, so that one slow host does not keep the others from being
     /// read; but at most 20,000 wait in all.
     private var wantsToRead: Bool {
-        let readAhead = 2 * max(4 * options.connections, options.batchSize)
+        let readAhead = 2 * max(4 * options.connections(store.configuration), options.batchSize)
         return !isExhausted && !shouldStop && committer.waitingCount < readAhead && dispatcher.canQueueMore
             && dispatcher.readyCount < readAhead
     }

@@ -16,6 +16,8 @@ struct Change: Sendable {
     /// Whether only a sync that found the entry asked for the image: if the entry was removed meanwhile, the change is
     /// dropped.
     var isRefresh = false
+    /// Whether the caller passed in the image. If a later response is stored, the change is superseded.
+    var isSupplied = false
     /// The ids of the contacts to link to the image.
     var owners: [String] = []
     /// Whether these contacts stay linked to URLs that are gone and have no file. They are candidates that come before
@@ -62,6 +64,25 @@ struct AnswerOrder: Sendable {
 }
 
 extension Change {
+    /// The change that a response for `target` leads to.
+    ///
+    /// - Parameter requested: the time at which the request was sent.
+    init(_ content: Content, of target: FetchTarget, requested: Timestamp) {
+        self.init(
+            key: target.key,
+            sourceURL: target.sourceKey.rawValue,
+            host: target.sourceHost,
+            owners: target.owners,
+            content: content
+        )
+        lowDataURL = target.lowDataURL
+        isLowData = target.isLowData
+        isRefresh = target.isRefresh
+        keepsGone = target.keepsGone
+        askedHost = target.host
+        order = AnswerOrder(requested: requested, lastCheck: target.entry?.validation.checked)
+    }
+
     /// The result without an image that is stored anew.
     var recorded: Committed {
         switch content {
@@ -95,7 +116,8 @@ struct Committed: Sendable {
         Committed(outcome: .overBudget(error))
     }
 
-    /// The change was made for another state of the entry. Nothing was done.
+    /// The change was made for another state of the entry, or the entry has a newer image than the supplied one. Nothing
+    /// was done.
     static func failed(_ error: AvatarStoreError) -> Committed {
         let failure = FetchFailure(kind: .storage, message: error.message, storeError: error)
         return Committed(outcome: .failed(failure))

@@ -39,6 +39,7 @@ extension StoreWriter {
                     leaving: &surplus
                 )
                 surplus.files += [unused].compactMap(\.self)
+                if change.isSupplied { return .failed(.changedMeanwhile(change.key)) }
                 try link(change, to: state.id, hasImage: true, in: transaction, leaving: &surplus)
                 return .stored(file: file == placement.damaged ? unused ?? file : file, isChanged: false)
             }

@@ -196,8 +196,6 @@ struct SyncCommand: AsyncParsableCommand {
         options.maximumBytes = maxBytes
         options.timeLimit = timeLimit.map { .seconds($0) }
         options.hostTimeLimit = hostTimeLimit.map { .seconds($0) }
-        options.connections = origin.connections
-        options.connectionsPerHost = origin.perHost
         options.budgetCeiling = origin.budget
         return options
     }

@@ -79,7 +79,6 @@ struct OriginOptions: ParsableArguments {
         configuration.isConstrained = { [lowData] in lowData }
         configuration.connectionsPerHost = perHost
         #if HTTPOrigin
-        configuration.http.connectionsPerHost = perHost
         configuration.http.maximumRedirects = maxRedirects
         configuration.http.allowsPrivateNetworks = allowPrivateNetwork
         configuration.http.additionalTrustRootsFile = try caFile.map(readable)

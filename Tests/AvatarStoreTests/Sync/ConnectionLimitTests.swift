@@ -1,0 +1,78 @@
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+/// The store's limits hold for reads and syncs; a sync may have lower ones.
+struct ConnectionLimitTests {
+    /// Contacts whose images are held back by `gate`.
+    private func contacts(_ count: Int, _ fixture: StoreFixture, heldBy gate: LoopbackOrigin.Gate) -> [Contact] {
+        (0..<count).map { number in
+            let path = "/\(number).png"
+            let image = SampleImage.png(seed: UInt64(number), byteCount: 800)
+            fixture.origin.setResponse(.image(image, cacheControl: "max-age=3600").held(by: gate), for: path)
+            return Contact(id: "\(number)", avatarURL: fixture.origin.url(path))
+        }
+    }
+
+    @Test func syncSendsAsManyRequestsAsTheStoreAllows() async throws {
+        try await StoreFixture.withStore({ $0.connectionsPerHost = 12 }) { fixture in
+            let gate = LoopbackOrigin.Gate()
+            let contacts = contacts(12, fixture, heldBy: gate)
+            let sync = Task { [store = fixture.store] in try await store.sync(contacts: contacts) }
+
+            // More than the default of a sync or of the HTTP client was before: each waits for a response.
+            try await fixture.requestArrives(12)
+            gate.open()
+
+            #expect(try await sync.value.fetched == 12)
+        }
+    }
+
+    @Test func limitOfASyncIsItsOwn() async throws {
+        try await StoreFixture.withStore { fixture in
+            let gate = LoopbackOrigin.Gate()
+            let contacts = contacts(6, fixture, heldBy: gate)
+            let options = SyncOptions(connectionsPerHost: 2)
+            let sync = Task { [store = fixture.store] in try await store.sync(contacts: contacts, options: options) }
+
+            try await fixture.requestArrives(2)
+            try await Task.sleep(for: .milliseconds(200))
+            #expect(fixture.origin.requestCount == 2)
+            gate.open()
+
+            #expect(try await sync.value.fetched == 6)
+        }
+    }
+
+    @Test(arguments: [("connections", 5, nil), ("connectionsPerHost", nil, 4)] as [(String, Int?, Int?)])
+    func limitAboveTheStoresIsRefused(name: String, connections: Int?, perHost: Int?) async throws {
+        try await StoreFixture.withStore({ ($0.connections, $0.connectionsPerHost) = (4, 3) }) { fixture in
+            let options = SyncOptions(connections: connections, connectionsPerHost: perHost)
+            for isPreview in [true, false] {
+                await #expect {
+                    if isPreview {
+                        _ = try await fixture.store.syncPreview(options: options)
+                    } else {
+                        _ = try await fixture.store.sync(contacts: [], options: options)
+                    }
+                } throws: { error in
+                    let error = error as? AvatarStoreError
+                    return error?.code == .invalidConfiguration && error?.message.contains("`\(name)`") == true
+                }
+            }
+            let highest = SyncOptions(connections: 4, connectionsPerHost: 3)
+            #expect(try await fixture.store.sync(contacts: [], options: highest).failed == 0)
+        }
+    }
+
+    @Test(arguments: [0, -1])
+    func limitBelowOneIsRefused(limit: Int) async throws {
+        try await StoreFixture.withStore { fixture in
+            await #expect {
+                try await fixture.store.sync(contacts: [], options: SyncOptions(connectionsPerHost: limit))
+            } throws: {
+                ($0 as? AvatarStoreError)?.message.contains("`connectionsPerHost` of a sync must be at least 1") == true
+            }
+        }
+    }
+}

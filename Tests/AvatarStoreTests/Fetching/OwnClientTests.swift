@@ -138,10 +138,11 @@ struct OwnClientTests {
 
             let report = try await fixture.store.sync(contacts: contacts, options: SyncOptions(connectionsPerHost: 1))
 
-            #expect(report.failed >= 5)
-            let paused = try fixture.store.statistics()
-            #expect(paused.cachesBytes == 0)
-            #expect(report.failures.allSatisfy { $0.kind == .serverError })
+            #expect(report.failed == 8 && report.failures.allSatisfy { $0.kind == .serverError })
+            let target = [Contact(id: "8", avatarURL: "https://cdn.example/8.png")]
+            let next = try await fixture.store.sync(contacts: target)
+            #expect(next.skipped == 1 && client.requests.count == 8)
+            #expect(next.skippedBy.pausedHosts.keys.sorted() == ["cdn.example:443"])
         }
     }
 

@@ -23,6 +23,30 @@ public struct RemovalReceipt: Hashable, Sendable {
     public var traces: [String] = []
 }
 
+extension RemovalReceipt: CustomStringConvertible {
+    /// The counts that are not 0, on one line. For logs: the text may change between versions.
+    public var description: String {
+        let counts = ReportText.counts([
+            (rows, "entries removed"), (files, "files"), (bytes, "bytes"), (unknown.count, "unknown keys"),
+            (hasUnknownContact ? 1 : 0, "unknown contact"), (traces.count, "files may hold traces"),
+        ])
+        return isErased ? "\(counts); erased" : counts
+    }
+}
+
+/// The files that were evicted from `caches`, or would be.
+public struct EvictionReport: Hashable, Sendable {
+    /// The number of files.
+    public var files = 0
+    /// The bytes of those files.
+    public var bytes = 0
+}
+
+extension EvictionReport: CustomStringConvertible {
+    /// The counts on one line. For logs: the text may change between versions.
+    public var description: String { "\(files) files, \(bytes) bytes evicted" }
+}
+
 extension AvatarStore {
     /// Stores an image of your own under the key `name:NAME`. An image of the same name is replaced.
     ///
@@ -180,29 +204,29 @@ extension AvatarStore {
     ///
     /// - Parameter target: in bytes. Default: the low watermark.
     /// - Parameter progress: called with the bytes evicted so far.
-    /// - Returns: the number of evicted files and their bytes. A cancelled task stops after a batch of 1,024 files;
-    ///   what went before is in the result.
+    /// - Returns: the evicted files. A cancelled task stops after a batch of 1,024 files; the report counts those
+    ///   evicted until then.
     /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk.
     @discardableResult
     public func trim(
         to target: Int? = nil,
         progress: @escaping ProgressHandler = { _ in }
-    ) async throws -> (files: Int, bytes: Int) {
+    ) async throws -> EvictionReport {
         try await requireWritable().writer.trim(to: target ?? defaultTrimTarget(), progress: progress)
     }
 
-    /// The number of files and bytes that `trim(to:progress:)` would evict. Changes nothing; possible in a store that
-    /// is open for reading only.
+    /// The report that `trim(to:progress:)` would return. Changes nothing; possible in a store that is open for reading
+    /// only.
     ///
     /// - Parameter target: in bytes. Default: the low watermark.
     /// - Throws: an error of the index.
-    public func trimPreview(to target: Int? = nil) throws -> (files: Int, bytes: Int) {
+    public func trimPreview(to target: Int? = nil) throws -> EvictionReport {
         var plan = EvictionPlan(
             bytes: try index.total(of: .caches).accountedBytes,
             trimmingTo: try target ?? defaultTrimTarget()
         )
         try index.forEachEvictionCandidate { plan.offer(fileID: $0.fileID, sizeBytes: $0.sizeBytes) }
-        return (plan.victims.count, plan.freed)
+        return EvictionReport(files: plan.victims.count, bytes: plan.freed)
     }
 
     /// Writes `bytes` to a staged file and checks that they are an image within `limits`.

@@ -259,12 +259,12 @@ public protocol WallClock: Sendable {
 }
 
 /// The clock of the operating system.
-public struct SystemClock: WallClock {
+package struct SystemClock: WallClock {
     /// Creates the clock.
-    public init() {}
+    package init() {}
 
     /// The operating system's time. It may be set back.
-    public func now() -> Timestamp {
+    package func now() -> Timestamp {
         var time = timespec()
         // The result is not checked: every system has this clock.
         clock_gettime(CLOCK_REALTIME, &time)

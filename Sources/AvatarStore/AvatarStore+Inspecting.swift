@@ -24,7 +24,7 @@ extension AvatarStore {
         var keys: [AvatarKey] = []
         while true {
             let page = try list(query)
-            keys += page.items.map { AvatarKey(stored: $0.key) }
+            keys += page.items.map(\.key)
             guard let next = page.next else { return keys }
             query.after = next
         }
@@ -65,7 +65,7 @@ extension AvatarStore {
             oldestAccess: counted.oldestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
             newestAccess: counted.newestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
             schemaVersion: counted.schemaVersion,
-            guardDescription: origin.addressGuard.description,
+            addressGuard: origin.addressGuard,
             lastSync: counted.lastSync,
             failures: counted.failures,
             neverHad: counted.neverHad

@@ -16,33 +16,33 @@ extension AvatarStore {
     /// A lower budget is in force when this returns: if the files in `caches` exceed it, they are evicted down to its low
     /// watermark first. A lower low watermark evicts nothing by itself.
     ///
-    /// - Returns: the number of evicted files and their bytes.
-    /// - Throws: `invalidConfiguration` for a value outside `Setting.range`, and for a `minimumFreshness` above the
+    /// - Returns: the evicted files; none if the setting is not a lower budget.
+    /// - Throws: `invalidConfiguration` for a value outside the range of the setting, and for a `minimumFreshness` above the
     ///   `maximumFreshness` or the reverse; `readOnly` in a store that is open for reading only; `busy` if other processes
     ///   have more bytes pending than the new budget; an error of the index or the disk.
     @discardableResult
-    public func set(_ setting: Setting, to value: Int64) async throws -> (files: Int, bytes: Int) {
+    public func set(_ setting: Setting, to value: Int64) async throws -> EvictionReport {
         try await requireWritable().writer.set(setting, to: value)
     }
 
-    /// The number of files and bytes that `set(_:to:)` would evict, or `reset(_:)` if `value` is `nil`. Changes nothing;
-    /// possible in a store that is open for reading only.
+    /// The report that `set(_:to:)` would return, or `reset(_:)` if `value` is `nil`. Changes nothing; possible in a store
+    /// that is open for reading only.
     ///
-    /// - Throws: `invalidConfiguration` for a value outside `Setting.range`; an error of the index.
-    public func evictionPreview(setting: Setting, to value: Int64?) throws -> (files: Int, bytes: Int) {
+    /// - Throws: `invalidConfiguration` for a value outside the range of the setting; an error of the index.
+    public func evictionPreview(setting: Setting, to value: Int64?) throws -> EvictionReport {
         if let value { try setting.validate(value) }
         guard setting == .budget, let budget = (value ?? setting.defaultValue).map(Int.init),
             try index.total(of: .caches).accountedBytes > budget
-        else { return (0, 0) }
+        else { return EvictionReport() }
         return try trimPreview(to: index.lowWatermark(budget: budget))
     }
 
     /// Puts `setting` back to its default, for all processes that use the store.
     ///
-    /// - Returns: the number of evicted files and their bytes, as `set(_:to:)`.
+    /// - Returns: the evicted files, as `set(_:to:)`.
     /// - Throws: as `set(_:to:)`.
     @discardableResult
-    public func reset(_ setting: Setting) async throws -> (files: Int, bytes: Int) {
+    public func reset(_ setting: Setting) async throws -> EvictionReport {
         try await requireWritable().writer.reset(setting)
     }
 
@@ -55,10 +55,10 @@ extension AvatarStore {
 extension StoreWriter {
     /// Sets `setting` to `value`. A lower budget is kept to when this returns.
     ///
-    /// - Returns: the number of evicted files and their bytes.
-    fileprivate func set(_ setting: Setting, to value: Int64) throws -> (files: Int, bytes: Int) {
+    /// - Returns: the evicted files; none if the setting is not a lower budget.
+    fileprivate func set(_ setting: Setting, to value: Int64) throws -> EvictionReport {
         try setting.validate(value)
-        var evicted = (files: 0, bytes: 0)
+        var evicted = EvictionReport()
         guard setting == .budget else {
             try write { transaction in
                 try requireOrder(of: setting, at: value, in: transaction)
@@ -71,7 +71,8 @@ extension StoreWriter {
         let target = try index.lowWatermark(budget: Int(value))
         while true {
             let freed = try makeRoomForBudget(Int(value), target)
-            evicted = (evicted.files + freed.files, evicted.bytes + freed.bytes)
+            evicted.files += freed.files
+            evicted.bytes += freed.bytes
             let isInForce = try write { transaction in
                 guard try transaction.total(of: .caches).accountedBytes <= Int(value) else { return false }
                 try transaction.setSetting(setting.name, to: value)
@@ -82,8 +83,8 @@ extension StoreWriter {
     }
 
     /// Deletes the value of `setting`, after its default is in force.
-    fileprivate func reset(_ setting: Setting) throws -> (files: Int, bytes: Int) {
-        let evicted = try setting.defaultValue.map { try set(setting, to: $0) } ?? (0, 0)
+    fileprivate func reset(_ setting: Setting) throws -> EvictionReport {
+        let evicted = try setting.defaultValue.map { try set(setting, to: $0) } ?? EvictionReport()
         try write { try $0.removeSetting(setting.name) }
         return evicted
     }
@@ -105,8 +106,8 @@ extension StoreWriter {
     /// Evicts down to `target` bytes if more than `budget` bytes count against the budget.
     ///
     /// - Throws: `busy` if other processes have more bytes pending than `budget`, before anything is evicted.
-    private func makeRoomForBudget(_ budget: Int, _ target: Int) throws -> (files: Int, bytes: Int) {
-        guard try index.total(of: .caches).accountedBytes > budget else { return (0, 0) }
+    private func makeRoomForBudget(_ budget: Int, _ target: Int) throws -> EvictionReport {
+        guard try index.total(of: .caches).accountedBytes > budget else { return EvictionReport() }
         try finishOwnLeftovers()
         try finishDeadHolders()
         let pending = try index.total(of: .caches).pendingBytes

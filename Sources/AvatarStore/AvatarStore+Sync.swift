@@ -49,7 +49,7 @@ extension AvatarStore {
         )
     }
 
-    /// Revalidates all images that are due, without a contact list. With `SyncOptions.includesFresh` or the policy
+    /// Revalidates all images that are due, without a contact list. With `SyncOptions.checksAll` or the policy
     /// `reload`, all images.
     ///
     /// - Throws: `invalidConfiguration` also if the options ask for pruning; else as `sync(_:options:total:progress:)`.
@@ -124,7 +124,7 @@ extension AvatarStore {
                 "Pruning needs a contact list: it unlinks the contacts that the list omits."
             )
         }
-        let asksForAll = options.includesFresh || options.policy == .reload
+        let asksForAll = options.checksAll || options.policy == .reload
         guard !asksForAll else { return .everything(in: index) }
         return .due(in: index, at: clock.now(), ignoresPauses: options.asksPausedHosts)
     }
@@ -155,7 +155,7 @@ extension AvatarStore {
         } catch {
             do {
                 var report = SyncReport()
-                report.seconds = (ContinuousClock.now - begun) / .seconds(1)
+                report.duration = ContinuousClock.now - begun
                 var last = LastSync(report, at: clock.now())
                 last.outcome = error is CancellationError ? .interrupted : .failed
                 try await writer.endSync(startedAt: clock.now(), as: last)
@@ -172,7 +172,7 @@ extension LastSync {
     fileprivate init(_ report: SyncReport, at time: Timestamp) {
         self.init(
             time: time,
-            seconds: report.seconds,
+            duration: report.duration,
             outcome: report.outcome,
             wanted: report.wanted,
             failed: report.failed,

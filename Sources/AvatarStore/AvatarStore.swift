@@ -269,7 +269,7 @@ public final class AvatarStore: Sendable {
     }
 
     /// Whether the store is open for reading only.
-    public var isReadOnly: Bool { writable == nil }
+    package var isReadOnly: Bool { writable == nil }
 
     // MARK: For the engines
 

@@ -3,21 +3,21 @@ import AvatarIndex
 
 /// A setting of a store. Its value is kept in the index and holds for all processes that use the store.
 ///
-/// All settings are declared here, each with its meaning, unit, default and range. `AvatarStore.set(_:to:)` changes one,
-/// `AvatarStore.value(of:)` reads it. Work in progress keeps the values that it read when it began; only a lowered budget
+/// Each setting states its meaning, unit and default. `AvatarStore.set(_:to:)` changes one, `AvatarStore.value(of:)` reads
+/// it. Work in progress keeps the values that it read when it began; only a lowered budget
 /// applies to it at once.
 public struct Setting: Hashable, Sendable {
     /// The name, as the index and the command line spell it.
     public let name: String
     /// The value that applies until another is set, in `unit`; `nil`: no limit, or one derived from another setting.
-    public let defaultValue: Int64?
+    package let defaultValue: Int64?
     /// The values that are accepted, in `unit`.
-    public let range: ClosedRange<Int64>
+    package let range: ClosedRange<Int64>
     /// The unit of the value.
-    public let unit: Unit
+    package let unit: Unit
 
     /// The unit of a setting's value.
-    public enum Unit: String, Sendable {
+    package enum Unit: String, Sendable {
         /// Bytes.
         case bytes
         /// Pixels: width times height.
@@ -79,19 +79,19 @@ public struct Setting: Hashable, Sendable {
     // MARK: Removal
 
     /// Whether an image stays when no contact uses it any more. Default: 1, yes.
-    public static let keepUnowned = Setting("keep-unowned", default: 1, in: 0...1, .boolean)
+    public static let keepUnlinked = Setting("keep-unowned", default: 1, in: 0...1, .boolean)
     /// How often in a row an origin must report an image as gone before its file is removed; 0: it is never removed.
     /// Default: 0.
     public static let goneConfirmations = Setting("gone-confirmations", default: 0, in: 0...1000, .count)
 
     /// All settings, in the order in which the command line lists them.
-    public static let all: [Setting] = [
+    package static let all: [Setting] = [
         budget, lowWatermark, maximumImageBytes, maximumPixels, minimumFree, minimumFreshness, maximumFreshness,
-        defaultFreshness, maximumAgeWithoutFetch, keepUnowned, goneConfirmations,
+        defaultFreshness, maximumAgeWithoutFetch, keepUnlinked, goneConfirmations,
     ]
 
     /// The setting with the given name; `nil` for an unknown one.
-    public init?(named name: String) {
+    package init?(named name: String) {
         guard let setting = Self.all.first(where: { $0.name == name }) else { return nil }
         self = setting
     }

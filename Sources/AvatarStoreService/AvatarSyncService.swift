@@ -89,7 +89,7 @@ extension SyncReport {
             "wanted": "\(wanted)", "fresh": "\(fresh)", "fetched": "\(fetched)", "notModified": "\(notModified)",
             "changed": "\(changed)", "failed": "\(failed)", "skipped": "\(skipped)", "overBudget": "\(overBudget)",
             "evicted": "\(evicted)", "requests": "\(requests)", "bytesReceived": "\(bytesReceived)",
-            "seconds": "\(seconds)",
+            "seconds": "\(duration / .seconds(1))",
         ]
     }
 }

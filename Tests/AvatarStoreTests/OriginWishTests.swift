@@ -75,7 +75,7 @@ struct OriginWishTests {
 
     @Test func anImageWithoutContactsIsRemoved_ifTheSettingSaysSo() async throws {
         try await StoreFixture.withStore { fixture in
-            try await fixture.store.set(.keepUnowned, to: 0)
+            try await fixture.store.set(.keepUnlinked, to: 0)
             let old = fixture.serve(face, at: "/old.png")
             let new = fixture.serve(SampleImage.gif(seed: 2), at: "/new.png")
             _ = try await fixture.store.sync(contacts: [Contact(id: "a", avatarURL: old)])

@@ -22,8 +22,8 @@ struct ContactsAndChangesExamples {
             #expect(report.fetched == 2 && images.count == 1 && picture?.bytes == face && contacts == ["42"])
 
             let logo = try await store.save(logoBytes, named: "logo")
-            try await store.link([(contact: "42", key: logo), (contact: "43", key: logo)])
-            try await store.unlink([(contact: "43", key: logo)])
+            try await store.link([ContactLink(contact: "42", key: logo), ContactLink(contact: "43", key: logo)])
+            try await store.unlink([ContactLink(contact: "43", key: logo)])
 
             #expect(try store.contacts(using: logo) == ["42"])
             people.removeLast()
@@ -70,7 +70,7 @@ struct ContactsAndChangesExamples {
 
             let changes = try store.changes(since: position)
             for change in changes {
-                print(change.sequence, change.kind, change.owners, change.key)
+                print(change.sequence, change.kind, change.contacts, change.key)
             }
             position = changes.last?.sequence ?? position
 

@@ -29,21 +29,21 @@ package struct ChangeMirror: Codable, Sendable {
         require(change.sequence > sequence, change, "is not after \(sequence)")
         switch change.kind {
         case .added:
-            for owner in change.owners {
+            for owner in change.contacts {
                 require(known[owner] == nil, change, "is not new to \(owner)")
                 require(known.values.allSatisfy { $0 == change.digest }, change, "is another picture than others have")
                 known[owner] = change.digest
             }
         case .changed:
             require(
-                known.keys.sorted() == change.owners.sorted(),
+                known.keys.sorted() == change.contacts.sorted(),
                 change,
                 "has other owners than \(known.keys.sorted())"
             )
             require(known.values.allSatisfy { $0 != change.digest }, change, "changes nothing")
-            for owner in change.owners { known[owner] = change.digest }
+            for owner in change.contacts { known[owner] = change.digest }
         case .removed:
-            for owner in change.owners {
+            for owner in change.contacts {
                 require(known[owner] == change.digest, change, "was not what \(owner) had")
                 known[owner] = nil
             }

@@ -5,11 +5,11 @@
 public struct AvatarChange: Hashable, Sendable {
     /// The kinds of changes. The raw value is the word in messages and JSON.
     public enum Kind: String, Sendable, CaseIterable {
-        /// The contacts in `owners` now have this picture, which is new in the store or new to them.
+        /// These contacts now have this picture, which is new in the store or new to them.
         case added
         /// The picture has other bytes. The same bytes under another ETag do not count as a change.
         case changed
-        /// The contacts in `owners` no longer have the picture. An eviction is not a removal, because the store fetches
+        /// These contacts no longer have the picture. An eviction is not a removal, because the store fetches
         /// an evicted picture again when a program reads it.
         case removed
     }
@@ -19,7 +19,7 @@ public struct AvatarChange: Hashable, Sendable {
     /// The key of the image.
     public var key: AvatarKey
     /// The ids of the contacts that the change concerns, sorted by their UTF-8 bytes.
-    public var owners: [String]
+    public var contacts: [String]
     /// The kind of the change.
     public var kind: Kind
     /// The SHA-256 digest of the image in lower-case hexadecimal; for `removed`, of the last bytes stored.
@@ -28,10 +28,10 @@ public struct AvatarChange: Hashable, Sendable {
     public var time: Timestamp
 
     /// A record with these values.
-    public init(sequence: Int64, key: AvatarKey, owners: [String], kind: Kind, digest: String, time: Timestamp) {
+    package init(sequence: Int64, key: AvatarKey, contacts: [String], kind: Kind, digest: String, time: Timestamp) {
         self.sequence = sequence
         self.key = key
-        self.owners = owners
+        self.contacts = contacts
         self.kind = kind
         self.digest = digest
         self.time = time

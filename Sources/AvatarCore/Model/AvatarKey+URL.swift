@@ -4,7 +4,7 @@ extension AvatarKey {
     /// Accepts any string, whether it is a URL or not. User info, query and fragment are left out. A URL without `//`,
     /// such as `data:`, is reduced to its scheme. Text that may or may not be user info is replaced by `…`, and a
     /// control character by U+FFFD, so that a message stays on one line.
-    public static func redact(_ url: String) -> String {
+    package static func redact(_ url: String) -> String {
         let text = url.utf8.drop(while: URLNormalization.isWhiteSpace)
         let visible = text.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         let colon = visible.firstIndex(of: UInt8(ascii: ":"))

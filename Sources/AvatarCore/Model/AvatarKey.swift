@@ -6,11 +6,12 @@ internal import Foundation
 /// `name:NAME`, `contact:ID`, `email:https://…`, and any other text, which is a custom key.
 public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
     /// The maximum length of a URL in bytes, before and after normalisation: 8,192.
-    public static let maximumBytes = 8_192
+    package static let maximumBytes = 8_192
     /// The maximum length of a name, a contact id or a custom key in bytes of UTF-8: 1,024.
-    public static let maximumNameBytes = 1_024
+    package static let maximumNameBytes = 1_024
 
-    /// The whole key, as the index holds it. It includes a URL's query, which may be secret: print `redacted` instead.
+    /// The whole key, as the index holds it. It includes a URL's query, which may be secret: print the key itself
+    /// instead, whose `description` leaves the query out.
     public let rawValue: String
 
     // MARK: Creating keys
@@ -24,7 +25,7 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
     /// percent-encoded as UTF-8; the rest of the query stays byte for byte. A dot at the end of the host stays, because
     /// a resolver treats the two as different names.
     /// - Throws: `unsupportedURL` for another scheme, a relative URL, user info, a missing or invalid host, a port
-    ///   outside 1...65535, a control character, or more than `maximumBytes` bytes.
+    ///   outside 1...65535, a control character, or more than 8,192 bytes.
     public init(url string: String) throws(AvatarStoreError) {
         rawValue = try URLNormalization.normalized(string)
     }
@@ -114,7 +115,7 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
     public var isContactPhoto: Bool { rawValue.utf8.starts(with: Self.contactPrefix.utf8) }
 
     /// Whether this is the image for an e-mail address (`email:https://…`).
-    public var isEmailImage: Bool { Self.emailURL(in: rawValue) != nil }
+    package var isEmailImage: Bool { Self.emailURL(in: rawValue) != nil }
 
     /// Whether this is an http or https URL. A custom key and `email:…` are not.
     public var isURL: Bool { rawValue.hasPrefix("https://") || rawValue.hasPrefix("http://") }
@@ -127,14 +128,15 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
 
     /// The key for messages and logs: a URL without its query, cut to 200 characters. Of an image for an e-mail
     /// address, only the host is shown.
-    public var redacted: String {
+    package var redacted: String {
         if let url = Self.emailURL(in: rawValue) {
             return "\(Self.emailPrefix)\(url.split(separator: "/").prefix(2).joined(separator: "//"))/…"
         }
         return isURL || rawValue.contains("://") ? Self.redact(rawValue) : rawValue
     }
 
-    /// The same as `redacted`, so that a key printed in a message reveals no secret.
+    /// The key for messages and logs, without secrets: a URL without its query, cut to 200 characters. Of an image for an
+    /// e-mail address, only the host is shown.
     public var description: String { redacted }
 
     /// Whether two keys have the same bytes. Swift compares strings by canonical equivalence, but the index and origins

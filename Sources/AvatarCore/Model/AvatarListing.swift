@@ -14,12 +14,12 @@ public struct AvatarListQuery: Sendable {
 
     /// List only entries of this storage class; `nil` for both.
     public var storageClass: StorageClass?
-    /// List only entries in this state, one of the words in `AvatarListItem.state`; `nil` for all.
-    public var state: String?
+    /// List only entries in this state; `nil` for all.
+    public var state: AvatarState?
     /// List only entries of this host name, on any port; `nil` for all.
     public var host: String?
     /// List only entries that the contact with this id uses; `nil` for all.
-    public var owner: String?
+    public var contact: String?
     /// The order. Default: by key.
     public var order: Order
     /// Whether the order is reversed. Entries with equal values still come in the order of their keys. Default:
@@ -53,44 +53,63 @@ public struct AvatarListQuery: Sendable {
     }
 }
 
+/// The state of an entry. The raw value is the word in the view `avatar_overview`, in JSON and on the command line.
+public enum AvatarState: String, Sendable, CaseIterable, Codable {
+    /// The stored image is within its freshness lifetime (RFC 9111 section 4.2).
+    case fresh
+    /// The freshness lifetime of the stored image is over: it is due for revalidation.
+    case stale
+    /// The last check failed, for another reason than `gone`. A stored image stays.
+    case failing
+    /// The origin reported that the image does not exist (404 or 410).
+    case gone
+    /// The file was evicted to keep the budget. A read or a sync fetches the image again.
+    case evicted
+    /// The file is lost: deleted by another program, or damaged.
+    case missing
+    /// An own image or an embedded photo. It has no origin.
+    case own
+}
+
 /// One line of a listing: the columns of the view `avatar_overview`, and the contacts that use the image.
 public struct AvatarListItem: Hashable, Sendable {
-    /// The whole key.
-    public var key: String
+    /// The key of the entry.
+    public var key: AvatarKey
     /// The URL that the store fetches; `nil` for an own image.
     public var sourceURL: String?
-    /// The path of the file, beginning with `caches/` or `documents/`; `nil` without a file.
+    /// The path of the file within the store, beginning with `caches/` or `documents/`; `nil` without a file.
+    /// `AvatarStore.localFile(for:recordsAccess:)` returns the absolute path.
     public var localFile: String?
-    /// The storage class, `caches` or `documents`.
-    public var storageClass: String
+    /// The storage class of the entry.
+    public var storageClass: StorageClass
     /// The length of the file in bytes; `nil` without a file.
     public var sizeBytes: Int?
     /// The ETag verbatim, with quotes and `W/`; `nil` if the origin sent none.
     public var etag: String?
-    /// When a program last read the file: UTC, ISO 8601, with milliseconds.
-    public var lastAccess: String?
-    /// Until when the image is fresh, in the same form.
-    public var freshUntil: String?
-    /// When the origin last responded or the last attempt failed, in the same form.
-    public var checkedAt: String?
-    /// The state: `fresh`, `stale`, `failing`, `gone`, `evicted`, `missing` or `own`.
-    public var state: String
-    /// The ids of the contacts that use the image.
-    public var owners: [String]
+    /// When a program last read the file; `nil` without a file.
+    public var lastAccess: Timestamp?
+    /// Until when the image is fresh; `nil` for an own image.
+    public var freshUntil: Timestamp?
+    /// When the origin last responded or the last attempt failed; `nil` before the first one.
+    public var checkedAt: Timestamp?
+    /// The state.
+    public var state: AvatarState
+    /// The ids of the contacts that use the image, in ascending order.
+    public var contacts: [String]
 
     /// A line with these values, as read from the index.
     package init(
-        key: String,
+        key: AvatarKey,
         sourceURL: String?,
         localFile: String?,
-        storageClass: String,
+        storageClass: StorageClass,
         sizeBytes: Int?,
         etag: String?,
-        lastAccess: String?,
-        freshUntil: String?,
-        checkedAt: String?,
-        state: String,
-        owners: [String]
+        lastAccess: Timestamp?,
+        freshUntil: Timestamp?,
+        checkedAt: Timestamp?,
+        state: AvatarState,
+        contacts: [String]
     ) {
         self.key = key
         self.sourceURL = sourceURL
@@ -102,7 +121,7 @@ public struct AvatarListItem: Hashable, Sendable {
         self.freshUntil = freshUntil
         self.checkedAt = checkedAt
         self.state = state
-        self.owners = owners
+        self.contacts = contacts
     }
 }
 

@@ -75,7 +75,7 @@ public struct AvatarStoreError: Error, Sendable, CustomStringConvertible {
     public var underlying: (any Error)?
 
     /// An error with `code` and `message`.
-    public init(_ code: Code, _ message: String, failure: FailureKind? = nil, underlying: (any Error)? = nil) {
+    package init(_ code: Code, _ message: String, failure: FailureKind? = nil, underlying: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.failure = failure

@@ -124,7 +124,7 @@ public struct UnreadableContactImage: Hashable, Sendable {
     public var list: String?
 
     /// An unreadable image in `line`, with its `reason`.
-    public init(number: Int?, line: Int, reason: String) {
+    package init(number: Int?, line: Int, reason: String) {
         self.number = number
         self.line = line
         self.reason = reason

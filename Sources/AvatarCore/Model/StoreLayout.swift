@@ -20,7 +20,7 @@ public struct StoreLayout: Hashable, Sendable {
     }
 
     /// The root folder of `storageClass`.
-    public func root(of storageClass: StorageClass) -> String {
+    package func root(of storageClass: StorageClass) -> String {
         switch storageClass {
         case .caches: cachesRoot
         case .documents: documentsRoot

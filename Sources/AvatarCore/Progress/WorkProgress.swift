@@ -7,39 +7,39 @@ internal import Darwin
 /// The progress of a long operation, reported phase by phase.
 public struct WorkProgress: Hashable, Sendable {
     /// A phase of an operation. Later versions may add phases.
-    public struct Phase: RawRepresentable, Hashable, Sendable {
+    public struct Phase: Hashable, Sendable, CustomStringConvertible {
         /// The words for display, such as `comparing files`.
-        public let rawValue: String
+        public let description: String
 
-        /// The phase called `rawValue`.
-        public init(rawValue: String) {
-            self.rawValue = rawValue
+        /// The phase that is displayed as `description`.
+        private init(_ description: String) {
+            self.description = description
         }
 
         /// A sync fetches, revalidates and links images.
-        public static let syncing = Phase(rawValue: "syncing")
+        package static let syncing = Phase("syncing")
         /// SQLite checks the database. Not counted.
-        public static let checkingIndex = Phase(rawValue: "checking the index")
+        package static let checkingIndex = Phase("checking the index")
         /// The store compares each row with its file.
-        public static let comparingFiles = Phase(rawValue: "comparing files")
+        package static let comparingFiles = Phase("comparing files")
         /// The store looks for orphans, files without a row, folder by folder.
-        public static let seekingOrphans = Phase(rawValue: "looking for unknown files")
+        package static let seekingOrphans = Phase("looking for unknown files")
         /// The store evicts files.
-        public static let evicting = Phase(rawValue: "evicting")
+        package static let evicting = Phase("evicting")
         /// The store copies a snapshot of the index. Counted, in bytes, only before a migration.
-        public static let copyingIndex = Phase(rawValue: "copying the index")
+        package static let copyingIndex = Phase("copying the index")
         /// The store hard-links or copies files.
-        public static let copyingFiles = Phase(rawValue: "copying files")
+        package static let copyingFiles = Phase("copying files")
         /// The store waits until the copies are durable on disk. Not counted.
-        public static let synchronizing = Phase(rawValue: "waiting for the disk")
+        package static let synchronizing = Phase("waiting for the disk")
         /// The store upgrades the schema, step by step.
-        public static let migrating = Phase(rawValue: "migrating")
+        package static let migrating = Phase("migrating")
         /// The store shrinks the index file by its unused pages.
-        public static let compacting = Phase(rawValue: "compacting")
+        package static let compacting = Phase("compacting")
         /// The store writes images to a folder.
-        public static let exporting = Phase(rawValue: "exporting")
+        package static let exporting = Phase("exporting")
         /// The store saves pictures from a folder.
-        public static let importing = Phase(rawValue: "importing")
+        package static let importing = Phase("importing")
     }
 
     /// The unit of `done` and `total`.
@@ -70,7 +70,7 @@ public struct WorkProgress: Hashable, Sendable {
     public var bytes: Int?
 
     /// The progress of `phase`.
-    public init(
+    package init(
         _ phase: Phase,
         _ unit: Unit,
         done: Int = 0,

@@ -16,8 +16,8 @@ public enum SyncOutcome: String, Hashable, Sendable {
 public struct LastSync: Hashable, Sendable {
     /// When the sync ended.
     public var time: Timestamp
-    /// The duration in seconds.
-    public var seconds: Double
+    /// The time that the sync took, in whole milliseconds.
+    public var duration: Duration
     /// The outcome.
     public var outcome: SyncOutcome
     /// The number of distinct images that the sync was to check or fetch.
@@ -28,9 +28,9 @@ public struct LastSync: Hashable, Sendable {
     public var skipped: Int
 
     /// A sync with these values, as read from the index.
-    package init(time: Timestamp, seconds: Double, outcome: SyncOutcome, wanted: Int, failed: Int, skipped: Int) {
+    package init(time: Timestamp, duration: Duration, outcome: SyncOutcome, wanted: Int, failed: Int, skipped: Int) {
         self.time = time
-        self.seconds = seconds
+        self.duration = duration
         self.outcome = outcome
         self.wanted = wanted
         self.failed = failed

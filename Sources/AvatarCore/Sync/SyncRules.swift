@@ -16,7 +16,7 @@ public enum ReadPolicy: String, Sendable, CaseIterable {
 package struct SyncRules: Sendable {
     package var policy: ReadPolicy
     /// Whether fresh images are requested too.
-    package var includesFresh: Bool
+    package var checksAll: Bool
     /// Whether the network is constrained, so that a smaller image suffices where one is stored.
     package var isConstrained = false
     /// Whether the guard refuses every address that is not global. If it does not, an address that was refused before
@@ -38,9 +38,9 @@ package struct SyncRules: Sendable {
     /// The time for which an e-mail source that had no picture is not asked again, in milliseconds.
     package var emailRecheckMilliseconds: Int64 = 0
 
-    package init(policy: ReadPolicy = .revalidate, includesFresh: Bool = false) {
+    package init(policy: ReadPolicy = .revalidate, checksAll: Bool = false) {
         self.policy = policy
-        self.includesFresh = includesFresh
+        self.checksAll = checksAll
     }
 }
 
@@ -72,7 +72,7 @@ extension SyncRules {
         guard let entry, hasFile else { return request(entry, isNew: true, hostReason, now) }
         if entry.isLowData, !isConstrained { return request(entry, isNew: false, hostReason, now) }
         if policy == .cacheFirst { return .keep }
-        if policy != .reload, !includesFresh, try isFresh(entry, at: now) { return .keep }
+        if policy != .reload, !checksAll, try isFresh(entry, at: now) { return .keep }
         return request(entry, isNew: false, hostReason, now)
     }
 

@@ -95,7 +95,7 @@ extension AvatarIndex {
                 ) { AvatarChange($0) }
                 .map { change in
                     var change = change
-                    change.owners = try connection.rows(
+                    change.contacts = try connection.rows(
                         "SELECT contact FROM content_change_owner WHERE sequence = ? ORDER BY contact",
                         [change.sequence]
                     ) { $0.text("contact") }
@@ -118,7 +118,7 @@ extension AvatarChange {
         self.init(
             sequence: row.integer("sequence"),
             key: AvatarKey(stored: row.text("key")),
-            owners: [],
+            contacts: [],
             // The table admits no other words.
             kind: Kind(rawValue: row.text("kind")) ?? .changed,
             digest: row.text("digest"),

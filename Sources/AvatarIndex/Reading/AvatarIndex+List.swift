@@ -16,10 +16,10 @@ extension AvatarIndex {
         let rows = try readers.read { connection in
             try connection.snapshot {
                 try connection.rows(Self.sql(query), Self.values(query, from: position)) { row in
-                    (item: AvatarListItem(row), id: row.integer("avatar_id"), sortValue: row.integer("sort_value"))
+                    (item: try AvatarListItem(row), id: row.integer("avatar_id"), sortValue: row.integer("sort_value"))
                 }.map { listed in
                     var item = listed.item
-                    item.owners = try Self.owners(of: listed.id, on: connection)
+                    item.contacts = try Self.contacts(of: listed.id, on: connection)
                     return (item: item, sortValue: listed.sortValue)
                 }
             }
@@ -27,7 +27,7 @@ extension AvatarIndex {
         guard rows.count == query.limit, let last = rows.last else {
             return AvatarListPage(items: rows.map(\.item), next: nil)
         }
-        let next = ListPosition(value: last.sortValue, key: last.item.key).encoded(order: query.order)
+        let next = ListPosition(value: last.sortValue, key: last.item.key.rawValue).encoded(order: query.order)
         return AvatarListPage(items: rows.map(\.item), next: next)
     }
 
@@ -42,15 +42,15 @@ extension AvatarIndex {
                     WHERE avatar.key = ?
                     """,
                     [key.rawValue]
-                ) { (item: AvatarListItem($0), id: $0.integer("avatar_id")) }
+                ) { (item: try AvatarListItem($0), id: $0.integer("avatar_id")) }
                 guard var item = row?.item, let id = row?.id else { return nil }
-                item.owners = try Self.owners(of: id, on: connection)
+                item.contacts = try Self.contacts(of: id, on: connection)
                 return item
             }
         }
     }
 
-    private static func owners(of id: Int64, on connection: ReadConnection) throws -> [String] {
+    private static func contacts(of id: Int64, on connection: ReadConnection) throws -> [String] {
         try connection.rows("SELECT contact FROM owner WHERE avatar_id = ? ORDER BY contact", [id]) {
             $0.text("contact")
         }
@@ -61,7 +61,7 @@ extension AvatarIndex {
         if query.storageClass != nil { conditions.append("avatar.storage_class = ?1") }
         if query.state != nil { conditions.append("overview.state = ?2") }
         if query.host != nil { conditions.append("host.name LIKE ?3 ESCAPE '\\'") }
-        if query.owner != nil {
+        if query.contact != nil {
             conditions.append("avatar.id IN (SELECT avatar_id FROM owner WHERE contact = ?4)")
         }
         if query.after != nil {
@@ -113,7 +113,8 @@ extension AvatarIndex {
     /// The values of the parameters 1 to 7.
     private static func values(_ query: AvatarListQuery, from position: ListPosition?) -> [any Bindable] {
         [
-            query.storageClass?.code, query.state, query.host.map { likePattern($0.lowercased()) + ":%" }, query.owner,
+            query.storageClass?.code, query.state?.rawValue, query.host.map { likePattern($0.lowercased()) + ":%" },
+            query.contact,
             position?.value, position?.key, query.limit,
         ]
     }
@@ -175,19 +176,43 @@ extension AvatarListQuery {
 }
 
 extension AvatarListItem {
-    fileprivate init(_ row: borrowing Row) {
+    /// - Throws: `damagedIndex` for a word that the view of this schema cannot have made.
+    fileprivate init(_ row: borrowing Row) throws(AvatarStoreError) {
+        guard let storageClass = StorageClass(rawValue: row.text("storage_class")) else {
+            throw .unknownWord(row.text("storage_class"), in: "storage_class")
+        }
         self.init(
-            key: row.text("key"),
+            key: AvatarKey(stored: row.text("key")),
             sourceURL: row.optionalText("source_url"),
             localFile: row.optionalText("local_file"),
-            storageClass: row.text("storage_class"),
+            storageClass: storageClass,
             sizeBytes: row.optionalInteger("size_bytes").map(Int.init),
             etag: row.optionalText("etag"),
-            lastAccess: row.optionalText("last_access"),
-            freshUntil: row.optionalText("fresh_until"),
-            checkedAt: row.optionalText("checked_at"),
-            state: row.text("state"),
-            owners: []
+            lastAccess: row.optionalText("last_access").flatMap(Timestamp.init(iso8601:)),
+            freshUntil: row.optionalText("fresh_until").flatMap(Timestamp.init(iso8601:)),
+            checkedAt: row.optionalText("checked_at").flatMap(Timestamp.init(iso8601:)),
+            state: try AvatarState(word: row.text("state")),
+            contacts: []
+        )
+    }
+}
+
+extension AvatarState {
+    /// The state that the view spells `word`.
+    ///
+    /// - Throws: `damagedIndex` for an unknown word: only an index that was edited by hand has one.
+    init(word: String) throws(AvatarStoreError) {
+        guard let state = Self(rawValue: word) else { throw .unknownWord(word, in: "state") }
+        self = state
+    }
+}
+
+extension AvatarStoreError {
+    fileprivate static func unknownWord(_ word: String, in column: String) -> AvatarStoreError {
+        let words = "\"\(word.prefix(40))\" in the column `\(column)` of `avatar_overview`"
+        return AvatarStoreError(
+            .damagedIndex,
+            "The index has \(words), which no program writes. Restore the store from a backup."
         )
     }
 }

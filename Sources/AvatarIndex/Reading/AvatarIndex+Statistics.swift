@@ -9,7 +9,7 @@ package struct IndexStatistics: Sendable {
     package var caches = ClassTotal(files: 0, bytes: 0, pendingFiles: 0, pendingBytes: 0)
     package var documents = ClassTotal(files: 0, bytes: 0, pendingFiles: 0, pendingBytes: 0)
     /// The number of entries, by the state of `avatar_overview`.
-    package var states: [String: Int] = [:]
+    package var states: [AvatarState: Int] = [:]
     /// The number of hosts.
     package var hosts = 0
     /// When the least recently used file was last used; `nil` without files.
@@ -20,7 +20,7 @@ package struct IndexStatistics: Sendable {
     /// The outcome of the last sync; `nil` before the first one ended.
     package var lastSync: LastSync?
     /// Entries whose last check failed, by the kind of the failure.
-    package var failures: [String: Int] = [:]
+    package var failures: [FailureKind: Int] = [:]
     /// Entries that a contact uses and that never had an image.
     package var neverHad = 0
 }
@@ -34,7 +34,7 @@ extension AvatarIndex {
                 let states = "SELECT state, count(*) AS entries FROM avatar_overview GROUP BY state"
                 try connection.forEachRow(states, []) { row in
                     let count = Int(row.integer("entries"))
-                    statistics.states[row.text("state")] = count
+                    statistics.states[try AvatarState(word: row.text("state"))] = count
                     statistics.entries += count
                     return true
                 }
@@ -59,7 +59,7 @@ extension AvatarIndex {
         ) { row in
             LastSync(
                 time: Timestamp(milliseconds: row.integer("ended_ms")),
-                seconds: Double(row.integer("duration_ms")) / 1000,
+                duration: .milliseconds(row.integer("duration_ms")),
                 // A newer program may write a word that this one does not know.
                 outcome: SyncOutcome(rawValue: row.text("outcome")) ?? .failed,
                 wanted: Int(row.integer("wanted")),
@@ -92,7 +92,7 @@ extension AvatarIndex {
             )
         }
         for row in rows {
-            if let kind = row.kind { statistics.failures[kind] = row.count }
+            if let kind = row.kind { statistics.failures[FailureKind(rawValue: kind)] = row.count }
             statistics.neverHad += row.neverHad
         }
     }

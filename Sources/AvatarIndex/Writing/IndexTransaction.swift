@@ -135,7 +135,8 @@ extension IndexTransaction {
                 """
             ),
             [
-                sync.time.milliseconds, Int64((max(0, sync.seconds) * 1000).rounded()), sync.outcome.rawValue,
+                sync.time.milliseconds, Int64((max(0, sync.duration / .seconds(1)) * 1000).rounded()),
+                sync.outcome.rawValue,
                 sync.wanted, sync.failed, sync.skipped,
             ]
         )

@@ -19,6 +19,16 @@ public struct BackupReport: Hashable, Sendable {
     public var lostDocuments: [AvatarKey] = []
 }
 
+extension BackupReport: CustomStringConvertible {
+    /// The counts that are not 0, on one line. For logs: the text may change between versions.
+    public var description: String {
+        ReportText.counts([
+            (entries, "entries"), (files, "files"), (bytes, "bytes"), (missing, "files missing"),
+            (lostDocuments.count, "of them documents"),
+        ])
+    }
+}
+
 extension AvatarStore {
     /// Copies the index and all files to `directory` while other processes use the store.
     ///

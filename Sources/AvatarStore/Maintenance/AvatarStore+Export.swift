@@ -123,13 +123,13 @@ private actor PictureExport {
 
     /// Writes one image, or counts it as missing.
     private func write(_ item: AvatarListItem, to folder: PictureFolder) throws {
-        let key = AvatarKey(stored: item.key)
+        let key = item.key
         // Another process may replace or evict the image meanwhile.
         for _ in 0..<3 {
             guard let entry = try store.index.entry(for: key), let file = entry.file else { break }
             guard let bytes = try store.roots.read(file), ContentDigest.sha256(bytes) == entry.sha256 else { continue }
             let name = name(for: key, ImageFormat(rawValue: file.mediaType), in: folder)
-            try note(entry, file: file, owners: item.owners, as: name, in: folder)
+            try note(entry, file: file, owners: item.contacts, as: name, in: folder)
             try folder.write(bytes, to: name, mode: store.configuration.fileMode)
             report.images += 1
             report.bytes += bytes.count
@@ -174,5 +174,5 @@ private actor PictureExport {
 }
 
 extension AvatarListQuery {
-    fileprivate var selectsAll: Bool { storageClass == nil && state == nil && host == nil && owner == nil }
+    fileprivate var selectsAll: Bool { storageClass == nil && state == nil && host == nil && contact == nil }
 }

@@ -17,7 +17,7 @@ public struct ImportReport: Hashable, Sendable {
     }
 
     /// The most failures that `failures` lists.
-    public static let largestFailureCount = 1000
+    package static let largestFailureCount = 1000
 
     /// The files and lines looked at: `found = stored + replaced + unchanged + failed`.
     public var found = 0
@@ -37,6 +37,18 @@ public struct ImportReport: Hashable, Sendable {
     mutating func add(_ failure: Failure) {
         failed += 1
         if failures.count < Self.largestFailureCount { failures.append(failure) }
+    }
+}
+
+extension ImportReport: CustomStringConvertible {
+    /// The counts that are not 0, on one line; with failures, a second line with their kinds and the first message. For
+    /// logs: the text may change between versions.
+    public var description: String {
+        let counts = ReportText.counts([
+            (stored, "new"), (replaced, "replaced"), (unchanged, "unchanged"), (failed, "failed"),
+        ])
+        return "\(found) images found (\(counts)), \(bytes) bytes stored"
+            + ReportText.failures(failures.map { ($0.kind, $0.message) })
     }
 }
 

@@ -22,8 +22,8 @@ public struct StoreStatistics: Sendable {
     public var walBytes: Int
     /// The bytes that the store takes on disk, in whole blocks: files, staging and index.
     public var allocatedBytes: Int
-    /// The number of entries by state, as in the view `avatar_overview`.
-    public var states: [String: Int]
+    /// The number of entries by state; a state without entries is absent.
+    public var states: [AvatarState: Int]
     /// The number of hosts that images were fetched from.
     public var hosts: Int
     /// The least recent use of a file.
@@ -32,13 +32,13 @@ public struct StoreStatistics: Sendable {
     public var newestAccess: Timestamp?
     /// The number of the last migration applied.
     public var schemaVersion: Int
-    /// Which guard checks the addresses that are contacted: `on`, `privateNetworks`, `external` or `none`.
-    public var guardDescription: String
+    /// The guard of the addresses that the store contacts.
+    public var addressGuard: AddressGuard
     /// The last sync; `nil` before the first one.
     public var lastSync: LastSync?
     /// The number of entries whose last check failed, by the kind of the failure. A source without an image for an
     /// e-mail address is not counted.
-    public var failures: [String: Int]
+    public var failures: [FailureKind: Int]
     /// The number of entries that a contact uses and that never had an image. An image that no sync has requested yet
     /// has no entry.
     public var neverHad: Int

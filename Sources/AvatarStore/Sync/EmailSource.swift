@@ -15,7 +15,7 @@ public struct EmailSource: Hashable, Sendable {
     public static let gravatar = EmailSource(checked: "https://gravatar.com/avatar/")
 
     /// What stands before the digest in a URL.
-    public let baseURL: String
+    package let baseURL: String
 
     /// A service of the same kind; its pictures are at `baseURL/DIGEST`.
     ///
@@ -38,7 +38,7 @@ public struct EmailSource: Hashable, Sendable {
 
     /// Where the picture for `email` is, if there is one: the source answers 404 where it has none. `nil` for what is no
     /// e-mail address.
-    public func url(for email: String) -> String? {
+    package func url(for email: String) -> String? {
         Self.normalized(email).map { address in
             // 256 pixels are what both services have without making a small picture larger than it is.
             "\(baseURL)\(Hexadecimal.text(ContentDigest.sha256(Array(address.utf8))))?s=256&d=404"

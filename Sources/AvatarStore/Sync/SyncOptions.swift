@@ -8,8 +8,9 @@ public struct SyncOptions: Sendable {
     public var storage: FetchOptions.Storage
     /// How freshness is judged in this sync. Default: `nil`, the store's `Configuration.mode`.
     public var mode: CachingMode?
-    /// Whether fresh images are requested too. Default: no.
-    public var includesFresh: Bool
+    /// Whether images that are still fresh are checked too, as `--all` does on the command line. Images in backoff and
+    /// paused hosts still wait. Default: no.
+    public var checksAll: Bool
     /// The most images that are requested; the rest are skipped. Default: `nil`, no limit.
     public var limit: Int?
     /// Whether requests go to hosts that are paused after failures, and for images whose backoff has not ended. A host's
@@ -50,14 +51,14 @@ public struct SyncOptions: Sendable {
     /// How long a source that has no picture for an address is not asked for it again. Default: 7 days.
     public var emailRecheck: Duration
     /// The number of images committed together; at least 1. Default: 256.
-    public var batchSize: Int
+    package var batchSize = 256
 
     /// Options with the defaults except those given. Each parameter is described at the property of its name.
     public init(
         policy: FetchOptions.Policy = .revalidate,
         storage: FetchOptions.Storage = .caches,
         mode: CachingMode? = nil,
-        includesFresh: Bool = false,
+        checksAll: Bool = false,
         limit: Int? = nil,
         ignoresPauses: Bool = false,
         connections: Int? = nil,
@@ -70,13 +71,12 @@ public struct SyncOptions: Sendable {
         budgetCeiling: Int? = nil,
         prunes: Bool = false,
         emailSources: [EmailSource] = [],
-        emailRecheck: Duration = .seconds(7 * 86_400),
-        batchSize: Int = 256
+        emailRecheck: Duration = .seconds(7 * 86_400)
     ) {
         self.policy = policy
         self.storage = storage
         self.mode = mode
-        self.includesFresh = includesFresh
+        self.checksAll = checksAll
         self.limit = limit
         self.ignoresPauses = ignoresPauses
         self.connections = connections
@@ -90,7 +90,6 @@ public struct SyncOptions: Sendable {
         self.prunes = prunes
         self.emailSources = emailSources
         self.emailRecheck = emailRecheck
-        self.batchSize = batchSize
     }
 
     /// Whether pauses that follow from failures are ignored.

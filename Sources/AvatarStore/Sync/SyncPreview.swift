@@ -35,6 +35,23 @@ public struct SyncPreview: Sendable {
     public var failures: [SyncReport.Failure] = []
 }
 
+extension SyncPreview: CustomStringConvertible {
+    /// The counts that are not 0, on one line; with failures, a second line with their kinds and the first message. For
+    /// logs: the text may change between versions.
+    public var description: String {
+        let images = ReportText.counts([
+            (fresh, "fresh"), (toFetch, "to fetch"), (toRevalidate, "to revalidate"), (failed, "cannot be fetched"),
+            (skipped, "skipped"),
+        ])
+        let list = ReportText.counts([
+            (contacts, "contacts"), (withoutImage, "without an image"), (unreadable, "unreadable"),
+            (duplicates, "duplicates"), (saved, "photos to save"), (unlinked, "to unlink"),
+        ])
+        return "sync plan: images: \(images); list: \(list)"
+            + ReportText.failures(failures.map { ($0.kind, $0.message) })
+    }
+}
+
 /// Plans a sync and counts the plan. Sends no request and changes nothing.
 struct SyncPreviewCounter {
     private let store: AvatarStore

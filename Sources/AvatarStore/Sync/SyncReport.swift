@@ -27,9 +27,9 @@ public struct SyncReport: Sendable {
     }
 
     /// The most failures that are kept in full; all are counted.
-    public static let largestFailureCount = 1000
+    package static let largestFailureCount = 1000
     /// The most contacts with several records that are kept; all records are counted.
-    public static let largestDuplicateCount = 20
+    package static let largestDuplicateCount = 20
 
     /// Contacts read from the list, each once.
     public var contacts = 0
@@ -74,8 +74,8 @@ public struct SyncReport: Sendable {
     public var requests = 0
     /// Bytes of bodies.
     public var bytesReceived = 0
-    /// How long it took.
-    public var seconds = 0.0
+    /// The time that the sync took.
+    public var duration = Duration.zero
     /// What failed, up to `largestFailureCount`.
     public var failures: [Failure] = []
     /// Whether the sync was cancelled before its end. What had arrived is stored.
@@ -89,7 +89,7 @@ public struct SyncReport: Sendable {
     var unanswered = 0
 
     /// Nothing was done.
-    public init() {}
+    package init() {}
 
     /// How the sync ended.
     public var outcome: SyncOutcome {
@@ -133,6 +133,24 @@ public struct SyncReport: Sendable {
 
     mutating func add(_ failure: Failure) {
         if failures.count < Self.largestFailureCount { failures.append(failure) }
+    }
+}
+
+extension SyncReport: CustomStringConvertible {
+    /// The counts that are not 0, on one line; with failures, a second line with their kinds and the first message. For
+    /// logs: the text may change between versions.
+    public var description: String {
+        let images = ReportText.counts([
+            (fresh, "fresh"), (fetched, "fetched"), (changed, "of them changed"), (unstored, "of them not stored"),
+            (notModified, "not modified"), (failed, "failed"), (skipped, "skipped"), (overBudget, "over budget"),
+        ])
+        let list = ReportText.counts([
+            (contacts, "contacts"), (withoutImage, "without an image"), (unreadable, "unreadable"),
+            (duplicates, "duplicates"), (saved, "photos saved"), (unlinked, "unlinked"),
+        ])
+        let end = "\(evicted) files evicted; \(requests) requests, \(bytesReceived) bytes received, "
+        return "sync \(outcome.rawValue): \(wanted) images wanted (\(images)); list: \(list); "
+            + end + ReportText.time(duration) + ReportText.failures(failures.map { ($0.kind, $0.message) })
     }
 }
 

@@ -99,7 +99,7 @@ final class SyncRun {
         try await prune()
         tally.update { report in
             report.wasCancelled = Task.isCancelled
-            report.seconds = (ContinuousClock.now - begun) / .seconds(1)
+            report.duration = ContinuousClock.now - begun
         }
         tally.tellProgress()
         await tally.tellEvents()

@@ -5,7 +5,7 @@ import AvatarIndex
 /// The inputs of a plan: rules from the options, hosts from the index, and what index and disk hold for the items.
 extension AvatarStore {
     func syncRules(_ options: SyncOptions, _ limits: Limits) throws -> SyncRules {
-        var rules = SyncRules(policy: options.policy, includesFresh: options.includesFresh)
+        var rules = SyncRules(policy: options.policy, checksAll: options.checksAll)
         rules.isConstrained = isConstrained(options.isConstrained)
         rules.refusesAddresses = refusesAddresses
         rules.ignoresPauses = options.ignoresPauses

@@ -68,7 +68,7 @@ public struct LostContent: Hashable, Sendable {
 /// The result of a verification.
 public struct VerificationReport: Hashable, Sendable {
     /// The most faults that `faults` lists.
-    public static let maximumListedFaults = 10_000
+    package static let maximumListedFaults = 10_000
 
     /// The number of listed files that were compared.
     public var checked = 0
@@ -93,5 +93,18 @@ public struct VerificationReport: Hashable, Sendable {
         faultCount += 1
         if isRepaired { repaired += 1 }
         if faults.count < Self.maximumListedFaults { faults.append(fault) }
+    }
+}
+
+extension VerificationReport: CustomStringConvertible {
+    /// The counts that are not 0, on one line; with faults, a second line with the number of each kind. For logs: the
+    /// text may change between versions.
+    public var description: String {
+        let counts = ReportText.counts([
+            (checked, "files checked"), (pending, "pending"), (faultCount, "faults"), (repaired, "of them repaired"),
+        ])
+        let kinds = Dictionary(grouping: faults, by: \.kind).map { (count: $0.value.count, noun: $0.key.rawValue) }
+            .sorted { ($1.count, $0.noun) < ($0.count, $1.noun) }
+        return kinds.isEmpty ? counts : "\(counts)\nfaults: \(ReportText.counts(kinds))"
     }
 }

@@ -352,7 +352,7 @@ extension StoreWriter {
         return count
     }
 
-    /// An image without contacts stays until it is evicted, unless `Setting.keepUnowned` is off. It is not checked
+    /// An image without contacts stays until it is evicted, unless `Setting.keepUnlinked` is off. It is not checked
     /// again until a list or a read names it.
     ///
     /// An embedded photo is always removed, because no request could bring it back. A source's image for an e-mail
@@ -364,7 +364,7 @@ extension StoreWriter {
         leaving surplus: inout Surplus
     ) throws {
         guard try !transaction.hasOwner(id) else { return }
-        guard try key.isContactPhoto || key.isEmailImage || transaction.value(of: .keepUnowned) == 0 else {
+        guard try key.isContactPhoto || key.isEmailImage || transaction.value(of: .keepUnlinked) == 0 else {
             return try transaction.stopChecking(id)
         }
         if key.isEmailImage { try forgetPartial(of: key, transaction) }

@@ -82,18 +82,18 @@ extension StoreWriter {
     ///
     /// - Parameter batches: the most files evicted in one transaction.
     /// - Parameter canStop: whether a cancelled task ends it after a batch.
-    /// - Returns: the number of evicted files and their bytes.
+    /// - Returns: the evicted files.
     func trim(
         to target: Int,
         in batches: Int = 1024,
         canStop: Bool = true,
         progress: ProgressHandler = { _ in }
-    ) throws -> (files: Int, bytes: Int) {
+    ) throws -> EvictionReport {
         try flushAccesses()
         try finishOwnLeftovers()
         try finishDeadHolders()
         let excess = max(0, try index.total(of: .caches).accountedBytes - target)
-        var freed = (files: 0, bytes: 0)
+        var freed = EvictionReport()
         progress(WorkProgress(.evicting, .bytes, of: excess))
         while !canStop || !Task.isCancelled {
             var evicted: [PendingFile] = []

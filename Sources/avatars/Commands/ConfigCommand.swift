@@ -45,7 +45,7 @@ struct ConfigCommand: AsyncParsableCommand {
         let setting = try setting()
         let newValue = try value == Self.back ? nil : setting.flatMap { setting in try value.map(setting.parse) }
         try await store.withStore(value == nil || dryRun ? .readOnly : .readWrite) { store in
-            var evicted: (files: Int, bytes: Int)?
+            var evicted: EvictionReport?
             if let setting, value != nil { evicted = try await change(setting, to: newValue, in: store) }
             let settings = try text(of: setting.map { [$0] } ?? Setting.all, in: store, evicted)
             // An eviction is printed even with `--quiet`.
@@ -58,12 +58,12 @@ struct ConfigCommand: AsyncParsableCommand {
     /// Sets `setting` in `store`, or with `--dry-run` only predicts the eviction.
     ///
     /// - Parameter newValue: the value; `nil` to reset the setting.
-    /// - Returns: the files and bytes that were evicted, or would be.
+    /// - Returns: the files that were evicted, or would be.
     private func change(
         _ setting: Setting,
         to newValue: Int64?,
         in store: AvatarStore
-    ) async throws -> (files: Int, bytes: Int) {
+    ) async throws -> EvictionReport {
         if dryRun { return try store.evictionPreview(setting: setting, to: newValue) }
         guard let newValue else { return try await store.reset(setting) }
         return try await store.set(setting, to: newValue)
@@ -82,7 +82,7 @@ struct ConfigCommand: AsyncParsableCommand {
     }
 
     /// All settings by their names in camelCase, and the eviction of a change.
-    private func json(of store: AvatarStore, _ evicted: (files: Int, bytes: Int)?) throws -> JSON {
+    private func json(of store: AvatarStore, _ evicted: EvictionReport?) throws -> JSON {
         var fields: [String: JSON] = [:]
         for setting in Setting.all { fields[setting.camelCaseName] = setting.json(try store.value(of: setting)) }
         if let evicted {
@@ -96,7 +96,7 @@ struct ConfigCommand: AsyncParsableCommand {
     private func text(
         of settings: [Setting],
         in store: AvatarStore,
-        _ evicted: (files: Int, bytes: Int)?
+        _ evicted: EvictionReport?
     ) throws -> String {
         var facts = Facts()
         for setting in settings { facts.add(setting.name, setting.text(try store.value(of: setting))) }

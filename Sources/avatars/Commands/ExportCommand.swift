@@ -37,7 +37,7 @@ struct ExportCommand: AsyncParsableCommand {
         let target = StoreLocation.absolute(directory)
         var query = AvatarListQuery()
         query.storageClass = storageClass
-        query.owner = owner
+        query.contact = owner
         let report = try await store.withStore(.readOnly) { store in
             try await progress.display(self.store).during(ifInterrupted: "nothing is left in \(target); run it again") {
                 try await store.exportPictures(query, to: target, progress: $0)

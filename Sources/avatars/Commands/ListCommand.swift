@@ -21,7 +21,7 @@ struct ListCommand: AsyncParsableCommand {
     var storageClass: StorageClass?
 
     @Option(help: "Only entries in this state.")
-    var state: EntryState?
+    var state: AvatarState?
 
     @Option(help: ArgumentHelp("Only entries of this host name, on any port.", valueName: "name"))
     var host: String?
@@ -78,9 +78,9 @@ struct ListCommand: AsyncParsableCommand {
     private var query: AvatarListQuery {
         var query = AvatarListQuery()
         query.storageClass = storageClass
-        query.state = state?.rawValue
+        query.state = state
         query.host = host
-        query.owner = owner
+        query.contact = owner
         query.order = sort
         query.isReversed = reverse
         if sort != .key { query.limit = Self.sortedPage }

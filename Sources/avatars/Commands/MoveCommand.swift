@@ -57,6 +57,6 @@ struct MoveCommand: AsyncParsableCommand {
         guard let details = try store.details(for: key), details.isFilePresent else {
             throw AvatarStoreError.unknown(key)
         }
-        return details.overview.storageClass != to.rawValue
+        return details.overview.storageClass != to
     }
 }

@@ -83,7 +83,7 @@ struct RemoveCommand: AsyncParsableCommand {
     private func preview(_ named: [AvatarKey], in store: AvatarStore) throws -> RemovalReceipt {
         if let owner {
             var receipt = try store.removalPreview(try store.keysUsedOnly(by: owner, erasing: erase))
-            receipt.hasUnknownContact = try store.images(ofContact: owner).isEmpty
+            receipt.hasUnknownContact = try store.imageKeys(ofContact: owner).isEmpty
             return receipt
         }
         return try store.removalPreview(try keys.isEmpty ? store.keys(query) : named)
@@ -118,11 +118,11 @@ extension AvatarStore {
     /// - Parameter erasing: whether to include images that the contact had before and that no contact uses now.
     fileprivate func keysUsedOnly(by contact: String, erasing: Bool) throws -> [AvatarKey] {
         var query = AvatarListQuery()
-        query.owner = contact
+        query.contact = contact
         var keys: [AvatarKey] = []
         repeat {
             let page = try list(query)
-            for item in page.items where item.owners == [contact] { keys.append(try AvatarKey(parsing: item.key)) }
+            for item in page.items where item.contacts == [contact] { keys.append(item.key) }
             query.after = page.next
         } while query.after != nil
         return erasing ? try keys + formerImages(ofContact: contact) : keys

@@ -187,7 +187,7 @@ struct SyncCommand: AsyncParsableCommand {
         options.policy = policy
         options.storage = storage
         options.mode = origin.mode
-        options.includesFresh = all
+        options.checksAll = all
         options.limit = limit
         options.ignoresPauses = ignorePauses
         options.prunes = prune

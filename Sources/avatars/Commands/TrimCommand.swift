@@ -52,8 +52,8 @@ struct TrimCommand: AsyncParsableCommand {
 
     /// Evicts files, with progress, and prints a note if it was interrupted.
     ///
-    /// - Returns: the files evicted and their bytes.
-    private func trim(_ store: AvatarStore) async throws -> (files: Int, bytes: Int) {
+    /// - Returns: the evicted files.
+    private func trim(_ store: AvatarStore) async throws -> EvictionReport {
         let display = progress.display(self.store)
         let remains = "evicted files stay evicted; run it again for the rest"
         let evicted = try await display.during(ifInterrupted: remains) {

@@ -242,7 +242,8 @@ enum Figures {
     static func bytes(_ number: Int) -> String { ByteSize.text(number) }
 
     /// `48 ms`, `3.4 s`.
-    static func seconds(_ seconds: Double) -> String {
-        seconds < 1 ? "\(Int((seconds * 1000).rounded())) ms" : String(format: "%.1f s", seconds)
+    static func time(_ duration: Duration) -> String {
+        let seconds = duration / .seconds(1)
+        return seconds < 1 ? "\(Int((seconds * 1000).rounded())) ms" : String(format: "%.1f s", seconds)
     }
 }

@@ -23,7 +23,7 @@ extension Demonstration {
             """
             \(Figures.count(report.withoutImage)) contacts have no picture; the others name \
             \(Figures.count(report.wanted)) different images. \(Figures.count(report.fetched)) arrived in \
-            \(Figures.seconds(report.seconds)) (\(Figures.bytes(files.bytes)) in \
+            \(Figures.time(report.duration)) (\(Figures.bytes(files.bytes)) in \
             \(Figures.count(files.files.count, "file")); equal images share a file), \
             \(Figures.count(report.failed)) failed:
             """
@@ -82,7 +82,7 @@ extension Demonstration {
         page.check(
             """
             the origins saw 0 requests: \(Figures.count(firstSync.fetched)) fresh, \
-            \(Figures.count(firstSync.failed)) waiting, in \(Figures.seconds(report.seconds))
+            \(Figures.count(firstSync.failed)) waiting, in \(Figures.time(report.duration))
             """,
             requests == 0 && report.fresh == firstSync.fetched && report.skipped == firstSync.failed,
             otherwise: "\(requests) requests, \(report.fresh) fresh, \(report.skipped) waiting"
@@ -97,7 +97,7 @@ extension Demonstration {
         let after = try cachedFiles()
         page.check(
             """
-            \(Figures.count(firstSync.fetched)) times 304 in \(Figures.seconds(report.seconds)); \
+            \(Figures.count(firstSync.fetched)) times 304 in \(Figures.time(report.duration)); \
             the origins sent 0 bytes of images
             """,
             report.notModified == firstSync.fetched && origins.bytesSent == 0,
@@ -233,7 +233,7 @@ extension Demonstration {
             files: disk.files.count,
             bytes: statistics.cachesBytes,
             onDisk: disk.bytes,
-            evicted: statistics.states["evicted"] ?? 0,
+            evicted: statistics.states[.evicted] ?? 0,
             documents: statistics.files - disk.files.count
         )
     }
@@ -250,14 +250,14 @@ extension Demonstration {
     func showIndex() throws {
         page.heading("The index")
         let statistics = try store.statistics()
-        let states = statistics.states.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let states = statistics.states.sorted { ($1.value, $0.key.rawValue) < ($0.value, $1.key.rawValue) }
         page.text(
             """
-            \(states.map { "\(Figures.count($0.value)) \($0.key)" }.joined(separator: ", ")); \
+            \(states.map { "\(Figures.count($0.value)) \($0.key.rawValue)" }.joined(separator: ", ")); \
             \(Figures.bytes(statistics.cachesBytes)) of \(Figures.bytes(statistics.budgetBytes)) in use. Some entries:
             """
         )
-        let rows = try ["own", "fresh", "failing", "gone", "evicted"].flatMap(firstRow)
+        let rows = try [AvatarState.own, .fresh, .failing, .gone, .evicted].flatMap(firstRow)
         page.table(rows, header: ["state", "size", "contact", "key"], rightAligned: [1])
         if let file = try store.details(for: AvatarKey(url: guestURL))?.overview.localFile {
             page.text("\(guest.name)'s picture is the file \(file).")
@@ -270,20 +270,20 @@ extension Demonstration {
     }
 
     /// The row of the first entry in `state`; empty if no entry is in it.
-    private func firstRow(inState state: String) throws -> [[String]] {
+    private func firstRow(inState state: AvatarState) throws -> [[String]] {
         var query = AvatarListQuery()
         query.state = state
         query.limit = 1
         return try store.list(query).items.map { item in
             [
-                item.state, item.sizeBytes.map(Figures.bytes) ?? "-", DemoPage.cut(contactNames(of: item), to: 19),
-                item.key,
+                item.state.rawValue, item.sizeBytes.map(Figures.bytes) ?? "-", DemoPage.cut(contactNames(of: item), to: 19),
+                item.key.rawValue,
             ]
         }
     }
 
     private func contactNames(of item: AvatarListItem) -> String {
-        guard let first = item.owners.first else { return "-" }
-        return name(ofContact: first) + (item.owners.count == 1 ? "" : " +\(item.owners.count - 1)")
+        guard let first = item.contacts.first else { return "-" }
+        return name(ofContact: first) + (item.contacts.count == 1 ? "" : " +\(item.contacts.count - 1)")
     }
 }

@@ -138,7 +138,7 @@ final class Demonstration {
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
     ) async throws -> SyncReport {
         var options = SyncOptions()
-        options.includesFresh = includingFresh
+        options.checksAll = includingFresh
         options.limit = limit
         origins.resetCounts()
         let report = try await store.sync(list, options: options, total: total, progress: progress)

@@ -7,6 +7,7 @@ public import AvatarStore
 extension FetchOptions.Policy: ExpressibleByArgument {}
 extension FetchOptions.Storage: ExpressibleByArgument {}
 extension StorageClass: ExpressibleByArgument {}
+extension AvatarState: ExpressibleByArgument {}
 extension AvatarListQuery.Order: ExpressibleByArgument {}
 extension ContactList.Format: ExpressibleByArgument {}
 

@@ -6,7 +6,7 @@ extension AvatarChange {
         [
             "sequence": JSON(Int(sequence)),
             "key": JSON(key.rawValue),
-            "owners": JSON(owners),
+            "owners": JSON(contacts),
             "kind": JSON(kind.rawValue),
             "digest": JSON(digest),
             "time": JSON(time),
@@ -27,16 +27,16 @@ extension AvatarChange {
         [
             Table.Cell("\(sequence)"),
             Table.Cell(kind.rawValue, kind.colour),
-            Table.Cell(Wording.age(ofISO8601: time.iso8601)),
-            Table.Cell(shortOwners),
+            Table.Cell(Wording.age(of: time.date)),
+            Table.Cell(shortContacts),
             Table.Cell(key.rawValue),
         ]
     }
 
     /// The first three contacts and the number of the others: thousands may share an image.
-    private var shortOwners: String {
-        let names = owners.prefix(3).joined(separator: ", ")
-        return owners.count > 3 ? "\(names) and \(owners.count - 3) more" : names
+    private var shortContacts: String {
+        let names = contacts.prefix(3).joined(separator: ", ")
+        return contacts.count > 3 ? "\(names) and \(contacts.count - 3) more" : names
     }
 }
 

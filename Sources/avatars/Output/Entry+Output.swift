@@ -6,17 +6,17 @@ extension AvatarListItem {
     /// The fields as `list --json` prints them: the columns of `avatar_overview`, and the contacts as `owners`.
     var fields: [String: JSON] {
         [
-            "key": JSON(key),
+            "key": JSON(key.rawValue),
             "sourceURL": JSON(sourceURL),
             "localFile": JSON(localFile),
-            "storageClass": JSON(storageClass),
+            "storageClass": JSON(storageClass.rawValue),
             "sizeBytes": JSON(sizeBytes),
             "etag": JSON(etag),
             "lastAccess": JSON(lastAccess),
             "freshUntil": JSON(freshUntil),
             "checkedAt": JSON(checkedAt),
-            "state": JSON(state),
-            "owners": JSON(owners),
+            "state": JSON(state.rawValue),
+            "owners": JSON(contacts),
         ]
     }
 
@@ -32,19 +32,16 @@ extension AvatarListItem {
     /// The cells of the entry in `table`.
     var row: [Table.Cell] {
         [
-            Table.Cell(state, EntryState(rawValue: state)?.colour),
-            Table.Cell(storageClass),
+            Table.Cell(state.rawValue, state.colour),
+            Table.Cell(storageClass.rawValue),
             Table.Cell(sizeBytes.map(Wording.size) ?? "–"),
-            Table.Cell(Wording.age(ofISO8601: lastAccess)),
-            Table.Cell(key),
+            Table.Cell(lastAccess.map { Wording.age(of: $0.date) } ?? "–"),
+            Table.Cell(key.rawValue),
         ]
     }
 }
 
-/// The states of an entry, as the column `state` of `avatar_overview` spells them.
-enum EntryState: String, CaseIterable, ExpressibleByArgument {
-    case fresh, stale, failing, gone, evicted, missing, own
-
+extension AvatarState {
     /// The colour of the state on a terminal.
     var colour: Colour? {
         switch self {
@@ -80,12 +77,12 @@ extension AvatarDetails {
     /// The fields that have a value, one a line, then the reasons for the entry's state, wrapped to the terminal.
     var text: String {
         var facts = Facts()
-        facts.add("key", overview.key)
-        if overview.sourceURL != overview.key { facts.add("source", overview.sourceURL) }
-        facts.add("state", overview.state, colour: EntryState(rawValue: overview.state)?.colour)
+        facts.add("key", overview.key.rawValue)
+        if overview.sourceURL != overview.key.rawValue { facts.add("source", overview.sourceURL) }
+        facts.add("state", overview.state.rawValue, colour: overview.state.colour)
         addFile(to: &facts)
-        facts.add("class", overview.storageClass)
-        facts.add("contacts", overview.owners.isEmpty ? nil : overview.owners.joined(separator: ", "))
+        facts.add("class", overview.storageClass.rawValue)
+        facts.add("contacts", overview.contacts.isEmpty ? nil : overview.contacts.joined(separator: ", "))
         facts.add("shared with", sharedWith.isEmpty ? nil : sharedWith.map(\.rawValue).joined(separator: ", "))
         addOrigin(to: &facts)
         let columns = Console.output.isTerminal ? Console.output.columns : .max
@@ -105,7 +102,7 @@ extension AvatarDetails {
         facts.add("size", overview.sizeBytes.map { Wording.size($0) + ($0 >= 1000 ? " (\($0) bytes)" : "") })
         if let mediaType, let width, let height { facts.add("image", "\(mediaType), \(width)×\(height)") }
         facts.add("sha256", sha256)
-        facts.add("last access", overview.lastAccess.map { Wording.age(ofISO8601: $0) })
+        facts.add("last access", overview.lastAccess.map { Wording.age(of: $0.date) })
     }
 
     /// Adds the lines about the last response and the next check.
@@ -114,7 +111,7 @@ extension AvatarDetails {
         facts.add("modified", lastModified)
         for (number, line) in responseLines.enumerated() { facts.add(number == 0 ? "response" : "", line) }
         facts.add("fetched", fetched.map { Wording.age(of: $0.date) })
-        facts.add("checked", overview.checkedAt.map { Wording.age(ofISO8601: $0) })
+        facts.add("checked", overview.checkedAt.map { Wording.age(of: $0.date) })
         facts.add("next check", nextCheck.map { Wording.age(of: $0.date) })
         if let failure {
             let count = failureCount > 1 ? ", \(failureCount) times in a row" : ""

@@ -59,7 +59,7 @@ struct ImageResult: Sendable {
 
     /// The result of saving an image.
     init(_ saved: AvatarDetails) {
-        key = saved.overview.key
+        key = saved.overview.key.rawValue
         outcome = .stored
         isStored = true
         localFile = saved.localFile

@@ -50,13 +50,3 @@ enum JSON: Encodable, Sendable {
         try Console.output.write(line)
     }
 }
-
-extension Timestamp {
-    /// The time in UTC with milliseconds, as in `2025-03-09T14:05:07.250Z`.
-    var iso8601: String {
-        let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
-        let fraction = rest < 0 ? rest + 1000 : rest
-        let whole = Date(timeIntervalSince1970: Double(rest < 0 ? seconds - 1 : seconds))
-        return whole.formatted(.iso8601).dropLast() + String(format: ".%03dZ", Int(fraction))
-    }
-}

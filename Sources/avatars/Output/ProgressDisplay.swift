@@ -84,9 +84,9 @@ final class ProgressDisplay: Sendable {
     func interruption(_ remains: String) -> String {
         guard let progress = state.withLock({ $0.progress }) else { return "interrupted; \(remains)" }
         guard progress.done > 0 || progress.total != nil else {
-            return "interrupted while \(progress.phase.rawValue); \(remains)"
+            return "interrupted while \(progress.phase); \(remains)"
         }
-        return "interrupted while \(progress.phase.rawValue), after \(progress.amount); \(remains)"
+        return "interrupted while \(progress.phase), after \(progress.amount); \(remains)"
     }
 
     /// Takes note of `progress`, and shows it at the start of a phase or if the last line is old enough.
@@ -120,7 +120,7 @@ final class ProgressDisplay: Sendable {
             guard form == .lines, isDone, let progress = state.progress else { return }
             let bytes = progress.bytesText.map { ", \($0)" } ?? ""
             let span = Wording.span(seconds: Int(now))
-            write("avatars: \(progress.phase.rawValue): \(progress.amount) in \(span)\(bytes)\n")
+            write("avatars: \(progress.phase): \(progress.amount) in \(span)\(bytes)\n")
         }
     }
 

@@ -19,7 +19,7 @@ struct ProgressLine {
     }
 
     /// The line as text, as in `syncing: 1234 of 5000 entries, 12.4 MB, 310/s, 12 s left, 3 failed`.
-    var text: String { "\(progress.phase.rawValue): \(parts.joined(separator: ", "))" }
+    var text: String { "\(progress.phase): \(parts.joined(separator: ", "))" }
 
     /// The line with a bar before the text if both fit into `columns`, else the text, cut to `columns`.
     func bar(columns: Int) -> String {

@@ -15,14 +15,14 @@ extension StoreStatistics {
             "lowWatermarkBytes": JSON(lowWatermarkBytes),
             "walBytes": JSON(walBytes),
             "allocatedBytes": JSON(allocatedBytes),
-            "states": .object(states.mapValues { JSON($0) }),
+            "states": .object(Dictionary(uniqueKeysWithValues: states.map { ($0.key.rawValue, JSON($0.value)) })),
             "hosts": JSON(hosts),
             "oldestAccess": JSON(oldestAccess),
             "newestAccess": JSON(newestAccess),
             "schemaVersion": JSON(schemaVersion),
-            "guard": JSON(guardDescription),
+            "guard": JSON(addressGuard.description),
             "lastSync": lastSync.map(\.json) ?? .null,
-            "failures": .object(failures.mapValues { JSON($0) }),
+            "failures": .object(Dictionary(uniqueKeysWithValues: failures.map { ($0.key.rawValue, JSON($0.value)) })),
             "neverHad": JSON(neverHad),
         ])
     }
@@ -31,11 +31,11 @@ extension StoreStatistics {
     var text: String {
         var facts = Facts()
         facts.add("entries", "\(entries), from \(Wording.count(hosts, "host"))")
-        for state in EntryState.allCases {
-            if let count = states[state.rawValue] { facts.add("  \(state.rawValue)", "\(count)", colour: state.colour) }
+        for state in AvatarState.allCases {
+            if let count = states[state] { facts.add("  \(state.rawValue)", "\(count)", colour: state.colour) }
         }
         if !failures.isEmpty {
-            let kinds = failures.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+            let kinds = failures.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
             facts.add("failures", kinds, colour: .red)
         }
         if neverHad > 0 {
@@ -52,7 +52,7 @@ extension StoreStatistics {
         facts.add("oldest access", oldestAccess.map { Wording.age(of: $0.date) })
         facts.add("newest access", newestAccess.map { Wording.age(of: $0.date) })
         facts.add("schema", "version \(schemaVersion)")
-        facts.add("address guard", guardDescription)
+        facts.add("address guard", addressGuard.description)
         return facts.text
     }
 
@@ -67,13 +67,16 @@ extension LastSync {
     var json: JSON {
         .object([
             "time": JSON(time),
-            "seconds": .number((seconds * 1000).rounded() / 1000),
+            "seconds": .number(seconds),
             "exit": JSON(Int(outcome.exitCode.rawValue)),
             "wanted": JSON(wanted),
             "failed": JSON(failed),
             "skipped": JSON(skipped),
         ])
     }
+
+    /// The duration in seconds, rounded to a millisecond.
+    var seconds: Double { (duration / .milliseconds(1)).rounded() / 1000 }
 
     /// The line for people, as in `3 min ago, exit code 69: 7 wanted, 0 failed, 7 waiting`.
     fileprivate var text: String {

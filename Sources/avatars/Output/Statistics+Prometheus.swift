@@ -10,7 +10,7 @@ extension StoreStatistics {
             "entries",
             help: "Entries by state.",
             label: "state",
-            samples: states.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+            samples: states.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
         )
         text.gauge("files", help: "Published image files.", files)
         text.gauge(
@@ -56,7 +56,7 @@ extension StoreStatistics {
             "failures",
             help: "Entries whose last check failed, by kind.",
             label: "kind",
-            samples: failures.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+            samples: failures.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
         )
         text.gauge("never_had", help: "Entries that a contact uses and whose image was never fetched.", neverHad)
         return text.text

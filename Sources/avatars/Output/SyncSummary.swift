@@ -67,7 +67,7 @@ struct SyncSummary {
             "evicted": JSON(report.evicted),
             "requests": JSON(report.requests),
             "bytesReceived": JSON(report.bytesReceived),
-            "seconds": .number((report.seconds * 1000).rounded() / 1000),
+            "seconds": .number((report.duration / .milliseconds(1)).rounded() / 1000),
             "failures": .array(report.failures.map(Self.json)),
         ]
         if let planned {
@@ -103,7 +103,7 @@ struct SyncSummary {
         facts.add("  over budget", "\(report.overBudget)", ifAny: report.overBudget, colour: .magenta)
         facts.add("  failed", "\(report.failed)", ifAny: report.failed, colour: .red)
         facts.add("evicted", Wording.count(report.evicted, "file"), ifAny: report.evicted)
-        if planned == nil { facts.add("took", String(format: "%.1f s", report.seconds)) }
+        if planned == nil { facts.add("took", String(format: "%.1f s", report.duration / .seconds(1))) }
         return facts.text
     }
 

@@ -35,16 +35,6 @@ enum Wording {
         }
     }
 
-    /// The age of a time as the index spells it, in ISO 8601 with milliseconds; `–` for `nil`, and `text` itself if it
-    /// has another form.
-    static func age(ofISO8601 text: String?, now: Date = Date()) -> String {
-        guard let text else { return "–" }
-        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        // Only an index that was edited by hand holds another form.
-        guard let date = try? style.parse(text) else { return text }
-        return age(of: date, now: now)
-    }
-
     /// A number with its noun, whose plural ends in "s", as in `1 file` or `2 files`.
     static func count(_ number: Int, _ noun: String) -> String {
         "\(number) \(noun)\(number == 1 ? "" : "s")"

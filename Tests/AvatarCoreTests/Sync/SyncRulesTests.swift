@@ -58,7 +58,7 @@ struct SyncRulesTests {
         Case(policy: .offline, hasFile: false, expected: .skip(.forbidden)),
     ])
     func classifies(_ given: Case) throws {
-        let rules = SyncRules(policy: given.policy, includesFresh: given.all)
+        let rules = SyncRules(policy: given.policy, checksAll: given.all)
         let entry = try Self.entry(fresh: given.fresh, backoff: given.backoff)
 
         let decision = try rules.classify(

@@ -153,7 +153,7 @@ import Testing
 
             let changes = try index.changes(since: start, limit: 10)
             #expect(changes.map(\.kind) == [.removed, .added])
-            #expect(changes.flatMap(\.owners).map { Array($0.utf8).count } == [4, 5])
+            #expect(changes.flatMap(\.contacts).map { Array($0.utf8).count } == [4, 5])
         }
     }
 
@@ -209,7 +209,7 @@ import Testing
                 _ = try transaction.unlink("anna", from: id)
             }
             let told = try index.changes(since: last, limit: 10)
-            #expect(told.map(\.kind) == [.removed] && told.flatMap(\.owners) == ["anna"])
+            #expect(told.map(\.kind) == [.removed] && told.flatMap(\.contacts) == ["anna"])
             try index.close()
         }
     }
@@ -247,7 +247,7 @@ extension [AvatarChange] {
     fileprivate var told: [String] {
         map { change in
             let number = (1...99).first { FileRecord.sampleDigest($0).hexadecimal == change.digest }
-            return "\(change.kind) \(change.owners.joined(separator: ",")) \(number ?? 0)"
+            return "\(change.kind) \(change.contacts.joined(separator: ",")) \(number ?? 0)"
         }
     }
 }

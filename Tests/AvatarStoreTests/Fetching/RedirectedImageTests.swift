@@ -72,7 +72,7 @@ struct RedirectedImageTests {
             let contacts = [Contact(id: "a", avatarURL: serve(fixture))]
             _ = try await fixture.store.sync(contacts: contacts)
             var options = SyncOptions()
-            options.includesFresh = true
+            options.checksAll = true
 
             let confirmed = try await fixture.store.sync(contacts: contacts, options: options)
             fixture.origin.setResponse(.redirect(to: "/2.png"), for: "/ada")

@@ -190,7 +190,7 @@ struct ChangingStoreBackupTests {
     @Test func aContactThatGetsAnotherImageHasItInTheBackup() async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
-                try await fixture.store.set(.keepUnowned, to: 0)
+                try await fixture.store.set(.keepUnlinked, to: 0)
                 let (old, new) = (fixture.serve(face, at: "/old.png"), fixture.serve(other, at: "/new.png"))
                 _ = try await fixture.store.sync(contacts: [Contact(id: "ann", avatarURL: old)])
 
@@ -203,7 +203,7 @@ struct ChangingStoreBackupTests {
                     holds: [try AvatarKey(url: new): other]
                 )
                 let copy = try await AvatarStore.open(directory: place.backup)
-                #expect(try copy.list().items.map(\.owners) == [["ann"]])
+                #expect(try copy.list().items.map(\.contacts) == [["ann"]])
                 try await copy.close()
                 try fixture.expectConsistent()
             }

@@ -48,7 +48,7 @@ struct RestoreTests {
             try await expectCopy(at: layout, holds: images)
             #expect(try BackupPlace.contents(of: place.backup) == before)
             let store = try await AvatarStore.open(directory: place.path("deep/inside/store"))
-            #expect(try store.list().items.map(\.owners).filter { !$0.isEmpty } == [["ann"]])
+            #expect(try store.list().items.map(\.contacts).filter { !$0.isEmpty } == [["ann"]])
             #expect(try store.value(of: .budget) == 50_000)
             _ = try await store.remove(Array(images.keys))
             try await store.close()

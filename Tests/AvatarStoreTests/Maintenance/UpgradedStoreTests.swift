@@ -17,7 +17,7 @@ struct UpgradedStoreTests {
         ("remove", { _ = try await $0.store.remove(AvatarKey(name: "me")) }),
         ("erase", { _ = try await $0.store.remove(contact: "a", erasing: true) }),
         ("move", { _ = try await $0.store.move(AvatarKey(name: "me"), to: .caches) }),
-        ("link", { _ = try await $0.store.link([(contact: "b", key: AvatarKey(name: "me"))]) }),
+        ("link", { _ = try await $0.store.link([ContactLink(contact: "b", key: AvatarKey(name: "me"))]) }),
         ("set", { try await $0.store.set(.budget, to: 1) }),
         ("trim", { _ = try await $0.store.trim(to: 0) }),
     ]

@@ -32,7 +32,7 @@ struct ErasureTests {
             // An image that others use stays, with its changes in the feed.
             #expect(try store.storedAvatar(for: AvatarKey(url: shared))?.bytes == logo)
             let told = try store.changes().filter { $0.key.rawValue == shared }
-            #expect(told.map(\.owners) == [["a friend"]])
+            #expect(told.map(\.contacts) == [["a friend"]])
             try fixture.expectConsistent()
         }
     }

@@ -45,7 +45,7 @@ struct StoreOwnerTests {
     func theOldPictureGoesWithTheArrivalOfTheNewOne(_ arrival: Arrival) async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
-            try await store.set(.keepUnowned, to: 0)
+            try await store.set(.keepUnlinked, to: 0)
             let (old, logo) = (fixture.serve(face, at: "/old.png"), SampleImage.png(seed: 2, byteCount: 900))
             let new = fixture.origin.url("/new.png")
             _ = try await store.sync(contacts: [Contact(id: "ada", avatarURL: old), Contact(id: "ben", avatarURL: old)])
@@ -114,7 +114,7 @@ struct StoreOwnerTests {
     func linkingAndUnlinking(keepsUnowned: Bool) async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
-            if !keepsUnowned { try await store.set(.keepUnowned, to: 0) }
+            if !keepsUnowned { try await store.set(.keepUnlinked, to: 0) }
             let key = try await store.save(face, named: "logo")
             let unknown = try AvatarKey(name: "nobody")
 

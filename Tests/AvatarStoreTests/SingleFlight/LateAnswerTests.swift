@@ -134,7 +134,7 @@ struct LateAnswerTests {
             #expect(report.failures == [])
             #expect(try fixture.store.storedAvatar(for: fixture.origin.url(key))?.bytes == new)
             #expect(try fixture.store.storedAvatar(for: fixture.origin.url("/b.png"))?.bytes == old)
-            #expect(try details(fixture).overview.owners == [key])
+            #expect(try details(fixture).overview.contacts == [key])
         }
     }
 
@@ -152,7 +152,7 @@ struct LateAnswerTests {
             gate.open()
 
             #expect(try await sync.value.failures == [])
-            #expect(try details(fixture).overview.owners == ["ada"])
+            #expect(try details(fixture).overview.contacts == ["ada"])
             #expect(fixture.files(in: .caches).isEmpty)
         }
     }

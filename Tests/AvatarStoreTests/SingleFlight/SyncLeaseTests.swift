@@ -32,7 +32,7 @@ struct SyncLeaseTests {
             #expect(fixture.origin.requestCount(for: "/3.png") == 1)
             #expect(report.fresh == 1 && report.fetched == 4 && report.wanted == 5)
             #expect(report.requests == 4)
-            #expect(try fixture.store.list(AvatarListQuery()).items.allSatisfy { $0.owners.count == 1 })
+            #expect(try fixture.store.list(AvatarListQuery()).items.allSatisfy { $0.contacts.count == 1 })
         }
     }
 

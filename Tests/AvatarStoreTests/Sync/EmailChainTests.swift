@@ -45,7 +45,7 @@ struct EmailChainTests {
             #expect(report.fetched == 1 && report.wanted == 1 && report.failed == 0 && report.withoutImage == 0)
             let image = try #require(try sources.fixture.store.avatar(forContact: "ada"))
             #expect(image.bytes == face && image.key.isEmailImage)
-            #expect(try sources.fixture.store.changes().map(\.owners) == [["ada"]])
+            #expect(try sources.fixture.store.changes().map(\.contacts) == [["ada"]])
         }
     }
 
@@ -74,7 +74,7 @@ struct EmailChainTests {
             let second = try await store.sync(contacts: [ada], options: sources.options)
             let due = try await store.sync()
             var all = SyncOptions()
-            all.includesFresh = true
+            all.checksAll = true
             let everything = try await store.sync(options: all)
             try await store.close()
 

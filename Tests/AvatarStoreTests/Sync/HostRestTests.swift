@@ -146,7 +146,7 @@ struct HostRestTests {
             _ = try await fixture.store.sync(contacts: people(600, fixture))
             if !all { fixture.clock.advance(by: .seconds(100_000)) }
             var options = SyncOptions()
-            options.includesFresh = all
+            options.checksAll = all
             options.policy = all ? .reload : .revalidate
             options.limit = 3
 

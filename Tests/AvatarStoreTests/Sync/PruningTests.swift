@@ -37,7 +37,7 @@ struct PruningTests {
             for gone in ["ben", "carl", "dora"] { #expect(try fixture.store.images(ofContact: gone) == []) }
             let told = try fixture.store.changes(since: last)
             #expect(told.map(\.kind) == [.removed, .removed, .removed])
-            #expect(told.flatMap(\.owners).sorted() == ["ben", "carl", "dora"])
+            #expect(told.flatMap(\.contacts).sorted() == ["ben", "carl", "dora"])
             // An embedded photo is of no use to another contact.
             #expect(fixture.files(in: .documents).isEmpty)
         }

@@ -127,7 +127,7 @@ struct RevalidationTests {
 
     private var all: SyncOptions {
         var options = SyncOptions()
-        options.includesFresh = true
+        options.checksAll = true
         return options
     }
 

@@ -21,7 +21,7 @@ struct SyncLinkTests {
             let report = try await fixture.store.sync(contacts: contacts)
 
             #expect(report.overBudget == 1)
-            #expect(try fixture.store.details(for: AvatarKey(url: b))?.overview.owners == ["b"])
+            #expect(try fixture.store.details(for: AvatarKey(url: b))?.overview.contacts == ["b"])
             try fixture.expectConsistent()
         }
     }

@@ -27,7 +27,7 @@ struct SyncTests {
             #expect(warm.fresh == 600)
             #expect(warm.requests == 0)
             #expect(fixture.origin.requestCount == 600)
-            #expect(try fixture.store.list().items.allSatisfy { $0.owners.count == 1 })
+            #expect(try fixture.store.list().items.allSatisfy { $0.contacts.count == 1 })
             try fixture.expectConsistent()
         }
     }
@@ -38,7 +38,7 @@ struct SyncTests {
             _ = try await fixture.store.sync(contacts: contacts)
             let files = fixture.files(in: .caches)
             var options = SyncOptions()
-            options.includesFresh = true
+            options.checksAll = true
 
             let report = try await fixture.store.sync(contacts: contacts, options: options)
 
@@ -87,7 +87,7 @@ struct SyncTests {
             #expect(report.failed == 3)
             #expect(Set(report.failures.map(\.kind)) == [.serverError, .gone, .unsupportedURL])
             let shared = try fixture.store.details(for: AvatarKey(url: contacts[3].avatarURL ?? ""))
-            #expect(shared?.overview.owners == ["again", "p3"])
+            #expect(shared?.overview.contacts == ["again", "p3"])
 
             // Neither the failures nor the rest is requested again now.
             let second = try await fixture.store.sync(contacts: contacts)
@@ -213,15 +213,15 @@ struct SyncTests {
             let old = try AvatarKey(url: contacts[0].avatarURL ?? "")
             contacts[0].avatarURL = fixture.origin.url("/later.png")
             _ = try await fixture.store.sync(contacts: contacts)
-            #expect(try fixture.store.details(for: old)?.overview.owners == ["p0"])
+            #expect(try fixture.store.details(for: old)?.overview.contacts == ["p0"])
 
             fixture.serve(SampleImage.png(seed: 77, byteCount: 1000), at: "/later.png")
             fixture.clock.advance(by: .seconds(200_000))
             _ = try await fixture.store.sync(contacts: contacts)
 
-            #expect(try fixture.store.details(for: old)?.overview.owners == [])
+            #expect(try fixture.store.details(for: old)?.overview.contacts == [])
             let new = try AvatarKey(url: contacts[0].avatarURL ?? "")
-            #expect(try fixture.store.details(for: new)?.overview.owners == ["p0"])
+            #expect(try fixture.store.details(for: new)?.overview.contacts == ["p0"])
         }
     }
 
@@ -258,7 +258,7 @@ struct SyncTests {
             #expect(report.fetched == 1)
             #expect(try await reading.value.bytes == bytes)
             #expect(fixture.origin.requestCount == 1)
-            #expect(try fixture.store.list().items.map(\.owners) == [["a"]])
+            #expect(try fixture.store.list().items.map(\.contacts) == [["a"]])
         }
     }
 

@@ -51,7 +51,7 @@ enum Routes {
     private static func changes(since sequence: Int64, _ store: AvatarStore) throws -> Response {
         do {
             let changes = try store.changes(since: sequence).map {
-                Change(sequence: $0.sequence, kind: $0.kind.rawValue, contacts: $0.owners, digest: $0.digest)
+                Change(sequence: $0.sequence, kind: $0.kind.rawValue, contacts: $0.contacts, digest: $0.digest)
             }
             return try json(changes, .ok)
         } catch let error as AvatarStoreError where error.code == .startOver {

@@ -1,6 +1,20 @@
 public import AvatarCore
 import AvatarIndex
 
+/// The link between a contact and an image: the contact uses the image.
+public struct ContactLink: Hashable, Sendable {
+    /// The id of the contact.
+    public var contact: String
+    /// The key of the image.
+    public var key: AvatarKey
+
+    /// A link between `contact` and the image of `key`.
+    public init(contact: String, key: AvatarKey) {
+        self.contact = contact
+        self.key = key
+    }
+}
+
 extension AvatarStore {
     /// The stored image of `contact`. Sends no request. A photo embedded in the contact comes before a fetched image.
     ///
@@ -13,10 +27,25 @@ extension AvatarStore {
         return nil
     }
 
-    /// The keys of the images of `contact`, the one that `avatar(forContact:)` prefers first.
+    /// The stored images of `contact` as files, the one that `avatar(forContact:)` prefers first. Sends no request and
+    /// does not read the bytes.
     ///
+    /// Each file existed with its indexed length when the call returned. Its content never changes, but it may be
+    /// unlinked later.
+    /// - Parameter contact: the id of the contact.
+    /// - Returns: the images whose files exist. Those without one, such as evicted images, are left out;
+    ///   `imageKeys(ofContact:)` has them too.
     /// - Throws: an error of the index.
-    public func images(ofContact contact: String) throws -> [AvatarKey] {
+    public func images(ofContact contact: String) throws -> [AvatarFile] {
+        try index.imageKeys(of: contact).compactMap { try storedFile(for: $0) }
+    }
+
+    /// The keys of all entries that `contact` is linked to, with and without a stored image, the one that
+    /// `avatar(forContact:)` prefers first.
+    ///
+    /// - Parameter contact: the id of the contact.
+    /// - Throws: an error of the index.
+    public func imageKeys(ofContact contact: String) throws -> [AvatarKey] {
         try index.imageKeys(of: contact)
     }
 
@@ -38,23 +67,23 @@ extension AvatarStore {
     /// Links contacts to stored images, all in one transaction. A link that is there already is not written again.
     ///
     /// A contact may have several images. A sync links the contacts of its list by itself.
-    /// - Parameter links: the id of a contact and the key of an image, each.
+    /// - Parameter links: the links to add.
     /// - Returns: the keys without an entry. No contact was linked to them.
     /// - Throws: `invalidKey` for a contact id that is empty, longer than 1,024 bytes or holds NUL, before anything is
     ///   linked; `readOnly` in a store that is open for reading only; an error of the index.
     @discardableResult
-    public func link(_ links: [(contact: String, key: AvatarKey)]) async throws -> [AvatarKey] {
-        for (contact, _) in links { _ = try AvatarKey(contact: contact) }
-        return try await requireWritable().writer.link(links)
+    public func link(_ links: [ContactLink]) async throws -> [AvatarKey] {
+        for link in links { _ = try AvatarKey(contact: link.contact) }
+        return try await requireWritable().writer.link(links.map { ($0.contact, $0.key) })
     }
 
     /// Unlinks contacts from images, all in one transaction. A link that does not exist is passed over.
     ///
-    /// An image without contacts is then kept or removed according to `Setting.keepUnowned`; a contact's embedded photo
+    /// An image without contacts is then kept or removed according to `Setting.keepUnlinked`; a contact's embedded photo
     /// is always removed.
-    /// - Parameter links: the id of a contact and the key of an image, each.
+    /// - Parameter links: the links to remove.
     /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk.
-    public func unlink(_ links: [(contact: String, key: AvatarKey)]) async throws {
-        try await requireWritable().writer.unlink(links)
+    public func unlink(_ links: [ContactLink]) async throws {
+        try await requireWritable().writer.unlink(links.map { ($0.contact, $0.key) })
     }
 }

@@ -1,0 +1,28 @@
+import AvatarCore
+
+/// The text of reports, for logs and debuggers: one or two lines, however much went wrong.
+enum ReportText {
+    /// The counts that are not 0, as in `3 fetched, 1 failed`; `nothing` if all are.
+    static func counts(_ counts: [(count: Int, noun: String)]) -> String {
+        let words = counts.filter { $0.count > 0 }.map { "\($0.count) \($0.noun)" }
+        return words.isEmpty ? "nothing" : words.joined(separator: ", ")
+    }
+
+    /// A line with the kinds of `failures`, the most frequent first, and the message of the first one. Empty without
+    /// failures.
+    ///
+    /// - Parameter failures: the failures that the report lists.
+    static func failures(_ failures: [(kind: FailureKind, message: String)]) -> String {
+        guard let first = failures.first else { return "" }
+        let kinds = Dictionary(grouping: failures, by: \.kind).map { (count: $0.value.count, noun: $0.key.rawValue) }
+            .sorted { ($1.count, $0.noun) < ($0.count, $1.noun) }
+        return "\nfailures: \(counts(kinds)); the first: \(first.message)"
+    }
+
+    /// `duration` in seconds, as in `1.250 s`.
+    static func time(_ duration: Duration) -> String {
+        let milliseconds = Int((duration / .milliseconds(1)).rounded())
+        let fraction = String(milliseconds % 1000 + 1000).dropFirst()
+        return "\(milliseconds / 1000).\(fraction) s"
+    }
+}

@@ -73,7 +73,7 @@ struct BrokenOriginTests {
             #expect(kept.failure == expected)
             #expect(fixture.origin.bytesSent < 60_000_000)
             let states = try fixture.store.statistics().states
-            #expect(states["failing"] == 1)
+            #expect(states[.failing] == 1)
         }
     }
 

@@ -11,8 +11,8 @@ struct ChangingTests {
             let key = try await fixture.store.save(face, named: name)
 
             #expect(try fixture.store.storedAvatar(for: key)?.bytes == face)
-            #expect(try fixture.store.list().items.map(\.key) == ["name:" + name])
-            #expect(try fixture.store.list().items.map(\.state) == ["own"])
+            #expect(try fixture.store.list().items.map(\.key.rawValue) == ["name:" + name])
+            #expect(try fixture.store.list().items.map(\.state) == [.own])
             try fixture.expectConsistent()
         }
     }

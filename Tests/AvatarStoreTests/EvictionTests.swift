@@ -29,7 +29,7 @@ struct EvictionTests {
 
             // 10,000 bytes are in use; 9,000 is the low watermark and what the new image leaves of the budget.
             #expect(try stored(keys, fixture) == [0, 2, 3, 4, 5, 6, 7, 8, 9])
-            #expect(try fixture.store.details(for: keys[1])?.overview.state == "evicted")
+            #expect(try fixture.store.details(for: keys[1])?.overview.state == .evicted)
             try fixture.expectConsistent()
         }
     }
@@ -46,7 +46,7 @@ struct EvictionTests {
             _ = try await fixture.store.avatar(for: again)
 
             #expect(try stored(keys, fixture) == [0])
-            #expect(try fixture.store.details(for: keys[1])?.overview.state == "missing")
+            #expect(try fixture.store.details(for: keys[1])?.overview.state == .missing)
             try fixture.expectConsistent()
         }
     }
@@ -98,7 +98,7 @@ struct EvictionTests {
 
             let freed = try await fixture.store.trim(to: 3500)
 
-            #expect(freed == (files: 2, bytes: 2000))
+            #expect(freed == EvictionReport(files: 2, bytes: 2000))
             #expect(try stored(keys, fixture) == [2, 3, 4])
         }
     }
@@ -112,7 +112,7 @@ struct EvictionTests {
 
             #expect(image.source == .origin)
             #expect(fixture.origin.requests.last?.headers["If-None-Match"] == nil)
-            #expect(try fixture.store.statistics().states["evicted"] == 1)
+            #expect(try fixture.store.statistics().states[.evicted] == 1)
         }
     }
 

@@ -59,7 +59,7 @@ struct LastGoodImageTests {
             #expect(image.failure == failing.kind)
             let details = try #require(try fixture.store.details(for: image.key))
             #expect(details.failure == failing.kind)
-            #expect(details.overview.state == (failing.kind == .gone ? "gone" : "failing"))
+            #expect(details.overview.state == (failing.kind == .gone ? .gone : .failing))
             try fixture.expectConsistent()
         }
     }

@@ -178,7 +178,7 @@ struct OpeningTests {
             connectionsPerHost: 2
         )
         let fetch = FetchOptions(mode: .strict, priority: .high, lowDataURL: "https://example.org/s", budgetCeiling: 9)
-        let sync = SyncOptions(policy: .reload, limit: 4, prunes: true, emailRecheck: .seconds(1), batchSize: 8)
+        let sync = SyncOptions(policy: .reload, limit: 4, prunes: true, emailRecheck: .seconds(1))
 
         #expect(configuration.layout.cachesRoot.hasPrefix("/var/lib/contacts/avatars/"))
         #expect(configuration.access == .readOnly && configuration.budget == 7 && configuration.mode == .strict)

@@ -39,7 +39,7 @@ struct OriginWishTests {
             fixture.clock.advance(by: .seconds(50_000))
             await #expect(throws: AvatarStoreError.self) { try await fixture.store.avatar(for: url, options: reload) }
 
-            #expect(try fixture.store.details(for: key)?.overview.state == "gone")
+            #expect(try fixture.store.details(for: key)?.overview.state == .gone)
             #expect(fixture.files(in: .caches).isEmpty)
             try fixture.expectConsistent()
         }
@@ -82,7 +82,7 @@ struct OriginWishTests {
 
             _ = try await fixture.store.sync(contacts: [Contact(id: "a", avatarURL: new)])
 
-            #expect(try fixture.store.list().items.map(\.key) == [new])
+            #expect(try fixture.store.list().items.map(\.key.rawValue) == [new])
             try fixture.expectConsistent()
         }
     }

@@ -250,7 +250,7 @@ struct ReadingTests {
 
             let items = try fixture.store.list().items
             #expect(items.map(\.sourceURL) == [second])
-            #expect(items.map(\.key) == ["person/42"])
+            #expect(items.map(\.key.rawValue) == ["person/42"])
         }
     }
 }

@@ -30,7 +30,7 @@ struct DemonstrationTests {
         let statistics = try store.statistics()
         #expect(statistics.budgetBytes == 2_000_000)
         #expect(statistics.cachesBytes > 900_000 && statistics.cachesBytes <= 1_000_000)
-        #expect(statistics.states["own"] == 1)
+        #expect(statistics.states[.own] == 1)
         #expect(statistics.pendingBytes == 0)
         let preview = try await store.syncPreview(list)
         #expect(preview.contacts == 1000)

@@ -17,7 +17,7 @@ struct ContactsAndChangesExamples {
             let report = try await store.sync(contacts: people)
             let images = try store.images(ofContact: "42")
             let picture = try store.avatar(forContact: "42")
-            let contacts = try store.contacts(using: images[0])
+            let contacts = try store.contacts(using: images[0].key)
 
             #expect(report.fetched == 2 && images.count == 1 && picture?.bytes == face && contacts == ["42"])
 
@@ -74,7 +74,7 @@ struct ContactsAndChangesExamples {
             }
             position = changes.last?.sequence ?? position
 
-            #expect(changes.map(\.kind) == [.added] && changes.first?.owners == ["42"])
+            #expect(changes.map(\.kind) == [.added] && changes.first?.contacts == ["42"])
 
             let (seen, continuation) = AsyncStream.makeStream(of: Void.self)
             let mirror = Mirror(continuation)

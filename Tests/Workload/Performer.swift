@@ -65,9 +65,9 @@ package struct Performer: Sendable {
             options.batchSize = batchSize
             return try await sync(list, [:], options)
         case .link(let contact, let key):
-            try await store.link([("\(contact)", key.key(at: origin))])
+            try await store.link([ContactLink(contact: "\(contact)", key: key.key(at: origin))])
         case .unlink(let contact, let key):
-            try await store.unlink([("\(contact)", key.key(at: origin))])
+            try await store.unlink([ContactLink(contact: "\(contact)", key: key.key(at: origin))])
         case .reconcile(let list, let photos):
             var options = SyncOptions()
             options.prunes = true

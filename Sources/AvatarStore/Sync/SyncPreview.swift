@@ -7,7 +7,7 @@ public struct SyncPreview: Sendable {
     public var contacts = 0
     /// Records that a later record of the same contact replaces.
     public var duplicates = 0
-    /// The contacts with several records, at most `SyncReport.largestDuplicateCount`.
+    /// The contacts with several records, the first 20 of them.
     public var duplicateContacts: [SyncReport.Duplicate] = []
     /// Contacts without a picture.
     public var withoutImage = 0
@@ -31,7 +31,7 @@ public struct SyncPreview: Sendable {
     public var hasKeptLeavers = false
     /// Images that cannot be fetched at all.
     public var failed = 0
-    /// The failures, at most `SyncReport.largestFailureCount`.
+    /// The failures, the first 1,000.
     public var failures: [SyncReport.Failure] = []
 }
 

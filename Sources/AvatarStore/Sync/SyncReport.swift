@@ -35,7 +35,7 @@ public struct SyncReport: Sendable {
     public var contacts = 0
     /// Records that do not count, as a later one has the same contact.
     public var duplicates = 0
-    /// The contacts with several records, up to `largestDuplicateCount`.
+    /// The contacts with several records, the first 20 of them.
     public var duplicateContacts: [Duplicate] = []
     /// Contacts without a picture, those among them for whose addresses no source has one.
     public var withoutImage = 0
@@ -76,7 +76,7 @@ public struct SyncReport: Sendable {
     public var bytesReceived = 0
     /// The time that the sync took.
     public var duration = Duration.zero
-    /// What failed, up to `largestFailureCount`.
+    /// What failed, the first 1,000.
     public var failures: [Failure] = []
     /// Whether the sync was cancelled before its end. What had arrived is stored.
     public var wasCancelled = false

@@ -37,6 +37,7 @@ struct SyncCommand: AsyncParsableCommand {
     )
     var storage = FetchOptions.Storage.caches
 
+    /// The option for `SyncOptions.checksAll`.
     @Flag(help: "Request images that are still fresh, too.")
     var all = false
 

@@ -276,7 +276,8 @@ extension Demonstration {
         query.limit = 1
         return try store.list(query).items.map { item in
             [
-                item.state.rawValue, item.sizeBytes.map(Figures.bytes) ?? "-", DemoPage.cut(contactNames(of: item), to: 19),
+                item.state.rawValue, item.sizeBytes.map(Figures.bytes) ?? "-",
+                DemoPage.cut(contactNames(of: item), to: 19),
                 item.key.rawValue,
             ]
         }

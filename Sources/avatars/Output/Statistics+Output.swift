@@ -35,7 +35,9 @@ extension StoreStatistics {
             if let count = states[state] { facts.add("  \(state.rawValue)", "\(count)", colour: state.colour) }
         }
         if !failures.isEmpty {
-            let kinds = failures.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+            let kinds = failures.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.value) \($0.key)" }.joined(
+                separator: ", "
+            )
             facts.add("failures", kinds, colour: .red)
         }
         if neverHad > 0 {

@@ -132,7 +132,7 @@ import Testing
             try GoldenIndex(version: Migration.latestVersion).load(into: path)
             let index = try AvatarIndex.open(path: path, fileMode: 0o600)
             let copy = try index.copy(to: path + ".copy", fileMode: 0o600)
-            let keys = try index.list(AvatarListQuery()).items.map { AvatarKey(stored: $0.key) }
+            let keys = try index.list(AvatarListQuery()).items.map(\.key)
             #expect(keys.count == 10)
 
             try copy.write { transaction in

@@ -106,8 +106,8 @@ import Testing
             #expect(try index.entry(for: key)?.key == key)
             #expect(try index.hit(for: key) != nil)
             #expect(try index.write { try $0.state(of: key)?.id } == id)
-            #expect(try index.overview(of: key).map { AvatarKey.stored($0.key) } == key)
-            #expect(try index.list(AvatarListQuery()).items.map { AvatarKey.stored($0.key) } == [key])
+            #expect(try index.overview(of: key)?.key == key)
+            #expect(try index.list(AvatarListQuery()).items.map(\.key) == [key])
         }
     }
 

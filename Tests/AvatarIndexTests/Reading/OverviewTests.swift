@@ -26,17 +26,17 @@ import Testing
             #expect(
                 item
                     == AvatarListItem(
-                        key: "https://img.example.com/anna.png",
+                        key: .stored("https://img.example.com/anna.png"),
                         sourceURL: "https://img.example.com/anna.png",
                         localFile: "caches/30/313233-00000000000000a1.png",
-                        storageClass: "caches",
+                        storageClass: .caches,
                         sizeBytes: 1000,
                         etag: "\"a1\"",
-                        lastAccess: "2026-01-01T00:00:00.000Z",
-                        freshUntil: "9999-12-31T23:59:59.000Z",
-                        checkedAt: "2026-01-01T00:00:00.000Z",
-                        state: "fresh",
-                        owners: ["anna"]
+                        lastAccess: Timestamp(milliseconds: 1_767_225_600_000),
+                        freshUntil: Timestamp(milliseconds: 253_402_300_799_000),
+                        checkedAt: Timestamp(milliseconds: 1_767_225_600_000),
+                        state: .fresh,
+                        contacts: ["anna"]
                     )
             )
         }
@@ -48,7 +48,7 @@ import Testing
 
             #expect(item.sourceURL == nil)
             #expect(item.localFile == "documents/30/313233-00000000000000a5.webp")
-            #expect(item.storageClass == "documents")
+            #expect(item.storageClass == .documents)
             #expect(item.checkedAt == nil && item.freshUntil == nil && item.etag == nil)
         }
     }
@@ -69,24 +69,24 @@ import Testing
             let item = try index.overview(of: .stored("crm/42 \"Zoë\" 🦊"))
 
             #expect(item?.sourceURL == "https://img.example.com/zoe.jpg?signature=1")
-            #expect(item?.owners == ["zoë's \"id\""])
+            #expect(item?.contacts == ["zoë's \"id\""])
         }
     }
 
     @Test(
         arguments: [
-            ("https://img.example.com/anna.png", "fresh"),
-            ("crm/42 \"Zoë\" 🦊", "stale"),
-            ("http://slow.example.org:8080/ben.svg", "failing"),
-            ("http://slow.example.org:8080/never.png", "failing"),
-            ("https://xn--bcher-kva.example/shop.png", "gone"),
-            ("https://img.example.com/evicted.png", "evicted"),
-            ("https://img.example.com/missing.png", "missing"),
-            ("name:logo", "own"),
-            ("contact:dora#2", "own"),
+            ("https://img.example.com/anna.png", AvatarState.fresh),
+            ("crm/42 \"Zoë\" 🦊", .stale),
+            ("http://slow.example.org:8080/ben.svg", .failing),
+            ("http://slow.example.org:8080/never.png", .failing),
+            ("https://xn--bcher-kva.example/shop.png", .gone),
+            ("https://img.example.com/evicted.png", .evicted),
+            ("https://img.example.com/missing.png", .missing),
+            ("name:logo", .own),
+            ("contact:dora#2", .own),
         ]
     )
-    func anEntryIsInOneState(key: String, state: String) throws {
+    func anEntryIsInOneState(key: String, state: AvatarState) throws {
         try withGoldenIndex { index in
             let item = try index.overview(of: .stored(key))
             #expect(item?.state == state)
@@ -107,7 +107,7 @@ import Testing
             #expect(statistics.entries == 10)
             #expect(
                 statistics.states == [
-                    "fresh": 2, "stale": 1, "failing": 2, "gone": 1, "evicted": 1, "missing": 1, "own": 2,
+                    .fresh: 2, .stale: 1, .failing: 2, .gone: 1, .evicted: 1, .missing: 1, .own: 2,
                 ]
             )
             #expect(statistics.hosts == 3)

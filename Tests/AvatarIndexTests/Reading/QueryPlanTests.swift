@@ -84,9 +84,9 @@ import Testing
             query.after = "a"
             _ = try index.list(query)
         },
-        Case("page of an owner", "owner USING PRIMARY KEY (contact=?)", sorts: true) { index in
+        Case("page of a contact", "owner USING PRIMARY KEY (contact=?)", sorts: true) { index in
             var query = AvatarListQuery()
-            query.owner = "anna"
+            query.contact = "anna"
             query.after = "a"
             _ = try index.list(query)
         },

@@ -47,8 +47,8 @@ import Testing
                 #expect(try transaction.pendingHolders().sorted() == ["00112233aabbccdd", "ddccbbaa33221100"])
                 _ = try transaction.retireFile(id: file.id, absence: .evicted, holder: "me")
             }
-            #expect(try index.overview(of: entry.key)?.state == "evicted")
-            #expect(try index.overview(of: entry.key)?.owners == ["ben", "dora"])
+            #expect(try index.overview(of: entry.key)?.state == .evicted)
+            #expect(try index.overview(of: entry.key)?.contacts == ["ben", "dora"])
             try index.close()
             try expectSound(index.path)
         }

@@ -64,7 +64,7 @@ import Testing
             #expect(try index.entry(for: .stored("crm/42"))?.sourceURL == "https://cdn.example.org/42?signature=2")
             var query = AvatarListQuery()
             query.host = "cdn.example.org"
-            #expect(try index.list(query).items.map(\.key) == ["crm/42"])
+            #expect(try index.list(query).items.map(\.key.rawValue) == ["crm/42"])
         }
     }
 

@@ -14,7 +14,7 @@ import Testing
             try index.write { try $0.link("anna", to: id) }
 
             #expect(try index.onWriteConnection("counting") { $0.totalChangedRowCount } == changes)
-            #expect(try index.overview(of: .stored("https://example.com/a.png"))?.owners == ["anna", "ben"])
+            #expect(try index.overview(of: .stored("https://example.com/a.png"))?.contacts == ["anna", "ben"])
         }
     }
 
@@ -101,7 +101,7 @@ import Testing
             }
             try index.write { try $0.link(contact, to: id) }
 
-            let owners = try index.overview(of: .stored("https://example.com/a.png"))?.owners
+            let owners = try index.overview(of: .stored("https://example.com/a.png"))?.contacts
             #expect(owners.map { $0.map { Array($0.utf8) } } == [Array(contact.utf8)])
             #expect(try index.unlinked([(contact: contact, avatarID: id)]) == [false])
         }

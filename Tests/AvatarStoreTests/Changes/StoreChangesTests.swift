@@ -23,7 +23,7 @@ struct StoreChangesTests {
             _ = try await store.remove(AvatarKey(name: "me"))
 
             let key = try AvatarKey(url: url)
-            let told = try store.changes().map { "\($0.kind) \($0.key == key) \($0.owners)" }
+            let told = try store.changes().map { "\($0.kind) \($0.key == key) \($0.contacts)" }
             #expect(
                 told == [
                     "added true [\"ada\"]", "added false []", "changed true [\"ada\"]", "added true [\"bea\"]",

@@ -90,13 +90,13 @@ func expectCopy(
         let root = file.hasPrefix("caches/") ? layout.cachesRoot : layout.documentsRoot
         let path = root + file[slash...]
         files.insert(path)
-        found[item.key] = try Array(Data(contentsOf: URL(filePath: path)))
+        found[item.key.rawValue] = try Array(Data(contentsOf: URL(filePath: path)))
     }
     #expect(
         found == Dictionary(uniqueKeysWithValues: images.map { ($0.key.rawValue, $0.value) }),
         sourceLocation: sourceLocation
     )
-    let withoutFile = try store.list(query).items.filter { $0.localFile == nil }.map(\.key)
+    let withoutFile = try store.list(query).items.filter { $0.localFile == nil }.map(\.key.rawValue)
     #expect(withoutFile.sorted() == bare.map(\.rawValue).sorted(), sourceLocation: sourceLocation)
     let statistics = try store.statistics()
     #expect(statistics.cachesBytes <= statistics.budgetBytes, sourceLocation: sourceLocation)

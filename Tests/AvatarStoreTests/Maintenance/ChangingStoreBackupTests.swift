@@ -74,7 +74,7 @@ struct ChangingStoreBackupTests {
 
                 try await expectCopy(at: StoreLayout(directory: place.backup), holds: [key: face])
                 let copy = try await AvatarStore.open(directory: place.backup)
-                #expect(try copy.details(for: key)?.overview.storageClass == target.rawValue)
+                #expect(try copy.details(for: key)?.overview.storageClass == target)
                 try await copy.close()
                 try fixture.expectConsistent()
             }
@@ -96,7 +96,7 @@ struct ChangingStoreBackupTests {
                     without: [key]
                 )
                 let copy = try await AvatarStore.open(directory: place.backup)
-                #expect(try copy.details(for: key)?.overview.state == "evicted")
+                #expect(try copy.details(for: key)?.overview.state == .evicted)
                 try await copy.close()
                 try fixture.expectConsistent()
             }
@@ -139,7 +139,7 @@ struct ChangingStoreBackupTests {
                     without: [key]
                 )
                 let copy = try await AvatarStore.open(directory: place.backup)
-                #expect(try copy.details(for: key)?.overview.state == "missing")
+                #expect(try copy.details(for: key)?.overview.state == .missing)
                 try await copy.close()
                 _ = try await fixture.store.avatar(for: key, options: FetchOptions(policy: .reload))
                 try fixture.expectConsistent()

@@ -52,10 +52,10 @@ import Testing
                 withUnsafeCurrentTask { $0?.cancel() }
                 return try await store.trim(to: 0)
             }.value
-            #expect(none == (0, 0))
+            #expect(none == EvictionReport())
             let told = Mutex<[WorkProgress]>([])
             let all = try await store.trim(to: 0) { progress in told.withLock { $0.append(progress) } }
-            #expect(all == (12, 12_000))
+            #expect(all == EvictionReport(files: 12, bytes: 12_000))
             #expect(told.withLock { $0.map(\.done) } == [0, 12_000])
             #expect(told.withLock { $0.allSatisfy { $0.phase == .evicting && $0.total == 12_000 } })
         }

@@ -54,7 +54,7 @@ struct ErasureTests {
             var options = SyncOptions()
             options.prunes = true
             _ = try await store.sync(contacts: [Contact(id: "a friend", avatarURL: shared)], options: options)
-            #expect(try store.images(ofContact: "secret-person") == [] && fixture.find("secret-former") != [])
+            #expect(try store.imageKeys(ofContact: "secret-person") == [] && fixture.find("secret-former") != [])
 
             let receipt = try await store.remove(contact: "secret-person", erasing: true)
 

@@ -16,7 +16,7 @@ struct StoreOwnerTests {
             #expect(try store.avatar(forContact: "ada")?.bytes == face)
             #expect(try store.avatar(forContact: "carl") == nil)
             #expect(try store.contacts(using: key) == ["ada", "ben"])
-            #expect(try store.images(ofContact: "ada") == [key])
+            #expect(try store.imageKeys(ofContact: "ada") == [key])
             #expect(try store.contacts(using: AvatarKey(name: "nobody")) == [])
         }
     }
@@ -50,7 +50,7 @@ struct StoreOwnerTests {
             let new = fixture.origin.url("/new.png")
             _ = try await store.sync(contacts: [Contact(id: "ada", avatarURL: old), Contact(id: "ben", avatarURL: old)])
             let own = try await store.save(logo, named: "logo")
-            try await store.link([("ada", own)])
+            try await store.link([ContactLink(contact: "ada", key: own)])
             _ = try await store.sync(contacts: [Contact(id: "ada", avatarURL: new), Contact(id: "ben", avatarURL: new)])
             #expect(try store.contacts(using: AvatarKey(url: old)) == ["ada", "ben"])
 
@@ -59,7 +59,7 @@ struct StoreOwnerTests {
             switch arrival {
             case .read: _ = try await store.avatar(for: new)
             case .syncOfAll: _ = try await store.sync()
-            case .own: try await store.link([("carl", AvatarKey(url: new))])
+            case .own: try await store.link([ContactLink(contact: "carl", key: AvatarKey(url: new))])
             }
 
             let isThere = arrival != .own
@@ -86,7 +86,7 @@ struct StoreOwnerTests {
             for url in urls {
                 fixture.clock.advance(by: .seconds(86_400 * 30))
                 _ = try await store.avatar(for: url)
-                images.append(Set(try store.images(ofContact: "ada").map(\.rawValue)))
+                images.append(Set(try store.imageKeys(ofContact: "ada").map(\.rawValue)))
             }
 
             #expect(images == [Set(hasOld ? [old, urls[1]] : [urls[1]]), [urls[1]]])
@@ -100,12 +100,12 @@ struct StoreOwnerTests {
             let urls = [fixture.serve(face, at: "/a.png"), fixture.serve(face, at: "/b.png")]
             for url in urls { _ = try await store.avatar(for: url) }
             let keys = try urls.map { try AvatarKey(url: $0) }
-            try await store.link(keys.map { ("ada", $0) })
+            try await store.link(keys.map { ContactLink(contact: "ada", key: $0) })
             try await store.trim(to: 0)
 
             for url in urls { _ = try await store.avatar(for: url) }
 
-            #expect(try Set(store.images(ofContact: "ada")) == Set(keys))
+            #expect(try Set(store.imageKeys(ofContact: "ada")) == Set(keys))
             try fixture.expectConsistent()
         }
     }
@@ -118,12 +118,18 @@ struct StoreOwnerTests {
             let key = try await store.save(face, named: "logo")
             let unknown = try AvatarKey(name: "nobody")
 
-            let missing = try await store.link([("ada", key), ("ben", key), ("ada", unknown), ("ada", key)])
+            let missing = try await store.link([
+                ContactLink(contact: "ada", key: key), ContactLink(contact: "ben", key: key),
+                ContactLink(contact: "ada", key: unknown), ContactLink(contact: "ada", key: key),
+            ])
             #expect(missing == [unknown])
             #expect(try store.contacts(using: key) == ["ada", "ben"])
-            try await store.unlink([("ada", key), ("carl", key), ("ada", unknown)])
+            try await store.unlink([
+                ContactLink(contact: "ada", key: key), ContactLink(contact: "carl", key: key),
+                ContactLink(contact: "ada", key: unknown),
+            ])
             #expect(try store.avatar(forContact: "ben")?.bytes == face)
-            try await store.unlink([("ben", key)])
+            try await store.unlink([ContactLink(contact: "ben", key: key)])
 
             #expect(try (store.storedAvatar(for: key) != nil) == keepsUnowned)
             await #expect(throws: AvatarStoreError.self) { try await store.link([("", key)]) }

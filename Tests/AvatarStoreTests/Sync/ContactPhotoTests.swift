@@ -25,7 +25,7 @@ struct ContactPhotoTests {
             let image = try #require(try fixture.store.avatar(forContact: "ada"))
             #expect(image.bytes == face && image.storageClass == .documents)
             #expect(image.key == (try AvatarKey(contact: "ada")))
-            let images = try fixture.store.images(ofContact: "ada")
+            let images = try fixture.store.imageKeys(ofContact: "ada")
             #expect(images.map(\.rawValue) == ["contact:ada", "contact:ada#2", url])
             #expect(try fixture.store.contacts(using: AvatarKey(contact: "ben")) == ["ben"])
             try fixture.expectConsistent()
@@ -67,9 +67,9 @@ struct ContactPhotoTests {
             _ = try await fixture.store.sync(contacts: people)
 
             #expect(try fixture.store.avatar(forContact: "ada")?.bytes == other)
-            #expect(try fixture.store.images(ofContact: "ada").count == 1)
+            #expect(try fixture.store.imageKeys(ofContact: "ada").count == 1)
             // A card may have both.
-            #expect(try fixture.store.images(ofContact: "ben").count == 2)
+            #expect(try fixture.store.imageKeys(ofContact: "ben").count == 2)
             try fixture.expectConsistent()
         }
     }
@@ -85,7 +85,7 @@ struct ContactPhotoTests {
 
             _ = try await fixture.store.sync(contacts: [contact("ada", face)], options: options)
 
-            #expect(try fixture.store.images(ofContact: "ada").map(\.rawValue) == ["contact:ada"])
+            #expect(try fixture.store.imageKeys(ofContact: "ada").map(\.rawValue) == ["contact:ada"])
             #expect(try fixture.store.avatar(forContact: "ada")?.bytes == face)
             let told = try fixture.store.changes(since: last)
             #expect(told.map(\.kind) == [.added, .removed] && told.map(\.key.rawValue) == ["contact:ada", url])
@@ -142,7 +142,7 @@ struct ContactPhotoTests {
 
             _ = try await fixture.store.sync(contacts: [contact("ada", face)])
 
-            #expect(try fixture.store.images(ofContact: "ada").map(\.rawValue) == ["contact:ada"])
+            #expect(try fixture.store.imageKeys(ofContact: "ada").map(\.rawValue) == ["contact:ada"])
             #expect(fixture.files(in: .documents).count == 1)
             let told = try fixture.store.changes(since: last)
             #expect(told.map(\.kind) == [.removed] && told.map(\.key.rawValue) == ["contact:ada#2"])

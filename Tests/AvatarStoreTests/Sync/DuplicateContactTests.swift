@@ -57,8 +57,8 @@ struct DuplicateContactTests {
             }
 
             #expect(try fixture.store.changes(since: last).isEmpty)
-            #expect(try fixture.store.images(ofContact: "ben").map(\.rawValue) == [fixture.origin.url("/ben.png")])
-            #expect(try fixture.store.images(ofContact: "carl").isEmpty)
+            #expect(try fixture.store.imageKeys(ofContact: "ben").map(\.rawValue) == [fixture.origin.url("/ben.png")])
+            #expect(try fixture.store.imageKeys(ofContact: "carl").isEmpty)
             #expect(fixture.files(in: .documents).isEmpty)
             try fixture.expectConsistent()
         }
@@ -98,7 +98,7 @@ struct DuplicateContactTests {
             _ = try await fixture.store.sync(contacts: list)
 
             #expect(report.saved == 2)
-            #expect(try fixture.store.images(ofContact: "ada").map(\.rawValue) == ["contact:ada", "contact:ada#2"])
+            #expect(try fixture.store.imageKeys(ofContact: "ada").map(\.rawValue) == ["contact:ada", "contact:ada#2"])
             #expect(try fixture.store.lastChange() == last)
         }
     }

@@ -38,7 +38,7 @@ struct FailureTableTests {
             #expect(report.failures.map(\.kind) == [failing.failing.kind])
             #expect(try fixture.store.storedAvatar(for: key)?.bytes == (failing.before == .absent ? nil : face))
             let details = try #require(try fixture.store.details(for: key))
-            #expect(details.overview.state == (failing.failing.kind == .gone ? "gone" : "failing"))
+            #expect(details.overview.state == (failing.failing.kind == .gone ? .gone : .failing))
             #expect(details.failure == failing.failing.kind)
             let next = try #require(details.nextCheck)
             #expect(wait(failing).contains(next.seconds(since: now)), "\(next.seconds(since: now)) s")

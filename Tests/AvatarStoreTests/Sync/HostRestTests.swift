@@ -136,7 +136,7 @@ struct HostRestTests {
             #expect(third.failed == 1 && third.skippedBy.hostPaused == 54)
             #expect(try fixture.store.statistics().lastSync?.outcome == .incomplete)
             #expect(try fixture.store.statistics().neverHad == 0)
-            #expect(try fixture.store.statistics().failures == ["serverError": 6])
+            #expect(try fixture.store.statistics().failures == [.serverError: 6])
         }
     }
 

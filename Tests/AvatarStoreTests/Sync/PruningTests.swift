@@ -34,7 +34,7 @@ struct PruningTests {
 
             #expect(preview.unlinked == 3 && report.unlinked == 3 && !report.hasKeptLeavers)
             #expect(try fixture.store.avatar(forContact: "ada") != nil)
-            for gone in ["ben", "carl", "dora"] { #expect(try fixture.store.images(ofContact: gone) == []) }
+            for gone in ["ben", "carl", "dora"] { #expect(try fixture.store.imageKeys(ofContact: gone) == []) }
             let told = try fixture.store.changes(since: last)
             #expect(told.map(\.kind) == [.removed, .removed, .removed])
             #expect(told.flatMap(\.contacts).sorted() == ["ben", "carl", "dora"])

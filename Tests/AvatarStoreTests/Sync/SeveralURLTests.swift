@@ -52,7 +52,7 @@ struct SeveralURLTests {
             if byList { _ = try await fixture.store.sync(contacts: list) } else { _ = try await fixture.store.sync() }
 
             #expect(try fixture.store.avatar(forContact: "ada")?.bytes == face)
-            #expect(try fixture.store.images(ofContact: "ada").map(\.rawValue) == [fixture.origin.url("/1.png")])
+            #expect(try fixture.store.imageKeys(ofContact: "ada").map(\.rawValue) == [fixture.origin.url("/1.png")])
             let last = try fixture.store.lastChange()
             let report = try await fixture.store.sync(contacts: list)
             #expect(report.fresh == 1 && report.requests == 0)

@@ -233,7 +233,7 @@ struct HealingTests {
                 let store = try await AvatarStore.open(configuration)
                 #expect(try store.storedAvatar(for: key) == nil)
                 #expect(try store.storedAvatar(for: own) != nil)
-                #expect(try store.details(for: key)?.overview.state == "missing")
+                #expect(try store.details(for: key)?.overview.state == .missing)
                 #expect(try await store.avatar(for: url).bytes == face)
                 #expect(fixture.origin.requests.last?.headers["if-none-match"] == nil)
                 try await store.close()

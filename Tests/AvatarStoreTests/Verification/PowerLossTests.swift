@@ -45,7 +45,7 @@ struct PowerLossTests {
 
             let report = try await opened.verify()
             #expect(report.faults == [])
-            #expect(try opened.details(for: lost)?.overview.state == "missing")
+            #expect(try opened.details(for: lost)?.overview.state == .missing)
             #expect(try opened.storedAvatar(for: empty) == nil)
             #expect(try opened.storedAvatar(for: kept)?.bytes == face)
             #expect(fixture.files(in: .caches).isEmpty)

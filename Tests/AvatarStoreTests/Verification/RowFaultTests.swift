@@ -34,7 +34,7 @@ struct RowFaultTests {
             #expect(report.faults.first?.key == key)
             try await fixture.repair()
 
-            #expect(try fixture.store.details(for: key)?.overview.state == "missing")
+            #expect(try fixture.store.details(for: key)?.overview.state == .missing)
             #expect(try await fixture.store.avatar(for: url).bytes == face)
             #expect(fixture.origin.requests.last?.headers["if-none-match"] == nil)
         }

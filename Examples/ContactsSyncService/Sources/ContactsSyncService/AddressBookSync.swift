@@ -69,7 +69,7 @@ actor AddressBookSync {
         )
         for path in await pictures.cardsWithout {
             // A sync without `prunes` unlinks nothing, so the picture of a card that has none any more is removed here.
-            guard try !store.images(ofContact: ContactID.of(path)).isEmpty else { continue }
+            guard try !store.imageKeys(ofContact: ContactID.of(path)).isEmpty else { continue }
             _ = try await store.remove(contact: ContactID.of(path))
         }
         logger.info(
@@ -97,7 +97,7 @@ actor AddressBookSync {
     /// the image at the new URL is stored.
     private func unsettled(_ urls: [String: [AvatarKey]], _ report: SyncReport) throws -> [String] {
         try urls.compactMap { path, keys in
-            let images = try store.images(ofContact: ContactID.of(path))
+            let images = try store.imageKeys(ofContact: ContactID.of(path))
             // If nothing was skipped, a missing image had no room in the budget; a full round requests it again.
             let isUnknown = report.skipped > 0 && !keys.contains(where: images.contains)
             return isUnknown || images.contains(where: \.isContactPhoto) ? path : nil

@@ -21,6 +21,22 @@ struct StoreOwnerTests {
         }
     }
 
+    @Test func theImagesOfAContactAreFiles() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            let url = fixture.serve(face, at: "/ada.png")
+            _ = try await store.sync(contacts: [Contact(id: "ada", avatarURL: url)])
+
+            let image = try #require(try store.images(ofContact: "ada").first)
+            #expect(image.sizeBytes == face.count && image.mediaType == "image/png")
+            #expect(image.localFile == (try store.localFile(for: image.key)))
+
+            try await store.trim(to: 0)
+            #expect(try store.images(ofContact: "ada").isEmpty)
+            #expect(try store.imageKeys(ofContact: "ada") == [image.key])
+        }
+    }
+
     @Test func theOldPictureStaysUntilTheNewOneHasArrived() async throws {
         try await StoreFixture.withStore { fixture in
             let old = fixture.serve(face, at: "/old.png")

@@ -187,7 +187,7 @@ struct OpeningTests {
         #expect(configuration.fileMode == 0o600 && !configuration.isConstrained())
         #expect(fetch.policy == .cacheFirst && fetch.mode == .strict && fetch.priority == .high)
         #expect(fetch.lowDataURL == "https://example.org/s" && fetch.budgetCeiling == 9 && fetch.timeout == nil)
-        #expect(sync.policy == .reload && sync.limit == 4 && sync.prunes && sync.batchSize == 8)
+        #expect(sync.policy == .reload && sync.limit == 4 && sync.prunes)
         #expect(sync.emailRecheck == .seconds(1) && sync.connections == nil && sync.storage == .caches)
     }
 }

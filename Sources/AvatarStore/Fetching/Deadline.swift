@@ -1,25 +1,27 @@
 import Dispatch
 import Synchronization
 
-/// The time for a piece of work is up.
+/// The deadline of a piece of work has passed.
 struct DeadlinePassed: Error {}
 
-/// Ends pieces of work whose time is up. All share one timer, so that a deadline which is not reached costs no more than
-/// its place in a table.
+/// Cancels work at its deadline. All deadlines share one timer, so a deadline that is not reached costs only a row in a
+/// table.
 ///
-/// A sleeping task a piece would be woken by its cancellation, but what it left with the executor would stay there until
-/// the deadline; a dispatch timer a piece would wake a thread to set it, and once more to take it back.
+/// The alternatives cost more. A sleeping task per deadline leaves a timer with the executor until the deadline, even
+/// if it is cancelled. A dispatch timer per deadline wakes a thread to set it and again to remove it.
 final class Deadlines: Sendable {
-    /// Those of the whole process.
+    /// The deadlines of the whole process.
     static let shared = Deadlines()
 
     private struct State {
         var lastNumber = 0
+        /// The deadlines that have not passed, by their numbers.
         var waiting: [Int: Waiter] = [:]
-        /// When the timer goes off; `nil` if it is not set.
+        /// The time at which the timer fires; `nil` if it is not set.
         var alarm: ContinuousClock.Instant?
     }
 
+    /// One deadline and its action.
     private struct Waiter {
         let deadline: ContinuousClock.Instant
         let cancel: @Sendable () -> Void
@@ -29,7 +31,7 @@ final class Deadlines: Sendable {
 
     /// Runs `work`, and cancels it once `timeout` has passed.
     ///
-    /// - Throws: `DeadlinePassed`; what `work` throws.
+    /// - Throws: `DeadlinePassed` if `work` failed after the deadline; any other error of `work`.
     func run<Result: Sendable>(
         _ timeout: Duration,
         _ work: @escaping @Sendable () async throws -> Result
@@ -37,9 +39,10 @@ final class Deadlines: Sendable {
         try await run(until: .now.advanced(by: timeout), work)
     }
 
-    /// Runs `work`, and cancels it at `deadline`.
+    /// Runs `work`, and cancels it at `deadline`. If `work` succeeds all the same, its result counts.
     ///
-    /// - Throws: `DeadlinePassed`; what `work` throws.
+    /// - Throws: `DeadlinePassed` if `work` failed after the deadline; any other error of `work`. If the calling task
+    ///   is cancelled, any error of `work`.
     func run<Result: Sendable>(
         until deadline: ContinuousClock.Instant,
         _ work: @escaping @Sendable () async throws -> Result
@@ -58,7 +61,7 @@ final class Deadlines: Sendable {
         }
     }
 
-    /// Calls `cancel` at `deadline`, unless the number is removed before.
+    /// Calls `cancel` at `deadline`, unless the returned number is removed before.
     func add(_ deadline: ContinuousClock.Instant, _ cancel: @escaping @Sendable () -> Void) -> Int {
         let waiter = Waiter(deadline: deadline, cancel: cancel)
         let (number, isFirst) = state.withLock { state in
@@ -72,7 +75,7 @@ final class Deadlines: Sendable {
         return number
     }
 
-    /// Takes a deadline back.
+    /// Removes the deadline `number`. Its action is not called any more, unless it is running.
     func remove(_ number: Int) {
         _ = state.withLock { $0.waiting.removeValue(forKey: number) }
     }
@@ -83,7 +86,8 @@ final class Deadlines: Sendable {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { self.ring(time) }
     }
 
-    /// An alarm that a shorter one has replaced finds nothing to do.
+    /// Calls the actions whose deadlines have passed, and sets the timer for the next one. Does nothing if an earlier
+    /// alarm has replaced this one.
     private func ring(_ time: ContinuousClock.Instant) {
         let (passed, next) = state.withLock { state -> ([Waiter], ContinuousClock.Instant?) in
             guard state.alarm == time else { return ([], nil) }

@@ -3,15 +3,19 @@ import AvatarFiles
 import AvatarIndex
 import Logging
 
-/// The parts of a store that a fetch needs, and the rules that it keeps to.
+/// The parts of a store that a fetch needs, and its limits.
 struct FetchEngine: Sendable {
     let index: AvatarIndex
+    /// Commits the results.
     let writer: StoreWriter
+    /// Holds the leases, and the files of the store.
     let places: StorePlaces
+    /// The connections that all fetches of the store share.
     let slots: FetchSlots
     let fetcher: Fetcher
+    /// Sizes, budget and freshness rules of this fetch.
     let limits: Limits
-    /// Whether the network is constrained.
+    /// Whether the network is constrained, so that a smaller image is fetched where there is one.
     let isConstrained: Bool
     let clock: any WallClock
     let logger: Logger
@@ -34,6 +38,7 @@ struct FetchJob: Sendable {
     }
 
     private let engine: FetchEngine
+    /// The image, and the entry as last looked up.
     private(set) var target: FetchTarget
     /// Held until the job is released, so that the next holder finds in the index what this one has committed.
     private var lease: FetchLease?
@@ -47,34 +52,39 @@ struct FetchJob: Sendable {
 
     // MARK: Begin
 
-    /// Takes the lease, and looks at the entry again. Waits for another process that has the lease, but not longer than
-    /// for one image; then the image is fetched without it, which costs a request and spoils nothing.
+    /// Takes the lease, and looks at the entry again. If another process has the lease, this waits for at most the time
+    /// limit of one image. Then the job goes on without a lease: that costs at most one more request.
     ///
-    /// - Returns: the outcome of the other process, if it was faster; `nil`: the request is to be sent now.
-    /// - Throws: `CancellationError`; an error of the index; `unsupportedURL` for the URL of a smaller image that is not one.
+    /// - Returns: the outcome of the other process if it was faster; `nil` if the request has to be sent.
+    /// - Throws: `CancellationError`; an error of the index; `unsupportedURL` if the URL of the smaller image is not
+    ///   valid.
     mutating func begin() async throws -> FetchOutcome? {
         lease = try await engine.places.leases.take(key, within: engine.fetcher.timeout, engine.logger)
         return try catchUp()
     }
 
-    /// How a job begins that does not wait.
+    /// The outcome of `beginAtOnce`.
     enum Start {
         /// Another process has the lease.
         case mustWait
         /// Another process was faster.
         case isDone(FetchOutcome)
-        /// The request is to be sent now.
+        /// The request has to be sent.
         case isReady
     }
 
-    /// As `begin`, without a wait.
+    /// Like `begin`, but without waiting.
+    ///
+    /// - Throws: an error of the lock or the index; `unsupportedURL` as `begin`.
     mutating func beginAtOnce() throws -> Start {
         guard let lease = try engine.places.leases.take(key) else { return .mustWait }
         self.lease = lease
         return try catchUp().map(Start.isDone) ?? .isReady
     }
 
-    /// Looks at the entry again, now that no other process fetches it: one may have, since the last look.
+    /// Looks at the entry again: another process may have fetched the image since the last look.
+    ///
+    /// - Returns: the outcome of that fetch; `nil` if there was none.
     private mutating func catchUp() throws -> FetchOutcome? {
         let seen = target.entry
         let found = try engine.index.entryToFetch(for: key)
@@ -83,7 +93,8 @@ struct FetchJob: Sendable {
         guard let entry = target.entry, let checked = entry.validation.checked, checked != seen?.validation.checked
         else { return nil }
         if let kind = entry.validation.failure {
-            let message = "Another process asked for \(key) at the same moment, and failed: \(kind.rawValue)."
+            let message =
+                "Another process requested \(key) at the same time, and its request failed (\(kind.rawValue))."
             return .failed(FetchFailure(kind: kind, message: message))
         }
         guard let file = entry.file, engine.places.stored.contains(file) else { return nil }
@@ -96,7 +107,7 @@ struct FetchJob: Sendable {
     /// Sends the request as soon as a slot is free.
     ///
     /// - Parameters:
-    ///   - limit: the number of requests that the host may have at once; `nil`: as many as any host.
+    ///   - limit: the number of requests that the host may have at once; `nil` for the usual limit.
     ///   - tally: counts requests and bytes, even if the fetch is cancelled.
     /// - Throws: `CancellationError` only; a failure is a result.
     func request(_ priority: FetchPriority, limit: Int? = nil, _ tally: Tally = Tally()) async throws -> FetchResult {
@@ -127,7 +138,7 @@ struct FetchJob: Sendable {
 
     // MARK: Change
 
-    /// The change that `result` leads to; `nil` for an image that must not be stored.
+    /// The change to commit for `result`; `nil` for an image that must not be stored.
     func change(for result: FetchResult) -> Change? {
         var change: Change
         switch result.content {
@@ -159,7 +170,7 @@ struct FetchJob: Sendable {
             policy: engine.limits.freshness,
             jitter: .random(in: 0...1)
         )
-        // A smaller image is due at once, for the sync that may fetch the image itself.
+        // A smaller image is due at once, so that the next sync on an unconstrained network fetches the full one.
         if target.isLowData { validation.nextCheck = validation.checked }
         return validation
     }
@@ -184,10 +195,10 @@ struct FetchJob: Sendable {
         return Fetched(outcome: committed.outcome ?? .notStored)
     }
 
-    /// Fetches the image without the store: nothing is read from it, and of the image nothing is kept. Only a pause that
-    /// the host asks for is recorded.
+    /// Fetches the image without storing it or using a stored one. If the request fails, only the host's health is
+    /// recorded.
     ///
-    /// - Throws: the error for the caller if there is no image; `CancellationError`; an error of the index or the disk.
+    /// - Throws: `fetchFailed` if there is no image; `CancellationError`; an error of the index or the disk.
     func runWithoutStoring(_ priority: FetchPriority) async throws -> AvatarImage {
         let result: FetchResult
         do {
@@ -225,5 +236,48 @@ struct FetchJob: Sendable {
             source: .origin
         )
         return AvatarImage(file: file, bytes: try files.read(staged))
+    }
+}
+
+extension FetchLeases {
+    /// The pause between two attempts: short at first, then doubled up to the longest.
+    private static let shortestPause = Duration.milliseconds(2)
+    private static let longestPause = Duration.milliseconds(100)
+
+    /// The lease of `key`, as soon as no other process has it.
+    ///
+    /// Waiting on a lock would block one thread per waiter, so the lock is polled.
+    ///
+    /// - Parameter bound: how long to wait.
+    /// - Returns: `nil` if another process had the lease throughout `bound`, or if the lock failed. The caller then
+    ///   fetches without a lease: that costs at most one more request.
+    /// - Throws: `CancellationError`.
+    fileprivate func take(_ key: AvatarKey, within bound: Duration, _ logger: Logger) async throws -> FetchLease? {
+        let end = ContinuousClock.now.advanced(by: bound)
+        var pause = Self.shortestPause
+        while true {
+            do throws(SystemCallError) {
+                if let lease = try take(key) { return lease }
+            } catch {
+                logger.warning(
+                    "cannot take the lease of an image; fetching without it",
+                    metadata: ["error": "\(error.storeError)"]
+                )
+                return nil
+            }
+            let rest = ContinuousClock.now.duration(to: end)
+            guard rest > .zero else {
+                logger.debug(
+                    "another process holds the lease for too long; fetching without it",
+                    metadata: ["key": "\(key)"]
+                )
+                return nil
+            }
+            if pause == Self.shortestPause {
+                logger.debug("waiting for another process to fetch", metadata: ["key": "\(key)"])
+            }
+            try await Task.sleep(for: min(pause, rest))
+            pause = min(pause * 2, Self.longestPause)
+        }
     }
 }

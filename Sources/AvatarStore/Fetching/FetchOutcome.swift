@@ -8,8 +8,8 @@ public enum FetchOutcome: Sendable {
     case stored(isChanged: Bool)
     /// The origin confirmed the stored image, or another process stored or confirmed it meanwhile.
     case notModified
-    /// An image was received and is not stored: its response forbids that and the mode obeys (RFC 9111 section 3), or its
-    /// entry was removed meanwhile.
+    /// An image was received and is not stored: its response forbids that and the mode obeys (RFC 9111 section 3), or
+    /// its entry was removed meanwhile.
     case notStored
     /// An image was received, and there is no room for it in the budget. The stored image stays.
     case overBudget(AvatarStoreError)
@@ -21,13 +21,14 @@ public enum FetchOutcome: Sendable {
 public struct FetchFailure: Error, Sendable {
     /// The kind of the failure.
     public var kind: FailureKind
-    /// A sentence for a person, without user info, query or fragment of a URL.
+    /// A sentence for a log or a user. URLs in it have no user info, query or fragment.
     public var message: String
-    /// The end of the pause that the origin asked for (`Retry-After`, RFC 9110 section 10.2.3); `nil` if it asked for none.
+    /// The end of the pause that the origin asked for (`Retry-After`, RFC 9110 section 10.2.3); `nil` if it asked for
+    /// none.
     public internal(set) var retryAfter: Timestamp?
-    /// The host at fault, if redirects led to another host than the one that was asked.
+    /// The host at fault, if redirects led to another host than the one requested.
     var redirectedHost: String?
-    /// The error of the store's own disk, if that is the failure.
+    /// The error of the store's own disk, if the fetch failed because of it.
     var storeError: AvatarStoreError?
 
     init(
@@ -44,12 +45,12 @@ public struct FetchFailure: Error, Sendable {
         self.storeError = storeError
     }
 
-    /// The error for a caller who gets no image: that of the store's own disk, or `fetchFailed`.
+    /// The error for a caller that gets no image: the error of the store's own disk, or `fetchFailed`.
     var error: AvatarStoreError {
         storeError ?? AvatarStoreError(.fetchFailed, message, failure: kind)
     }
 
-    /// The host is paused: it asked for that, or it keeps failing.
+    /// The failure of a request that is not sent, because its host asked for a pause or keeps failing.
     static func paused(_ host: String, _ health: HostHealth, until: Timestamp, now: Timestamp) -> FetchFailure {
         FetchFailure(
             kind: health.failure ?? .rateLimited,
@@ -57,12 +58,13 @@ public struct FetchFailure: Error, Sendable {
         )
     }
 
-    /// Whether the origin answered 404 or 410, and no image is stored. A stored image is not given up for that.
+    /// Whether the origin returned 404 or 410, and no image is stored. A stored image is kept after such a status.
     func hasNothing(for target: FetchTarget) -> Bool {
         kind == .gone && target.entry?.file == nil
     }
 
-    /// Whether that does not count as a failure yet: another candidate follows, or an e-mail source has no picture.
+    /// Whether the failure does not count: the origin has no image, and another candidate follows or the image is an
+    /// e-mail source's.
     func isNone(for target: FetchTarget) -> Bool {
         hasNothing(for: target) && (target.hasSuccessor || target.key.isEmailImage)
     }

@@ -2,15 +2,16 @@ import AvatarCore
 import AvatarFiles
 import Synchronization
 
-/// The result of the requests for one image: what the origin gave. `FetchOutcome` is what the store did with it.
+/// The origin's response to the requests for one image. `FetchOutcome` says what the store did with it.
 struct FetchResult: Sendable {
-    /// The response, in terms of the image.
+    /// The meaning of the response for the image.
     enum Content: Sendable {
-        /// An image, complete and staged. `mayBeStored`: its Cache-Control allows to store it, in the mode of the fetch.
+        /// An image, complete and staged. `mayBeStored`: its Cache-Control permits storing it, in the mode of the
+        /// fetch.
         case image(StagedImage, ResponseMetadata, mayBeStored: Bool)
         /// The stored image is confirmed; the metadata are the stored ones, brought up to date.
         case notModified(ResponseMetadata)
-        /// No image came.
+        /// No image was received.
         case failed(FetchFailure)
     }
 
@@ -19,25 +20,25 @@ struct FetchResult: Sendable {
     var began: Timestamp
     /// When the fetch ended.
     var ended: Timestamp
-    /// HTTP requests, redirects included.
+    /// HTTP requests sent, including redirects.
     var requestCount = 0
-    /// Bytes of all bodies, as far as they were read.
+    /// Bytes read from all bodies, before a content coding is decoded.
     var bytesReceived = 0
 
-    /// The host at fault, if it is another one than the one that was asked.
+    /// The host at fault, if redirects led to another host than the one requested.
     var redirectedHost: String? {
         guard case .failed(let failure) = content else { return nil }
         return failure.redirectedHost
     }
 
-    /// The verdict on the health of the host.
+    /// The result for the health of the host.
     var hostNote: HostNote {
         guard case .failed(let failure) = content else { return HostNote(requested: began, answered: ended) }
         return HostNote(failure: failure.kind, retryAfter: failure.retryAfter, requested: began, answered: ended)
     }
 }
 
-/// Counts the requests and bytes of one fetch, even if it fails halfway.
+/// Counts the requests and bytes of one fetch, even if it fails halfway or is cancelled.
 final class Tally: Sendable {
     private let requests = Atomic<Int>(0)
     private let bytes = Atomic<Int>(0)

@@ -1,27 +1,47 @@
 import AvatarCore
 import Synchronization
 
-/// The connections of a store: so many in all, so many a host, and who waits for one.
+/// How urgently an image is wanted. Fetches get connections in this order, the most urgent first.
+public enum FetchPriority: Int, Sendable, Comparable, CaseIterable {
+    /// No user is waiting, as in a sync.
+    case background
+    /// A caller asked for the image. The default of a read.
+    case normal
+    /// A user is looking at the place where the image belongs.
+    case high
+
+    /// Whether `left` is less urgent than `right`.
+    public static func < (left: FetchPriority, right: FetchPriority) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+/// Connection slots: a total limit, a per-host limit, and the waiters.
 ///
-/// Reads and syncs share them. What is most urgent goes first, then who came first; a host that has its share makes
-/// nobody wait but itself.
+/// Reads and syncs share the slots. The most urgent waiter goes first, then the one that waits longest. A host whose
+/// slots are all in use delays only requests to itself.
 final class FetchSlots: Sendable {
+    /// One fetch that waits for a slot.
     fileprivate struct Waiter {
+        /// Increases with each waiter, so it also orders them by arrival.
         let number: Int
         let host: String
         let key: AvatarKey
+        /// The number of slots that the host may have in use when this waiter begins.
         let perHost: Int
         var priority: FetchPriority
         let continuation: CheckedContinuation<Void, any Error>
     }
 
     fileprivate struct State {
+        /// Slots in use. A host without one is not in `activeByHost`.
         var active = 0
         var activeByHost: [String: Int] = [:]
-        /// The most urgent first, and among those whoever came first.
+        /// Sorted: the most urgent first, and the longest waiting first among equals.
         var waiting: [Waiter] = []
+        /// The last number given to a waiter or a wish.
         var lastNumber = 0
-        /// How urgently those who wait for the fetch of a key want it.
+        /// The priority that each reader of a key wants, by the reader's wish number.
         var wishes: [AvatarKey: [Int: FetchPriority]] = [:]
         /// Waiters that were cancelled before they waited.
         var cancelled: Set<Int> = []
@@ -31,18 +51,24 @@ final class FetchSlots: Sendable {
     private let perHost: Int
     private let state = Mutex(State())
 
+    /// Slots for at most `total` connections, and at most `perHost` to each host.
     init(total: Int, perHost: Int) {
         self.total = total
         self.perHost = perHost
     }
 
+    /// The slots that `configuration` allows.
     convenience init(_ configuration: AvatarStore.Configuration) {
         self.init(total: configuration.connections, perHost: configuration.connectionsPerHost)
     }
 
-    /// Runs `body` with a connection to `host`, as soon as there is one.
+    /// Runs `body` with a slot of `host`, as soon as one is free.
     ///
-    /// - Parameter limit: fewer connections to the host than usual, if it is being tried.
+    /// - Parameters:
+    ///   - key: the image that is fetched. A wish for it changes the place among the waiters.
+    ///   - priority: the priority while no reader has a wish for `key`.
+    ///   - limit: the number of connections that the host may have at once, if it is smaller than the usual one.
+    /// - Throws: `CancellationError` if the task is cancelled before a slot is free; any error of `body`.
     func withSlot<Result>(
         _ host: String,
         for key: AvatarKey,
@@ -55,34 +81,36 @@ final class FetchSlots: Sendable {
         return try await body()
     }
 
-    /// Takes a connection to `host` if one is free and nobody waits; `giveBack` ends that.
+    /// Takes a slot of `host` if one is free and no fetch waits. The caller returns it with `giveBack`.
     func takeAtOnce(_ host: String) -> Bool {
         state.withLock { $0.beginAtOnce(host, total, perHost) }
     }
 
-    /// Gives back what `takeAtOnce` took.
+    /// Returns a slot that `takeAtOnce` took.
     func giveBack(_ host: String) {
         release(host)
     }
 
-    /// Connections in use.
+    /// Slots in use.
     var activeCount: Int { state.withLock { $0.active } }
 
-    /// Who waits for one.
+    /// Fetches that wait for a slot.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Lets whoever waits for `key` go sooner, or later.
+    /// Changes the priority of the fetches that wait for `key`.
     func setPriority(_ priority: FetchPriority, of key: AvatarKey) {
         state.withLock { $0.setPriority(priority, of: key) }
     }
 
-    /// A number for the wish of one who waits for a fetch.
+    /// A number for the wish of a reader that waits for a fetch.
     func newWish() -> Int {
         state.withLock { $0.nextNumber() }
     }
 
-    /// Notes that the one who has the wish `number` wants the image of `key` so urgently; with `nil`, no more. The most
-    /// urgent wish counts, also for a fetch that begins later.
+    /// Sets the priority that a reader wants for the image of `key`; `nil` withdraws the wish. The most urgent wish
+    /// counts, even for a fetch that begins later.
+    ///
+    /// - Parameter number: the reader's number, from `newWish`.
     func wish(_ number: Int, for key: AvatarKey, _ priority: FetchPriority?) {
         state.withLock { state in
             state.wishes[key, default: [:]][number] = priority
@@ -91,7 +119,7 @@ final class FetchSlots: Sendable {
         }
     }
 
-    /// The most urgent wish; `nil` if nobody waits.
+    /// The most urgent wish for `key`; `nil` without one.
     func wish(for key: AvatarKey) -> FetchPriority? {
         state.withLock { $0.wish(for: key) }
     }
@@ -122,12 +150,13 @@ final class FetchSlots: Sendable {
     }
 
     private func release(_ host: String) {
-        // One place came free, so one waiter may begin, of whichever host.
+        // One slot became free, so one waiter may begin. It may be of any host: the total limit may have held it back.
         state.withLock { $0.release(host, total) }?.continuation.resume()
     }
 }
 
 extension FetchSlots.State {
+    /// The outcome of an attempt to begin.
     enum Beginning {
         case started, waiting, cancelled
     }
@@ -151,6 +180,7 @@ extension FetchSlots.State {
         }
     }
 
+    /// Gives `waiter` a slot if one is free, else inserts it among the waiters.
     fileprivate mutating func begin(_ waiter: FetchSlots.Waiter, _ total: Int) -> Beginning {
         if cancelled.contains(waiter.number) { return .cancelled }
         var waiter = waiter
@@ -168,7 +198,7 @@ extension FetchSlots.State {
         waiting.insert(waiter, at: place ?? waiting.endIndex)
     }
 
-    /// The waiter, if it still waits; else it is remembered that it need not begin.
+    /// Removes the waiter. If it does not wait yet, its number is recorded so that it never begins.
     fileprivate mutating func cancel(_ number: Int) -> FetchSlots.Waiter? {
         guard let place = waiting.firstIndex(where: { $0.number == number }) else {
             cancelled.insert(number)
@@ -177,6 +207,9 @@ extension FetchSlots.State {
         return waiting.remove(at: place)
     }
 
+    /// Frees a slot of `host`, and gives it to the first waiter that may begin now.
+    ///
+    /// - Parameter total: the limit over all hosts.
     fileprivate mutating func release(_ host: String, _ total: Int) -> FetchSlots.Waiter? {
         active -= 1
         activeByHost[host] = activeByHost[host].flatMap { $0 > 1 ? $0 - 1 : nil }

@@ -1,46 +1,52 @@
 package import AvatarCore
 import Synchronization
 
-/// How far the fetch of an image has come.
+/// The progress of the fetch of one image.
 public struct FetchProgress: Hashable, Sendable {
-    /// The bytes that have arrived, those of an earlier attempt too.
+    /// The bytes received so far, including those of an earlier, interrupted download.
     public var completedBytes: Int
-    /// The bytes of the image; `nil` if the origin does not say.
+    /// The size of the image in bytes; `nil` if the origin does not state it.
     public var totalBytes: Int?
 
-    /// So many bytes of so many.
+    /// A progress of `completedBytes` out of `totalBytes`.
     public init(completedBytes: Int = 0, totalBytes: Int? = nil) {
         self.completedBytes = completedBytes
         self.totalBytes = totalBytes
     }
 }
 
-/// One reader's hold on a fetch under way: it is told how far the fetch has come, whoever began it, and says how urgent
-/// it is.
+/// One reader's view of a fetch, even of a fetch that another reader or a sync began: the reader gets its progress, and
+/// sets its own priority.
 package final class FetchWatch: Sendable {
-    /// Called after each piece, with all that has come so far. Called where the fetch runs: it must be quick.
+    /// Called after each chunk, with the bytes received so far. It is called on the task of the fetch, so it must
+    /// return soon.
     package typealias Report = @Sendable (FetchProgress, _ arrived: any ByteSource) -> Void
 
     private struct State {
         var priority: FetchPriority
-        /// What carries a change to the fetch; `nil` while there is none.
+        /// Passes a new priority on to the fetch; `nil` while no read uses the watch.
         var change: (@Sendable (FetchPriority) -> Void)?
     }
 
     let report: Report
     private let state: Mutex<State>
 
-    /// A watch with a priority of its own, which counts instead of that of the options.
+    /// A watch whose priority replaces the one in the options.
+    ///
+    /// - Parameters:
+    ///   - priority: the priority at first.
+    ///   - report: receives the progress.
     package init(priority: FetchPriority, report: @escaping Report = { _, _ in }) {
         state = Mutex(State(priority: priority))
         self.report = report
     }
 
-    /// How urgently the image is wanted. A change holds at once, also for a fetch that is waiting for a connection.
+    /// How urgently the reader wants the image. A change takes effect at once, even for a fetch that waits for a
+    /// connection.
     package var priority: FetchPriority {
         get { state.withLock { $0.priority } }
         set {
-            // Under the mutex, so that the last change is also the last to arrive. It waits for nobody.
+            // Called under the mutex, so that changes arrive in order. The call does not wait.
             state.withLock { state in
                 state.priority = newValue
                 state.change?(newValue)
@@ -48,6 +54,7 @@ package final class FetchWatch: Sendable {
         }
     }
 
+    /// Connects the watch to a read: `change` gets the present priority now, and each later one.
     func begin(_ change: @escaping @Sendable (FetchPriority) -> Void) {
         state.withLock { state in
             state.change = change
@@ -55,12 +62,13 @@ package final class FetchWatch: Sendable {
         }
     }
 
+    /// Disconnects the watch from its read.
     func end() {
         state.withLock { $0.change = nil }
     }
 }
 
-/// Who is to be told of the progress of which fetch.
+/// The readers that want the progress of each fetch.
 final class FetchProgressTable: Sendable {
     private struct State {
         var lastNumber = 0
@@ -69,6 +77,7 @@ final class FetchProgressTable: Sendable {
 
     private let state = Mutex(State())
 
+    /// Adds a reader of the fetch of `key`. Returns the number for `remove`.
     func add(_ report: @escaping FetchWatch.Report, for key: AvatarKey) -> Int {
         state.withLock { state in
             state.lastNumber += 1
@@ -77,6 +86,7 @@ final class FetchProgressTable: Sendable {
         }
     }
 
+    /// Removes the reader `number` of `key`.
     func remove(_ number: Int, for key: AvatarKey) {
         state.withLock { state in
             state.reports[key]?[number] = nil
@@ -84,7 +94,9 @@ final class FetchProgressTable: Sendable {
         }
     }
 
-    /// Tells those who watch the fetch of `key` that `file` has grown.
+    /// Reports to the readers of `key` that `file` has grown.
+    ///
+    /// - Parameter total: the size of the image in bytes; `nil` if the origin does not state it.
     func report(_ file: any ByteSource, of total: Int?, _ key: AvatarKey) {
         let reports = state.withLock { $0.reports[key] }
         guard let reports else { return }
@@ -94,26 +106,27 @@ final class FetchProgressTable: Sendable {
 }
 
 extension AvatarStore {
-    /// Keeps the fetch of `key` that is under way from being cancelled until the value goes away; `nil` if there is
-    /// none.
+    /// Keeps the running fetch of `key` from being cancelled while the returned value lives; `nil` without one.
     ///
-    /// - Parameter isTransient: whether it is the fetch whose image is not stored.
+    /// - Parameter isTransient: whether to hold the fetch that does not store its image.
     package func holdFetch(of key: AvatarKey, isTransient: Bool = false) -> FlightHold? {
         isTransient ? transientFlights.hold(key) : flights.hold(key)
     }
 
-    /// How many wait for the fetch of `key`, or for the one whose image is not stored.
+    /// The number of readers that wait for the fetch of `key`.
+    ///
+    /// - Parameter isTransient: whether to count the readers of the fetch that does not store its image.
     package func waiterCount(of key: AvatarKey, isTransient: Bool = false) -> Int {
         isTransient ? transientFlights.waiterCount(of: key) : flights.waiterCount(of: key)
     }
 
-    /// Makes the reader's wishes known to the fetch of `key`, until the value goes away.
+    /// Registers a reader of `key` with its priority and its watch, while the returned value lives.
     func watch(_ key: AvatarKey, _ options: FetchOptions) -> FetchWatching {
         FetchWatching(slots, progress, key, options)
     }
 }
 
-/// A reader that waits for a fetch.
+/// A reader that waits for a fetch. It is registered from `init` to `deinit`.
 final class FetchWatching: Sendable {
     private let end: @Sendable () -> Void
 

@@ -3,9 +3,13 @@ import AvatarFiles
 import AvatarImages
 import HTTPTypes
 
-/// The bytes of an image, as they arrive.
+// Receiving the bytes of an image.
+
 extension Fetcher {
     /// Receives a whole image.
+    ///
+    /// - Throws: `FetchFailure` if the body is too large or not an image; `ImageRejection`; `OriginError` if the body
+    ///   breaks off; `CancellationError`; an error of the disk.
     func receiveImage(
         _ response: OriginResponse,
         _ metadata: ResponseMetadata,
@@ -16,18 +20,20 @@ extension Fetcher {
         let length = response.fields[.contentLength].flatMap { Int($0) }
         if let length { try requireSize(length, target) }
         let file = try places.files(of: target.storageClass).stage()
-        // Where nothing may be stored, no part of it may be either (RFC 9111 section 5.2.2.5).
+        // If the image must not be stored, no part of it may be (RFC 9111 section 5.2.2.5).
         let mayBeKept = !target.isTransient && limits.freshness.assess(metadata).allowsStore
-        // The length is set as the bytes come.
+        // The length 1 stands for any: the length is read from the file when the part is kept.
         let part = mayBeKept ? PartialDownload(status: response.status, fields: response.fields, length: 1) : nil
         let source = part.map { Part(of: $0, from: response.url(of: target)) }
-        try await receive(body, into: file, of: isCoded ? nil : length, source, nil, target)
+        try await receive(body, status: response.status, into: file, of: isCoded ? nil : length, source, nil, target)
         return try image(file, metadata, target)
     }
 
-    /// What a file is the beginning of.
+    /// The whole that a file is the beginning of.
     private struct Part {
+        /// The tag and the total length of the whole.
         let download: PartialDownload
+        /// The URL that sent the file's bytes.
         let url: String
 
         init(of download: PartialDownload, from url: String) {
@@ -36,7 +42,9 @@ extension Fetcher {
         }
     }
 
-    /// Receives what is missing of an image of `total` bytes.
+    /// Receives the missing bytes of an image of `total` bytes, and appends them to the stored part.
+    ///
+    /// - Throws: as `receiveImage`, and `FetchFailure` if fewer or more than `total` bytes arrive.
     func receiveRest(
         of total: Int64,
         _ partial: PartialDownloads.Found,
@@ -50,23 +58,24 @@ extension Fetcher {
         let part = Part(of: partial.plan.partial, from: partial.record.url)
         let name = partial.record.name
         let (body, _) = imageBody(response, target, tally)
-        try await receive(body, into: file, of: Int(clamping: total), part, name, target)
+        try await receive(body, status: response.status, into: file, of: Int(clamping: total), part, name, target)
         guard Int64(file.byteCount) == total else {
             try await partials.drop(partial)
             throw FetchFailure(
                 kind: .truncated,
-                message: "\(named(target)) said that the image has \(total) bytes, and sent \(file.byteCount)."
+                message: "\(named(target)) declared an image of \(total) bytes, but \(file.byteCount) arrived."
             )
         }
         do {
             return try image(file, metadata, target)
         } catch {
-            // What is no image when it is complete will not become one.
+            // The file is complete and not an image, so there is nothing to resume.
             try await partials.drop(partial)
             throw error
         }
     }
 
+    /// Inspects a complete file.
     private func image(
         _ file: StagedFile,
         _ metadata: ResponseMetadata,
@@ -77,11 +86,16 @@ extension Fetcher {
         return .image(image, metadata, mayBeStored: limits.freshness.assess(metadata).allowsStore)
     }
 
-    /// - Parameter total: the bytes of the image, if the origin says so.
-    /// - Parameter part: what the file is the beginning of; `nil` if it could not be continued.
-    /// - Parameter name: what the file is kept as already.
+    /// Writes a body to `file`. If the body breaks off, the file is kept as a partial download.
+    ///
+    /// - Parameters:
+    ///   - status: the status of the response, for a message.
+    ///   - total: the size of the image in bytes; `nil` if the origin does not state it.
+    ///   - part: the whole that the file is the beginning of; `nil` if a download could not be resumed.
+    ///   - name: the name under which the file is kept already; `nil` if it is not.
     private func receive(
         _ body: OriginBody,
+        status: Int,
         into file: StagedFile,
         of total: Int?,
         _ part: Part?,
@@ -93,7 +107,7 @@ extension Fetcher {
             while let chunk = try await body.next() {
                 try Task.checkCancellation()
                 try requireSize(file.byteCount + chunk.count, target)
-                try requireImage(chunk, file, target)
+                if file.byteCount == 0 { try requireImage(chunk, status, target) }
                 try file.write(chunk)
                 progress.report(file, of: total, target.key)
                 if name == nil, let part, file.byteCount >= PartialDownloads.earlyBytes {
@@ -101,19 +115,28 @@ extension Fetcher {
                 }
             }
         } catch let error where error is CancellationError || error is OriginError {
-            // Cut off, and not refused: the next fetch goes on from here.
+            // The body broke off and was not refused, so the next fetch can resume it.
             if let part { _ = await partials.keep(file, part.download, from: part.url, of: target, as: name) }
             throw error
         }
     }
 
-    /// The first bytes decide, before the rest is paid for.
-    private func requireImage(_ chunk: [UInt8], _ file: StagedFile, _ target: FetchTarget) throws {
-        guard file.byteCount == 0, !ImageInspector.couldBeImage(prefix: chunk.prefix(1024)) else { return }
+    /// Refuses a body whose first chunk cannot begin an image, before the rest is downloaded.
+    private func requireImage(_ chunk: [UInt8], _ status: Int, _ target: FetchTarget) throws {
+        guard !ImageInspector.couldBeImage(prefix: chunk.prefix(1024)) else { return }
+        let start = Self.excerpt(of: chunk).map { " (it starts with `\($0)`)" } ?? ""
         throw FetchFailure(
             kind: .notImage,
-            message: "\(named(target)) answered with something that is no image."
+            message: "\(named(target)) returned \(status), but the body is not an image\(start)."
         )
+    }
+
+    /// The first characters of a body for a message: at most 12, printable ASCII only. A URL, a name or a value in the
+    /// body may be confidential, so the excerpt ends where one could begin. `nil` without such characters.
+    private static func excerpt(of body: [UInt8]) -> String? {
+        let start = body.prefix(64).drop { $0 <= 0x20 }
+        let text = start.prefix(12).prefix { (0x20..<0x7F).contains($0) && !"`:/@=".utf8.contains($0) }
+        return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
     }
 
     private func requireSize(_ bytes: Int, _ target: FetchTarget) throws {

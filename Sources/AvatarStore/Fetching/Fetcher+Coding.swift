@@ -1,11 +1,14 @@
 import AvatarCore
 import AvatarImages
 
-/// Bodies that came coded, although identity was asked for.
+// Decoding bodies that have a content coding, although the request asked for identity.
+
 extension Fetcher {
-    /// The body of `response` as the image's own bytes, and whether any coding was named.
+    /// The body of `response` as the image's own bytes, and whether the response names a content coding.
     ///
-    /// The first bytes decide: a coding that is only claimed is passed over.
+    /// A coding that the response names but did not apply is ignored: the first bytes tell.
+    ///
+    /// - Parameter tally: counts the bytes before decoding.
     func imageBody(_ response: OriginResponse, _ target: FetchTarget, _ tally: Tally) -> (
         body: OriginBody, isCoded: Bool
     ) {
@@ -21,13 +24,15 @@ extension Fetcher {
     }
 }
 
-/// Undoes the codings of a body while it comes. The memory that it needs depends neither on the body nor on the image.
+/// Decodes a body while it is received. It needs bounded memory, whatever the size of the body or the image.
 private final class BodyDecoder {
     private enum State {
+        /// No byte was read yet.
         case undecided
-        /// The first bytes, and then the body as it is.
+        /// The body is not coded. The associated value holds its first bytes, read but not returned yet.
         case plain([UInt8])
-        /// The codings from the last that was applied to the first.
+        /// The body is coded: the decoders, in the order in which they are used. The coding applied last is decoded
+        /// first (RFC 9110 section 8.4).
         case coded([Inflater])
     }
 
@@ -36,13 +41,20 @@ private final class BodyDecoder {
     private let limit: Int
     private let name: String
     private var state = State.undecided
+    /// Bytes received, before decoding.
     private var received = 0
 
-    /// As many bytes as tell an image from anything else.
+    /// The number of bytes that decide whether the body is an image as it is.
     private static let prefixBytes = 1024
-    /// More codings than this are not undone: each has a window of its own.
+    /// The maximum number of codings to decode. Each needs a window of its own.
     private static let maximumCodings = 4
 
+    /// A decoder of `body`.
+    ///
+    /// - Parameters:
+    ///   - codings: the codings in lower case, in the order in which they were applied.
+    ///   - limit: the maximum size in bytes, before decoding.
+    ///   - name: the URL for messages.
     init(_ body: OriginBody, _ codings: [String], limit: Int, name: String) {
         self.body = body
         self.codings = codings
@@ -50,6 +62,9 @@ private final class BodyDecoder {
         self.name = name
     }
 
+    /// The next bytes of the image; `nil` at the end.
+    ///
+    /// - Throws: `FetchFailure` if the body cannot be decoded, is too large or ends too early; any error of the body.
     func next() async throws -> [UInt8]? {
         switch state {
         case .undecided:
@@ -61,10 +76,11 @@ private final class BodyDecoder {
         case .plain:
             return try await body.next()
         case .coded(let inflaters):
-            return try await undo(inflaters[...])
+            return try await decode(inflaters[...])
         }
     }
 
+    /// Reads the first bytes, and decides by them whether the body is coded.
     private func decide() async throws {
         var prefix: [UInt8] = []
         while prefix.count < Self.prefixBytes, let chunk = try await read() { prefix += chunk }
@@ -85,8 +101,8 @@ private final class BodyDecoder {
         state = .coded(inflaters)
     }
 
-    /// The next piece that the first of `inflaters` gives; those after it are applied inside of it.
-    private func undo(_ inflaters: ArraySlice<Inflater>) async throws -> [UInt8]? {
+    /// The next bytes that the last of `inflaters` decodes. Its input is decoded by the ones before it.
+    private func decode(_ inflaters: ArraySlice<Inflater>) async throws -> [UInt8]? {
         guard let last = inflaters.last else { return try await read() }
         while true {
             do {
@@ -95,21 +111,21 @@ private final class BodyDecoder {
                 throw FetchFailure(
                     kind: .notImage,
                     message:
-                        "\(name) returned a body that cannot be decoded as \(last.coding), the content coding that it names."
+                        "\(name) named the content coding \(last.coding), but its body cannot be decoded as \(last.coding)."
                 )
             }
             guard !last.isAtEnd else { return nil }
-            guard let coded = try await undo(inflaters.dropLast()) else {
+            guard let coded = try await decode(inflaters.dropLast()) else {
                 throw FetchFailure(
                     kind: .truncated,
-                    message: "\(name): the body ends before its content coding \(last.coding) is complete."
+                    message: "\(name) returned a body that ends before its content coding \(last.coding) is complete."
                 )
             }
             last.add(coded)
         }
     }
 
-    /// The next piece as it came. Coded bytes need not give any others, so that they are bounded too.
+    /// The next bytes as received. Their number is limited too, because coded bytes may decode to none.
     private func read() async throws -> [UInt8]? {
         guard let chunk = try await body.next() else { return nil }
         received += chunk.count

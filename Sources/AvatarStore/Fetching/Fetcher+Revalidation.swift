@@ -4,21 +4,25 @@ import HTTPTypes
 /// A conditional request that was begun without a task of its own.
 struct Revalidation: Sendable {
     let target: FetchTarget
+    /// Counts its requests and bytes.
     let tally: Tally
-    /// What a 304 confirms.
+    /// The stored response that a 304 confirms.
     fileprivate let stored: ResponseMetadata
+    /// When the request was begun, by the store's clock.
     fileprivate let requested: Timestamp
+    /// When the request was begun, for its duration.
     fileprivate let start: ContinuousClock.Instant
     fileprivate let deadline: ContinuousClock.Instant
+    /// The number of its deadline in `Deadlines.shared`.
     fileprivate let number: Int
     fileprivate let request: any BegunRequest
 
-    /// Ends it: its head will be told to be a `CancellationError`.
+    /// Cancels the request. It then arrives as a `CancellationError`.
     func cancel() {
         request.cancel()
     }
 
-    /// What came of it, and when.
+    /// The head of the response, or the error in its place, and the time of its arrival.
     struct Arrival: Sendable {
         let head: Result<OriginHead, any Error>
         let time: Timestamp
@@ -26,14 +30,14 @@ struct Revalidation: Sendable {
 }
 
 extension Fetcher {
-    /// Begins to revalidate `target`, which was looked at just now, and calls `arrival` once, on any thread.
+    /// Begins to revalidate `target`, whose entry was just looked up. Calls `arrival` once, on any thread.
     ///
-    /// - Returns: `nil` if there is nothing to revalidate, or it cannot be done without waiting: `fetch` does that.
+    /// - Returns: `nil` if there is nothing to revalidate, or it cannot begin without waiting. Use `fetch` then.
     func begin(
         _ target: FetchTarget,
         arrival: @escaping @Sendable (Revalidation.Arrival) -> Void
     ) -> Revalidation? {
-        // Its file was there when it was chosen. Whether it still is, is asked once more when the answer has come.
+        // The file was there when the target was planned. It is checked again when the response arrives.
         guard let batchOrigin, !target.isTransient, !target.isUnconditional, !target.isPartial,
             let stored = metadata(target)
         else { return nil }
@@ -60,9 +64,10 @@ extension Fetcher {
         )
     }
 
-    /// What `arrival` comes to; `nil` if there is more to be done about it than to take note (`finish`).
+    /// The result of `arrival`, if its head is enough: a usable 304 or a failure.
     ///
-    /// - Parameter isWanted: whether it was not cancelled from here.
+    /// - Parameter isWanted: whether the sync goes on. If so, a cancelled request has passed its deadline.
+    /// - Returns: `nil` if the response has to be handled with `finish`.
     /// - Throws: `CancellationError`.
     func settle(_ revalidation: Revalidation, _ arrival: Revalidation.Arrival, isWanted: Bool) throws -> FetchResult? {
         Deadlines.shared.remove(revalidation.number)
@@ -77,7 +82,9 @@ extension Fetcher {
         return result(revalidation, content, ended: arrival.time)
     }
 
-    /// Goes on from the head of an answer that is more than a confirmation.
+    /// Handles a response whose head is not enough: receives the body, or requests the image again.
+    ///
+    /// - Throws: `CancellationError` only.
     func finish(_ revalidation: Revalidation, _ arrival: Revalidation.Arrival) async throws -> FetchResult {
         let (target, tally) = (revalidation.target, revalidation.tally)
         let times = Times(request: revalidation.requested, response: arrival.time)
@@ -112,7 +119,7 @@ extension Fetcher {
         )
     }
 
-    /// Why there is no head: what cancels a request does not say why it did.
+    /// The error in place of a head. A cancelled request does not say whether its deadline or the sync cancelled it.
     private func cause(_ error: any Error, _ revalidation: Revalidation, _ isWanted: Bool) throws -> any Error {
         guard error is CancellationError else { return error }
         guard isWanted, ContinuousClock.now >= revalidation.deadline else { throw error }

@@ -3,24 +3,32 @@ import AvatarFiles
 import AvatarImages
 import HTTPTypes
 
-/// Asks an origin for one image: conditionally where something is stored, where it stopped if it broke off before, within
-/// a deadline, into the staging folder.
+/// Requests one image from its origin, within a deadline, and stages its bytes.
+///
+/// The request is conditional if the image is stored, and a range request if an earlier download was interrupted.
 struct Fetcher: Sendable {
     let origin: any OriginClient
+    /// The folders for staged files.
     let places: StorePlaces
     let clock: any WallClock
+    /// The time limit for one image, including redirects and the body.
     let timeout: Duration
+    /// Whether an SVG counts as an image.
     let allowsSVG: Bool
+    /// The limits on bytes and pixels, and the freshness rules.
     let limits: Limits
     let metrics: StoreMetrics
+    /// Interrupted downloads, to resume and to keep.
     let partials: PartialDownloads
+    /// The readers that want the progress.
     let progress: FetchProgressTable
     /// `origin`, if it can begin requests without a task for each.
     let batchOrigin: (any BatchOriginClient)?
 
-    /// Fetches or revalidates `target`. A failure is a result; only cancellation is thrown.
+    /// Fetches or revalidates `target`. A failure is a result.
     ///
-    /// - Parameter tally: counts what was sent and what came, also if it is cancelled.
+    /// - Parameter tally: counts requests and bytes, even if the fetch is cancelled.
+    /// - Throws: `CancellationError` only.
     func fetch(_ target: FetchTarget, _ tally: Tally = Tally()) async throws -> FetchResult {
         let began = clock.now()
         let start = ContinuousClock.now
@@ -37,6 +45,7 @@ struct Fetcher: Sendable {
         return result
     }
 
+    /// Resumes an interrupted download if there is one; else requests the image, conditionally if it is stored.
     private func exchange(_ target: FetchTarget, _ tally: Tally) async throws -> FetchResult.Content {
         if !target.isTransient, let partial = try await partials.find(target),
             let content = try await resume(partial, target, tally)
@@ -51,7 +60,8 @@ struct Fetcher: Sendable {
         return conditions.isEmpty ? unaskedConfirmation(target) : try await unconditional(target, tally)
     }
 
-    /// Asks in full: the answer was "not modified", but of what is stored nothing is left, or it spoke of something else.
+    /// Requests the image without conditions, after a 304 that the store cannot use: the stored file is gone, or the
+    /// 304 does not refer to it.
     func unconditional(_ target: FetchTarget, _ tally: Tally) async throws -> FetchResult.Content {
         try await request(target, HTTPFields(), nil, tally) ?? unaskedConfirmation(target)
     }
@@ -60,13 +70,17 @@ struct Fetcher: Sendable {
         .failed(
             FetchFailure(
                 kind: .unexpectedStatus,
-                message: "\(named(target)) answered 304 to an unconditional request."
+                message: "\(named(target)) returned status 304 to an unconditional request."
             )
         )
     }
 
-    /// - Parameter stored: what a 304 would confirm.
-    /// - Returns: `nil`: the origin says that what is stored is right, but the store cannot use that.
+    /// Sends one request for the whole image.
+    ///
+    /// - Parameters:
+    ///   - conditions: the conditional header fields; empty for an unconditional request.
+    ///   - stored: the stored response that a 304 would confirm.
+    /// - Returns: `nil` after a 304 that the store cannot use.
     private func request(
         _ target: FetchTarget,
         _ conditions: HTTPFields,
@@ -78,9 +92,11 @@ struct Fetcher: Sendable {
         }
     }
 
-    /// Takes the answer to a request for all of the image, which may have been conditional.
+    /// Handles the response to a request for the whole image, conditional or not.
     ///
-    /// - Returns: `nil`: the origin says that what is stored is right, but the store cannot use that.
+    /// - Parameter stored: the stored response that a 304 confirms.
+    /// - Returns: `nil` after a 304 that the store cannot use.
+    /// - Throws: `FetchFailure` for a status without an image; any error of the body.
     func take(
         _ response: OriginResponse,
         _ times: Times,
@@ -98,7 +114,10 @@ struct Fetcher: Sendable {
         }
     }
 
-    /// Goes on with a download that broke off. `nil`: what is there is no use, and the image has to be asked for.
+    /// Resumes an interrupted download.
+    ///
+    /// - Returns: `nil` if the response does not continue the stored part. The part is dropped, and the image has to be
+    ///   requested in full.
     private func resume(
         _ partial: PartialDownloads.Found,
         _ target: FetchTarget,
@@ -107,7 +126,7 @@ struct Fetcher: Sendable {
         let (plan, url) = (partial.plan, partial.record.url)
         let content: FetchResult.Content? = try await send(target, plan.fields, for: url, tally) { response, times in
             let metadata = metadata(response, times, target)
-            // Nobody else was asked for a part.
+            // The range applies to the URL that sent the stored part. A part from another URL may be of another image.
             let isOfAnother = response.status == 206 && response.url(of: target) != url
             switch isOfAnother ? .refuse(.otherRange) : plan.judge(status: response.status, fields: response.fields) {
             case .append(_, let total):
@@ -125,12 +144,15 @@ struct Fetcher: Sendable {
         return content
     }
 
-    /// When a request was sent, and when the head of its answer came.
+    /// The times at which a request was sent and the head of its response was received.
     struct Times {
         let request: Timestamp
         let response: Timestamp
     }
 
+    /// Sends a request and counts it.
+    ///
+    /// - Parameter conditionalURL: the URL that the conditions apply to, if it is not the URL of `target`.
     private func send<Result: Sendable>(
         _ target: FetchTarget,
         _ fields: HTTPFields,
@@ -148,7 +170,7 @@ struct Fetcher: Sendable {
 
     private func metadata(_ response: OriginResponse, _ times: Times, _ target: FetchTarget) -> ResponseMetadata {
         ResponseMetadata(
-            // A part that completes the whole stands for the whole (RFC 9110 section 15.3.7.3).
+            // A part that completes the stored one counts as a 200 (RFC 9110 section 15.3.7.3).
             status: response.status == 206 ? 200 : response.status,
             fields: response.fields,
             requestTime: times.request,
@@ -160,18 +182,21 @@ struct Fetcher: Sendable {
 
     // MARK: Conditions
 
-    /// What the origin said of the image that is stored; `nil` if none is, in full.
+    /// The stored response of the image; `nil` if the entry has no file, or the file is missing.
     private func stored(_ target: FetchTarget) -> ResponseMetadata? {
         guard let file = target.entry?.file, places.stored.contains(file) else { return nil }
         return metadata(target)
     }
 
-    /// What the origin said of the image that the index knows of; `nil` if it knows of none that is in full.
+    /// The stored response by the index, without a look at the disk; `nil` if the entry has no file, or has the smaller
+    /// image while `target` is the full one (or the reverse).
     func metadata(_ target: FetchTarget) -> ResponseMetadata? {
         guard let entry = target.entry, entry.file != nil, entry.isLowData == target.isLowData else { return nil }
         return ResponseMetadata(stored: entry.validation)
     }
 
+    /// The conditional header fields for `target` (RFC 9110 section 13.1); empty if `stored` is `nil` or has no
+    /// validator.
     func conditions(for target: FetchTarget, _ stored: ResponseMetadata?) -> HTTPFields {
         ConditionalRequest(
             for: stored,
@@ -183,7 +208,8 @@ struct Fetcher: Sendable {
         ).fields
     }
 
-    /// What is stored, brought up to date by the `fields` of a 304; `nil` if they speak of something else.
+    /// The stored response, updated with the `fields` of a 304 (RFC 9111 section 4.3.4); `nil` if they do not refer to
+    /// it, or its file is missing.
     func notModified(
         _ fields: HTTPFields,
         _ redirection: Redirection?,
@@ -191,7 +217,7 @@ struct Fetcher: Sendable {
         _ stored: ResponseMetadata?,
         _ target: FetchTarget
     ) -> FetchResult.Content? {
-        // Its file may have gone meanwhile.
+        // The file may have been deleted while the request was sent.
         guard let stored, let file = target.entry?.file, places.stored.contains(file) else { return nil }
         let updated = stored.updating(
             with: fields,
@@ -206,16 +232,17 @@ struct Fetcher: Sendable {
 
     // MARK: Failures
 
-    /// What a status without an image says; its body says nothing more.
+    /// The failure for a status without an image. The body is not read.
     private func statusFailure(_ response: OriginResponse, _ target: FetchTarget) -> FetchFailure {
         FetchFailure(
             kind: FailureKind(status: response.status) ?? .unexpectedStatus,
-            message: "\(named(target)) answered with status \(response.status).",
+            message: "\(named(target)) returned status \(response.status).",
             retryAfter: RetryAfter.time(status: response.status, fields: response.fields, now: clock.now()),
             redirectedHost: response.redirection.flatMap { AvatarKey(stored: $0.url).host?.description }
         )
     }
 
+    /// The failure for an error of the client, the store or the deadline.
     func failure(for error: any Error, _ target: FetchTarget) -> FetchFailure {
         switch error {
         case let failure as FetchFailure:
@@ -236,12 +263,13 @@ struct Fetcher: Sendable {
         }
     }
 
+    /// The URL of the request for a message, without user info, query or fragment.
     func named(_ target: FetchTarget) -> String {
         AvatarKey.redact(target.requestURL)
     }
 }
 
 extension OriginResponse {
-    /// Where it came from.
+    /// The URL that sent the response: the one of `target`, or the one that it redirected to.
     func url(of target: FetchTarget) -> String { redirection?.url ?? target.requestURL }
 }

@@ -1,16 +1,20 @@
 package import AvatarCore
 import Synchronization
 
-/// One fetch a key, however many ask for it.
+/// Coalesces fetches: one fetch per key at a time, for any number of readers.
 ///
-/// A read's fetch is a task of its own: who asked first may lose interest while others still wait, and when the last
-/// one does, it is cancelled. A sync drives its fetches itself (`begin`, `finish`); others can only wait for them.
+/// The fetch of a read runs in a task of its own, so the first reader can be cancelled while others still wait. When
+/// the last waiter is cancelled, so is the fetch. A sync runs its fetches itself (`begin`, `finish`); readers can wait
+/// for them but not cancel them.
 package final class FlightTable<Value: Sendable>: Sendable {
+    /// One running fetch.
     private struct Flight {
         let number: Int
+        /// The task of the fetch; `nil` if a sync runs it.
         var task: Task<Void, Never>?
+        /// The waiting readers, by their numbers.
         var waiters: [Int: CheckedContinuation<Value, any Error>] = [:]
-        /// Those who wait for nothing, but want it to go on.
+        /// Numbers of the holders: they keep the fetch going without waiting for it.
         var holds: Set<Int> = []
 
         var isWanted: Bool { !waiters.isEmpty || !holds.isEmpty }
@@ -18,7 +22,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
 
     private struct State {
         var flights: [AvatarKey: Flight] = [:]
-        /// Those that were cancelled and are not over yet.
+        /// Cancelled fetches whose tasks have not ended yet.
         var ending: [AvatarKey: (number: Int, task: Task<Void, Never>)] = [:]
         var lastNumber = 0
 
@@ -32,7 +36,10 @@ package final class FlightTable<Value: Sendable>: Sendable {
 
     package init() {}
 
-    /// The value of `fetch` for `key`: of the one that is under way, or of a new one.
+    /// The value of the running fetch of `key`. Without one, begins a fetch with the closure.
+    ///
+    /// - Throws: any error of the fetch; `CancellationError` if the calling task is cancelled, or a sync gives its
+    ///   fetch up.
     package func join(_ key: AvatarKey, _ fetch: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let waiter = state.withLock { $0.nextNumber() }
         return try await withTaskCancellationHandler {
@@ -44,7 +51,9 @@ package final class FlightTable<Value: Sendable>: Sendable {
         }
     }
 
-    /// Begins a fetch that the caller drives and ends with `finish`; `nil` if one for `key` is under way.
+    /// Registers a fetch of `key` that the caller runs, and ends with `finish`.
+    ///
+    /// - Returns: the number of the fetch; `nil` if one for `key` is running already.
     func begin(_ key: AvatarKey) -> Int? {
         state.withLock { state in
             guard state.flights[key] == nil else { return nil }
@@ -54,7 +63,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
         }
     }
 
-    /// Ends the fetch `number` for `key`, and tells all who wait for it.
+    /// Ends the fetch `number` of `key`, and passes `result` to its waiters.
     func finish(_ key: AvatarKey, _ number: Int, _ result: Result<Value, any Error>) {
         let waiters = state.withLock { state -> [CheckedContinuation<Value, any Error>] in
             guard let flight = state.flights[key], flight.number == number else { return [] }
@@ -64,13 +73,12 @@ package final class FlightTable<Value: Sendable>: Sendable {
         for waiter in waiters { waiter.resume(with: result) }
     }
 
-    /// How many wait for the fetch for `key`.
+    /// The number of readers that wait for the fetch of `key`.
     func waiterCount(of key: AvatarKey) -> Int {
         state.withLock { $0.flights[key]?.waiters.count ?? 0 }
     }
 
-    /// Keeps the fetch for `key` that is under way from being cancelled, until the value goes away; `nil` if there is
-    /// none.
+    /// Keeps the running fetch of `key` from being cancelled while the returned value lives; `nil` without one.
     package func hold(_ key: AvatarKey) -> FlightHold? {
         let number = state.withLock { state -> Int? in
             guard state.flights[key] != nil else { return nil }
@@ -81,6 +89,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
         return number.map { number in FlightHold { self.leave(key, number) } }
     }
 
+    /// Adds a waiter to the fetch of `key`, and begins that fetch if necessary.
     private func board(
         _ key: AvatarKey,
         _ waiter: Int,
@@ -90,7 +99,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
         state.withLock { state in
             if state.flights[key] == nil {
                 let number = state.nextNumber()
-                // It goes on where the last one was cancelled, which has to be over for that.
+                // It resumes the partial download of a cancelled fetch, so that fetch has to end first.
                 let last = state.ending[key]?.task
                 let task = Task {
                     await last?.value
@@ -101,10 +110,11 @@ package final class FlightTable<Value: Sendable>: Sendable {
             }
             state.flights[key]?.waiters[waiter] = continuation
         }
-        // Cancellation may have come before there was anything to leave; leaving twice does no harm.
+        // The task may have been cancelled before the waiter was added. Leaving twice does no harm.
         if Task.isCancelled { leave(key, waiter) }
     }
 
+    /// Removes a waiter or holder, and cancels a fetch that has none left. A fetch that a sync runs goes on.
     private func leave(_ key: AvatarKey, _ waiter: Int) {
         let (continuation, task) = state.withLock { state in
             let continuation = state.flights[key]?.waiters.removeValue(forKey: waiter)
@@ -112,7 +122,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
             guard continuation != nil || wasHeld, let flight = state.flights[key], let task = flight.task,
                 !flight.isWanted
             else { return (continuation, nil as Task<Void, Never>?) }
-            // Who comes next gets a new fetch, not the end of this one.
+            // The next reader gets a new fetch, not the cancellation of this one.
             state.flights[key] = nil
             state.ending[key] = (flight.number, task)
             return (continuation, task)
@@ -121,6 +131,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
         continuation?.resume(throwing: CancellationError())
     }
 
+    /// Forgets a cancelled fetch, now that its task has ended.
     private func end(_ key: AvatarKey, _ number: Int) {
         state.withLock { state in
             if state.ending[key]?.number == number { state.ending[key] = nil }
@@ -136,7 +147,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
     }
 }
 
-/// Keeps a fetch going as long as it lives.
+/// Keeps a fetch from being cancelled as long as this value lives.
 package final class FlightHold: Sendable {
     private let release: @Sendable () -> Void
 

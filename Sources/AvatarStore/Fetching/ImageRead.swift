@@ -30,7 +30,7 @@ struct ImageRead<Result: ReadResult>: Sendable {
     /// The URL that the caller gave for a key of its own.
     private let source: String?
     private let options: FetchOptions
-    /// Looks into the store.
+    /// Looks the image up in the store; `nil` if it is not stored.
     private let stored: @Sendable () throws -> Result?
 
     init(
@@ -52,8 +52,8 @@ struct ImageRead<Result: ReadResult>: Sendable {
 
     /// The image.
     ///
-    /// - Throws: `fetchFailed` if the origin gives none and nothing is stored, or the policy `offline` forbids the request;
-    ///   `overBudget`; `unsupportedURL`; an error of the index or the disk; `CancellationError`.
+    /// - Throws: `fetchFailed` if the origin gives none and nothing is stored, or the policy `offline` forbids the
+    ///   request; `overBudget`; `unsupportedURL`; an error of the index or the disk; `CancellationError`.
     func run() async throws -> Result {
         if options.storage == .transient {
             return Result(notStored: try await store.transientAvatar(for: key, from: source, options))
@@ -103,7 +103,7 @@ struct ImageRead<Result: ReadResult>: Sendable {
         )
     }
 
-    /// The one fetch for the key, by whichever task it was begun.
+    /// Fetches the image, or joins the fetch of the key that is running.
     private func fetchOnce() async throws -> FetchJob.Fetched {
         let watching = store.watch(key, options)
         defer { withExtendedLifetime(watching) {} }
@@ -123,7 +123,7 @@ struct ImageRead<Result: ReadResult>: Sendable {
         }
     }
 
-    /// A caller's own key goes with the latest URL that was given for it.
+    /// Stores the URL that the caller gave for a custom key, if the index has another one.
     private func keepSource() async throws {
         guard let source, !store.isReadOnly, let entry = try store.index.entry(for: key) else { return }
         let url = try AvatarKey(url: source)
@@ -135,7 +135,7 @@ struct ImageRead<Result: ReadResult>: Sendable {
 
     /// Whether the stored image suffices, without a request.
     private func suffices(_ file: AvatarFile) throws -> Bool {
-        // An own image has no origin.
+        // An own image (`name:…` or `contact:…`) has no origin.
         if file.key.isOwnImage { return true }
         if file.isLowData, try wantsBetter(file) { return false }
         switch options.policy {
@@ -146,13 +146,14 @@ struct ImageRead<Result: ReadResult>: Sendable {
         }
     }
 
-    /// Whether the image itself is to replace the smaller one now.
+    /// Whether the full image should replace the smaller one now.
     private func wantsBetter(_ file: AvatarFile) throws -> Bool {
         guard options.policy != .offline, !store.isConstrained(options.isConstrained) else { return false }
         return try store.index.entry(for: file.key)?.validation.isBackingOff(at: now) != true
     }
 
-    /// Whether the stored image is fresh, and was selected by the request that would be sent now (RFC 9111 section 4.1).
+    /// Whether the stored image is fresh, and was selected by the request that would be sent now (RFC 9111 section
+    /// 4.1).
     private func isFresh(_ file: AvatarFile) throws -> Bool {
         guard !file.isStale else { return false }
         return try strictFreshness()?.isFresh(at: now) ?? true
@@ -170,7 +171,7 @@ struct ImageRead<Result: ReadResult>: Sendable {
         return try store.limits(options).freshness.assess(metadata, for: store.requestFields(for: entry))
     }
 
-    /// The last good image, with the reason why it is not a newer one.
+    /// The stored image, marked as stale, with the failure that prevented a newer one.
     ///
     /// - Throws: `error` if nothing is stored, or the stored image must not be served.
     private func fallback(for error: AvatarStoreError) throws -> Result {

@@ -1,24 +1,25 @@
 import CZlib
 
-/// Undoes one content coding, gzip or deflate (RFC 9110 section 8.4.1), piece by piece with bounded memory.
+/// Decodes one content coding, gzip or deflate (RFC 9110 section 8.4.1), in chunks and with bounded memory.
 final class Inflater {
     /// The name of the coding in the response.
     let coding: String
 
-    /// zlib keeps a pointer to it, so it must not move.
+    /// The state of zlib. zlib keeps a pointer to it, so it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
     /// Bytes received but not yet decoded.
     private var input: ArraySlice<UInt8> = []
-    /// Whether zlib may have more to give without further input.
+    /// Whether the last call filled its output, so that zlib may have more output without further input.
     private var isFull = false
+    /// Whether zlib was initialised.
     private var hasBegun = false
     /// Whether the coded body is complete.
     private(set) var isAtEnd = false
 
-    /// The most bytes that `next` gives.
+    /// The maximum number of bytes that `next` returns.
     private static let pieceBytes = 65_536
 
-    /// An inflater for `coding`; `nil` for one that cannot be undone.
+    /// An inflater for `coding`, a name in lower case; `nil` if it is neither gzip nor deflate.
     init?(_ coding: String) {
         guard ["gzip", "x-gzip", "deflate"].contains(coding) else { return nil }
         self.coding = coding
@@ -36,9 +37,9 @@ final class Inflater {
         input = input.isEmpty ? bytes[...] : input + bytes
     }
 
-    /// The next piece of what was coded; `nil` if more has to be added first.
+    /// The next decoded bytes; `nil` at the end, or if more coded bytes have to be added first.
     ///
-    /// - Throws: `BadCoding`.
+    /// - Throws: `BadCoding` if the bytes are not in the coding that the response names.
     func next() throws -> [UInt8]? {
         while !isAtEnd, isFull || !input.isEmpty {
             let piece = try inflate()
@@ -47,21 +48,23 @@ final class Inflater {
         return nil
     }
 
-    /// The body is not coded as its origin says.
+    /// The body is not in the coding that the response names.
     struct BadCoding: Error {}
 
-    /// The first bytes tell gzip, zlib and plain deflate apart: origins send all of them as `deflate`.
+    /// Initialises zlib. The first two bytes tell gzip (RFC 1952), zlib (RFC 1950) and raw deflate (RFC 1951) apart,
+    /// because origins send all three as `deflate`.
     private func begin() throws {
         let bytes = Array(input.prefix(2))
         let isZlib = bytes.count == 2 && bytes[0] & 0x0F == 8 && (Int(bytes[0]) << 8 | Int(bytes[1])) % 31 == 0
         let isPlain = coding == "deflate" && !isZlib && bytes != [0x1F, 0x8B]
-        // 32 more: zlib finds out itself which of the two headers it is.
+        // With 32 added, zlib detects itself whether the header is gzip's or its own. A negative value means no header.
         let window = isPlain ? -MAX_WBITS : MAX_WBITS + 32
         let status = inflateInit2_(stream, window, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
         guard status == Z_OK else { throw BadCoding() }
         hasBegun = true
     }
 
+    /// Decodes as much of `input` as fits into one chunk.
     private func inflate() throws -> [UInt8] {
         if !hasBegun { try begin() }
         var status = Z_OK
@@ -86,7 +89,7 @@ final class Inflater {
         return piece
     }
 
-    /// A gzip body may have several members (RFC 1952 section 2.2). Whatever else follows the end is left alone.
+    /// Continues with the next member of a gzip body (RFC 1952 section 2.2). Any other bytes after the end are ignored.
     private func endMember() throws {
         isFull = false
         guard input.first == 0x1F, coding != "deflate" else {

@@ -5,10 +5,11 @@ import Synchronization
 import AvatarOrigin
 #endif
 
-/// The store's origin client: the host's, or one of its own, made when it is first needed.
+/// The store's origin client: the one in the configuration, or an `HTTPOrigin` made at its first use.
 final class OriginHolder: Sendable {
     private let configuration: AvatarStore.Configuration
     #if HTTPOrigin
+    /// The client that this holder made; `nil` before its first use and after `shutdown`.
     private let own = Mutex<HTTPOrigin?>(nil)
     #endif
 
@@ -16,9 +17,10 @@ final class OriginHolder: Sendable {
         self.configuration = configuration
     }
 
-    /// The client.
+    /// The client for all requests of the store.
     ///
-    /// - Throws: `invalidConfiguration` if there is none, or the store's own cannot be made.
+    /// - Throws: `invalidConfiguration` if the configuration has no client and the package was built without the trait
+    ///   `HTTPOrigin`, or if the configuration of the `HTTPOrigin` is not valid.
     func client() throws -> any OriginClient {
         if let client = configuration.originClient { return client }
         #if HTTPOrigin
@@ -32,11 +34,14 @@ final class OriginHolder: Sendable {
             return made
         }
         #else
-        throw AvatarStoreError(.invalidConfiguration, "The store was opened without an origin client.")
+        throw AvatarStoreError(
+            .invalidConfiguration,
+            "The store has no origin client. Set `originClient`, or build with the package trait `HTTPOrigin`."
+        )
         #endif
     }
 
-    /// Which addresses the client refuses to contact.
+    /// The kind of addresses that the client refuses to contact.
     var addressGuard: AddressGuard {
         if let client = configuration.originClient { return client.addressGuard }
         #if HTTPOrigin
@@ -46,7 +51,9 @@ final class OriginHolder: Sendable {
         #endif
     }
 
-    /// Closes the store's own client. The host's stays open.
+    /// Closes the client that this holder made. The one in the configuration stays open.
+    ///
+    /// - Throws: an error of the client.
     func shutdown() async throws {
         #if HTTPOrigin
         let made = own.withLock { own in

@@ -3,14 +3,14 @@ import AvatarFiles
 import AvatarIndex
 import Logging
 
-/// Downloads that were interrupted, and go on where they stopped when somebody asks for the image again.
+/// Interrupted downloads, kept so that the next fetch of the image resumes them.
 ///
-/// The row comes before the file gets its place, so that no file lies there without one; a row without its file says
-/// nothing. Who has the lease of a key has its partial download too.
+/// The row is written before the file gets its name, so that no such file is without a row. A row without a file is
+/// ignored. The holder of the lease of a key owns its partial download too.
 struct PartialDownloads: Sendable {
-    /// Less is fetched again as quickly as it is asked for.
+    /// The minimum size to keep, in bytes. Fetching less again takes no longer than resuming it.
     static let fewestBytes = 1024
-    /// From here on a download is kept while it goes on: even `kill -9` does not undo it.
+    /// The size in bytes at which a running download is kept, so that even `kill -9` does not lose it.
     static let earlyBytes = 256 << 10
 
     let index: AvatarIndex
@@ -19,7 +19,11 @@ struct PartialDownloads: Sendable {
     let clock: any WallClock
     let logger: Logger
 
-    /// What is there of the image that `target` asks for; `nil` if it has to be asked for in full.
+    /// The partial download of the image of `target`; `nil` if the whole image has to be requested.
+    ///
+    /// A partial download that cannot be resumed is dropped.
+    ///
+    /// - Throws: an error of the index or the disk.
     func find(_ target: FetchTarget) async throws -> Found? {
         guard let record = try index.partialDownload(of: target.key) else { return nil }
         if record.storageClass == target.storageClass, !target.isUnconditional,
@@ -33,16 +37,23 @@ struct PartialDownloads: Sendable {
         return nil
     }
 
+    /// A partial download that can be resumed.
     struct Found {
         let record: PartialRecord
+        /// The file with the bytes received so far. The rest is appended to it.
         let file: StagedFile
+        /// The request for the rest.
         let plan: ResumePlan
     }
 
-    /// Keeps what has come of `target`, if it can be continued. That it could not be kept is no fault of the fetch.
+    /// Keeps the bytes received so far for the image of `target`. An error is logged and does not fail the fetch.
     ///
-    /// - Parameter url: where it came from.
-    /// - Parameter name: what the file is kept as already.
+    /// - Parameters:
+    ///   - file: the staged file with the bytes.
+    ///   - part: the tag and the total length that its rest must have.
+    ///   - url: the URL of the response, after redirects.
+    ///   - name: the name under which the file is kept already; `nil` if it is not.
+    /// - Returns: the name under which the file is kept; `nil` if it is not.
     func keep(
         _ file: StagedFile,
         _ part: PartialDownload,
@@ -66,12 +77,14 @@ struct PartialDownloads: Sendable {
             if name == nil { try places.files(of: file.storageClass).keep(file, as: record.name) }
             return record.name
         } catch {
-            logger.warning("a download that broke off could not be kept", metadata: ["error": "\(error)"])
+            logger.warning("cannot keep a partial download", metadata: ["error": "\(error)"])
             return name
         }
     }
 
-    /// Throws away what was kept.
+    /// Deletes a partial download, file and row.
+    ///
+    /// - Throws: an error of the index or the disk.
     func drop(_ found: Found) async throws {
         found.file.discard()
         try await writer.dropPartials([found.record])

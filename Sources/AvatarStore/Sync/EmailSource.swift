@@ -1,32 +1,33 @@
 public import AvatarCore
 import AvatarFiles
 
-/// A service that has pictures of people by their e-mail addresses, as Libravatar and Gravatar do.
+/// A service that serves pictures by e-mail address, such as Libravatar or Gravatar.
 ///
-/// It is asked with the SHA-256 of the address, so it learns who is meant only if it knows the address; but then it learns
-/// that you know it too. MD5, which such services also take, is not offered: it is undone sooner, and with it Libravatar
-/// passes the question on to Gravatar.
+/// A request contains the SHA-256 digest of the address. A service that knows the address recognises the digest, and
+/// learns that you know the address too. MD5 digests, which such services also accept, are not supported: they are
+/// easier to reverse, and Libravatar forwards requests with them to Gravatar.
 ///
-/// A domain's own server, to be found in the DNS (Libravatar's federation), is not looked for; name it as a source instead.
+/// The store does not look up a domain's own server in the DNS (Libravatar's federation). Add such a server as a
+/// source.
 public struct EmailSource: Hashable, Sendable {
     /// Libravatar (https://wiki.libravatar.org/api/).
     public static let libravatar = EmailSource(checked: "https://seccdn.libravatar.org/avatar/")
     /// Gravatar (https://docs.gravatar.com/).
     public static let gravatar = EmailSource(checked: "https://gravatar.com/avatar/")
 
-    /// What stands before the digest in a URL.
+    /// The part of an image URL before the digest. Ends with `/`.
     package let baseURL: String
 
-    /// A service of the same kind; its pictures are at `baseURL/DIGEST`.
+    /// Another service with the same interface. Its pictures are at `baseURL/DIGEST`.
     ///
-    /// - Throws: `unsupportedURL` for what is no http or https URL; `invalidConfiguration` for one with a query, or longer
-    ///   than 2,048 bytes.
+    /// - Throws: `unsupportedURL` if `baseURL` is not an http or https URL; `invalidConfiguration` if it has a query or
+    ///   is longer than 2,048 bytes.
     public init(baseURL: String) throws(AvatarStoreError) {
         let url = try AvatarKey(url: baseURL).rawValue
         guard !url.utf8.contains(UInt8(ascii: "?")), url.utf8.count <= 2048 else {
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "\(AvatarKey.redact(url)) is no source of pictures: it has no query and at most 2048 bytes."
+                "The e-mail source \"\(AvatarKey.redact(url))\" must have no query and at most 2048 bytes."
             )
         }
         self.init(checked: url.hasSuffix("/") ? url : url + "/")
@@ -36,16 +37,20 @@ public struct EmailSource: Hashable, Sendable {
         self.baseURL = baseURL
     }
 
-    /// Where the picture for `email` is, if there is one: the source answers 404 where it has none. `nil` for what is no
-    /// e-mail address.
+    /// The URL of the picture for `email`. The service returns 404 if it has none.
+    ///
+    /// - Returns: `nil` if `email` is not an e-mail address.
     package func url(for email: String) -> String? {
         Self.normalized(email).map { address in
-            // 256 pixels are what both services have without making a small picture larger than it is.
+            // Both services serve 256 pixels without enlarging a small picture.
             "\(baseURL)\(Hexadecimal.text(ContentDigest.sha256(Array(address.utf8))))?s=256&d=404"
         }
     }
 
-    /// The address as both services normalise it: in lower case, without blanks at its ends.
+    /// The address as both services normalise it: in lower case, without white space at its ends.
+    ///
+    /// - Returns: `nil` if it is longer than 320 bytes, has no text on both sides of `@`, or contains white space or
+    ///   control characters.
     private static func normalized(_ email: String) -> String? {
         let address = email.trimmingBlanks.lowercased()
         guard address.utf8.count <= 320, let mark = address.lastIndex(of: "@"), mark != address.startIndex,

@@ -1,30 +1,34 @@
 import DequeModule
 
-/// Targets that wait for a connection, in a queue a host.
+/// Targets waiting for a connection, one queue per host.
 ///
-/// Hosts take turns, and none gets more than its share at once, so a slow host holds up nobody but itself.
+/// Hosts take turns, and each has a limit of active targets, so a slow host delays only itself.
 struct HostQueues<Target> {
     private struct Queue {
         var waiting: Deque<Target> = []
+        /// Targets taken and not finished.
         var active = 0
-        /// `nil`: as many as any host.
+        /// A smaller limit for this host; `nil` for the limit of all hosts.
         var limit: Int?
     }
 
+    /// The maximum number of active targets per host.
     private let perHost: Int
     private var queues: [String: Queue] = [:]
-    /// Hosts that have something waiting and may begin more, each once, in the order of their turns.
+    /// Hosts that have waiting targets and are below their limit, each once, in the order of their turns.
     private var turns: Deque<String> = []
 
-    /// Targets that wait.
+    /// Waiting targets of all hosts.
     private(set) var waitingCount = 0
-    /// Targets that were taken and are not finished.
+    /// Targets taken and not finished, of all hosts.
     private(set) var activeCount = 0
 
+    /// Queues with at most `perHost` active targets per host.
     init(perHost: Int) {
         self.perHost = perHost
     }
 
+    /// Appends `target` to the queue of `host`.
     mutating func add(_ target: Target, host: String) {
         let hadTurn = hasTurn(host)
         queues[host, default: Queue()].waiting.append(target)
@@ -32,7 +36,7 @@ struct HostQueues<Target> {
         if !hadTurn && hasTurn(host) { turns.append(host) }
     }
 
-    /// Lets `host` have fewer at once than others; `nil`: as many.
+    /// Sets a smaller limit of active targets for `host`; `nil` removes it.
     mutating func setLimit(_ limit: Int?, ofHost host: String) {
         guard queues[host]?.limit != limit, limit != nil || queues[host] != nil else { return }
         let hadTurn = hasTurn(host)
@@ -41,17 +45,17 @@ struct HostQueues<Target> {
         if hadTurn && !hasTurn(host) { turns.removeAll { $0 == host } }
     }
 
-    /// Targets that wait, of hosts that may begin more.
+    /// Waiting targets of hosts that are below their limit.
     var readyCount: Int {
         turns.count >= waitingCount ? waitingCount : turns.reduce(0) { $0 + (queues[$1]?.waiting.count ?? 0) }
     }
 
-    /// What `next` would give.
+    /// The target that `next` would return.
     var first: Target? {
         turns.first.flatMap { queues[$0]?.waiting.first }
     }
 
-    /// The next target that may begin; `nil` if none may.
+    /// Takes the next target that may begin; `nil` if no host has one. End it with `finish`.
     mutating func next() -> Target? {
         guard let host = turns.popFirst(), let target = queues[host]?.waiting.popFirst() else { return nil }
         queues[host]?.active += 1
@@ -61,7 +65,7 @@ struct HostQueues<Target> {
         return target
     }
 
-    /// Says that a target of `host` is finished.
+    /// Ends one target of `host` that `next` returned.
     mutating func finish(host: String) {
         let hadTurn = hasTurn(host)
         queues[host]?.active -= 1
@@ -73,7 +77,7 @@ struct HostQueues<Target> {
         }
     }
 
-    /// Takes out everything that waits.
+    /// Removes and returns all waiting targets. Active ones stay active.
     mutating func removeAll() -> [Target] {
         let targets = queues.values.flatMap(\.waiting)
         for host in queues.keys { queues[host]?.waiting = [] }
@@ -82,7 +86,7 @@ struct HostQueues<Target> {
         return targets
     }
 
-    /// A host has one turn in line while something of it waits and may begin.
+    /// Whether `host` has a turn: it has a waiting target and is below its limit.
     private func hasTurn(_ host: String) -> Bool {
         guard let queue = queues[host] else { return false }
         return !queue.waiting.isEmpty && queue.active < min(queue.limit ?? perHost, perHost)

@@ -1,30 +1,35 @@
 import AvatarCore
 import Synchronization
 
-/// The result of the first reading of a contact list: the contacts that it has more than once. The last record of each counts, and
-/// nothing of the others may reach the store, so this is known before the first of them is used.
+/// The result of the first read of a contact list: the contacts that the list has more than once.
 ///
-/// Takes 16 bytes a contact while the list is read, and the records themselves as long as they are small: a list of ordinary
-/// size is read once.
+/// The last record of such a contact counts, and nothing of the others may reach the store. So the whole list is
+/// surveyed before the first record is used. The survey takes 16 bytes per contact while it reads. It also keeps the
+/// records if they take at most 16 MiB in all, so that a list of ordinary size is read only once.
 struct ListSurvey: Sendable {
     /// The last record of a contact that has several.
     private struct LastRecord {
+        /// Its index among the records of the list.
         var position: Int
+        /// Its file and line, for the report.
         var place: ListPlace?
     }
 
-    /// The records kept in memory take at most this many bytes.
+    /// The limit for the records kept in memory, in bytes.
     private static let mostKeptBytes = 16 << 20
 
+    /// The ids read so far; empty after `finish`.
     private var named: Set<KeyFingerprint> = []
+    /// The last record of each contact that has several.
     private var lastRecords: [KeyFingerprint: LastRecord] = [:]
+    /// The estimated size of all records read, in bytes.
     private var keptBytes = 0
-    /// How many records the list has.
+    /// The number of records in the list.
     private(set) var count = 0
     /// All records; `nil` if they are too large to be kept.
     private(set) var records: [ContactRecord]? = []
 
-    /// Takes note of the next record.
+    /// Adds the next record of the list.
     mutating func add(_ record: ContactRecord) {
         if case .contact(let contact) = record, contact.idFault == nil {
             let fingerprint = KeyFingerprint(contact.id)
@@ -37,22 +42,26 @@ struct ListSurvey: Sendable {
         if keptBytes <= Self.mostKeptBytes { records?.append(record) } else { records = nil }
     }
 
-    /// Says that the list is read.
+    /// Ends the survey, and frees the memory that only reading needs.
     mutating func finish() {
         named = []
     }
 
-    /// Makes sure that a later reading gave as many records.
+    /// Checks that a later read gave the same number of records.
+    ///
+    /// - Throws: `unreadableList` if it did not.
     func requireCount(_ count: Int) throws {
         guard count == self.count else {
             throw AvatarStoreError(
                 .unreadableList,
-                "The list gave \(self.count) records at first and then \(count); it must give the same ones each time it is read."
+                "The list gave \(self.count) records on the first read and \(count) on a later one; each read must give the same."
             )
         }
     }
 
-    /// The record as a duplicate, if a later one of the same contact takes its place.
+    /// The record as a duplicate, if a later record of the same contact replaces it; else `nil`.
+    ///
+    /// - Parameter position: the index of `record` in the list.
     func duplicate(_ record: ContactRecord, at position: Int) -> DuplicateRecord? {
         guard !lastRecords.isEmpty, case .contact(let contact) = record, contact.idFault == nil,
             let last = lastRecords[KeyFingerprint(contact.id)], last.position != position
@@ -61,11 +70,11 @@ struct ListSurvey: Sendable {
     }
 }
 
-/// The survey of a list, for all walks over it.
+/// The survey of a list, shared by all walks over it.
 final class SharedSurvey: Sendable {
     private let survey = Mutex<ListSurvey?>(nil)
 
-    /// `nil` until the list was read once.
+    /// The survey; `nil` until the list has been read once.
     var found: ListSurvey? {
         get { survey.withLock { $0 } }
         set { survey.withLock { $0 = newValue } }
@@ -73,7 +82,7 @@ final class SharedSurvey: Sendable {
 }
 
 extension Contact {
-    /// Why the id cannot be a contact's; `nil` if it can.
+    /// The reason why the id is not valid; `nil` if it is valid.
     var idFault: String? {
         guard !id.isEmpty, !id.utf8.contains(0) else { return "a contact's id must not be empty or hold NUL" }
         guard ListedPhotos(self) == nil || id.utf8.count <= AvatarKey.maximumNameBytes else {
@@ -84,7 +93,7 @@ extension Contact {
 }
 
 extension ContactRecord {
-    /// About what the record takes in memory.
+    /// An estimate of the record's size in memory, in bytes.
     fileprivate var byteCount: Int {
         guard case .contact(let contact) = self else { return 200 }
         return contact.images.reduce(300 + contact.id.utf8.count + contact.emails.count * 50) { sum, image in

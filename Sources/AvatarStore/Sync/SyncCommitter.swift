@@ -2,15 +2,15 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// Results of one sync on their way into files and index: one batch at a time, while more is fetched.
+/// Commits the results of one sync to files and index, one batch at a time, while more images are fetched.
 ///
-/// It also keeps the account of the room: the budget, what counts against it, and the files that must not be evicted.
+/// It also tracks the byte budget: the bytes that count against it, and the files that must not be evicted.
 final class SyncCommitter {
     /// A change that waits for its commit.
     struct Item: Sendable {
         var change: Change
-        /// The fetch, and the number of its flight, which others may wait for; `nil` for a change without a fetch. The job
-        /// holds its lease until the commit, so that the next holder finds the image in the index.
+        /// The fetch, and its number in the flight table, where readers may wait for it; `nil` for a change without a
+        /// fetch. The job holds its lease until the commit, so that the next holder finds the image in the index.
         var fetch: (job: FetchJob, flight: Int)?
     }
 
@@ -19,26 +19,39 @@ final class SyncCommitter {
     private let inbox: SyncInbox<SyncSignal>
     private let batchSize: Int
 
+    /// Changes that wait for a batch, in order of arrival.
     private var collected: [Item] = []
+    /// The batch that the writer is committing; empty while it commits none.
     private var committing: [Item] = []
     private var lastCommit = ContinuousClock.now
+    /// Whether a tick is on its way.
     private var isTicking = false
 
+    /// The budget, and the files that an eviction must spare.
     private var rules: RoomRules
-    /// The files of entries that the sync has walked over; without a list there is nothing to walk over again.
+    /// Files of entries that the sync has passed, which it must not evict. A sync without a list cannot find them
+    /// again.
     private var settledFiles: Set<Int64> = []
-    /// The mean size of the stored images, at the last commit.
+    /// The mean size of the images in `caches` in bytes, as of the last commit.
     private var typicalBytes = 1
-    /// The bytes that counted against the budget, at the last commit.
+    /// The bytes that count against the budget, as of the last commit.
     private var accountedBytes = 0
+    /// Whether `hasRoom` has asked the writer.
     private var hasLookedForRoom = false
-    /// Whether an image of ordinary size did not fit: images that are not stored yet are not fetched any more.
+    /// Whether an image of typical size did not fit. If so, the sync requests no more images that are not stored yet.
     private(set) var isRoomExhausted = false
 
     /// The longest time that a result waits for its batch to fill up.
     private static let longestWait = Duration.milliseconds(500)
+    /// The time between two looks at collected results while requests are under way.
     private static let tick = Duration.milliseconds(50)
 
+    /// A committer without changes.
+    ///
+    /// - Parameters:
+    ///   - batchSize: the maximum number of changes per commit.
+    ///   - accessedBefore: the begin of the sync in microseconds. Files last used later are not evicted.
+    ///   - inbox: receives the results of commits, and ticks.
     init(
         _ engine: FetchEngine,
         flights: FlightTable<FetchJob.Fetched>,
@@ -59,12 +72,14 @@ final class SyncCommitter {
 
     /// Results that wait for a commit.
     var waitingCount: Int { collected.count }
-    /// Results that wait, or are being committed.
+    /// Results that wait or are being committed.
     var openCount: Int { collected.count + committing.count }
+    /// Whether the writer is committing a batch.
     var isCommitting: Bool { !committing.isEmpty }
-    /// Whether enough waits for the next batches, so that the disk comes first.
+    /// Whether two batches are waiting, so that no more requests begin until the disk has caught up.
     var isFull: Bool { collected.count >= 2 * batchSize }
 
+    /// Collects a change for a later batch.
     func add(_ item: Item) {
         collected.append(item)
     }
@@ -82,7 +97,8 @@ final class SyncCommitter {
     ///
     /// - Parameters:
     ///   - isIdle: whether no request is under way.
-    ///   - isWaitingOnly: whether no request can begin. A batch will not fill up soon then, and a commit delays nothing.
+    ///   - isWaitingOnly: whether no request can begin. A batch will not fill up soon then, and a commit delays
+    ///     nothing.
     ///   - contacts: the further contacts of a fetched image. They are linked together with it, as one change event.
     func startCommit(
         _ group: inout DiscardingTaskGroup,
@@ -113,7 +129,7 @@ final class SyncCommitter {
         }
     }
 
-    /// The batch that was committed, which is none any more.
+    /// Takes the batch that was just committed. The next batch can begin after this.
     func takeCommitted() -> [Item] {
         defer { committing = [] }
         lastCommit = .now
@@ -132,11 +148,13 @@ final class SyncCommitter {
         }
     }
 
+    /// Records that the tick arrived.
     func ticked() {
         isTicking = false
     }
 
-    /// Gives up all that waits: with the index or the disk in trouble, nothing else can be committed either.
+    /// Drops all changes and fails their fetches with `error`. After an error of the index or the disk, later batches
+    /// would fail too.
     func abandon(_ error: any Error) {
         for item in committing + collected {
             if let fetch = item.fetch { flights.finish(item.change.key, fetch.flight, .failure(error)) }
@@ -191,7 +209,8 @@ final class SyncCommitter {
         if bytes <= 2 * typicalBytes { isRoomExhausted = true }
     }
 
-    /// Records a file that this sync must not evict. Its access time does not protect it: a new file inherits the old one's.
+    /// Records a file that this sync must not evict. Its access time does not protect it: a new file inherits the old
+    /// one's.
     func protect(_ file: Int64) {
         settledFiles.insert(file)
         if case .files(var files) = rules.protection {

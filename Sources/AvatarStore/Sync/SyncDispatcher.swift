@@ -1,23 +1,26 @@
 import AvatarCore
 import AvatarFiles
 
-/// The requests of one sync: which one begins next, and over which connection.
+/// Sends the requests of one sync, and chooses which one begins next.
 ///
-/// Hosts take turns. A stored image is revalidated without a task of its own; anything else gets a task.
+/// Hosts take turns. A stored image is revalidated without a task of its own; any other fetch gets a task.
 final class SyncDispatcher {
     private let engine: FetchEngine
     private let flights: FlightTable<FetchJob.Fetched>
     private let inbox: SyncInbox<SyncSignal>
+    /// The maximum number of requests under way.
     private let connections: Int
 
+    /// Planned targets that wait for a connection.
     private var queues: HostQueues<FetchTarget>
+    /// The health of the hosts, updated with each response.
     private(set) var hosts: SyncHosts
-    /// Revalidations under way, by the numbers of their flights.
+    /// Revalidations under way, by the numbers of their fetches in the flight table.
     private var revalidating: [Int: (job: FetchJob, revalidation: Revalidation)] = [:]
     /// Whether a request failed because there is no network.
     private(set) var isOffline = false
 
-    /// The largest number of targets that wait in all.
+    /// The maximum number of waiting targets.
     private static let mostWaiting = 20_000
 
     init(
@@ -40,10 +43,12 @@ final class SyncDispatcher {
 
     /// Requests under way.
     var activeCount: Int { queues.activeCount }
-    /// Targets that wait and could begin, were there a connection. A host with its share does not count.
+    /// Waiting targets of hosts that are below their limit. Only the total limit holds them back.
     var readyCount: Int { queues.readyCount }
+    /// Whether fewer targets wait than the maximum.
     var canQueueMore: Bool { queues.waitingCount < Self.mostWaiting }
 
+    /// Queues a target. A host on probation gets one request at a time.
     func add(_ target: FetchTarget) {
         if hosts.isOnProbation(target.host) { queues.setLimit(1, ofHost: target.host) }
         queues.add(target, host: target.host)
@@ -54,29 +59,29 @@ final class SyncDispatcher {
         queues.activeCount < connections ? queues.first : nil
     }
 
-    /// Takes out the next target without a request.
+    /// Removes the next target without a request.
     func drop() {
         if let target = queues.next() { queues.finish(host: target.host) }
     }
 
-    /// Takes out all targets that wait.
+    /// Removes and returns all waiting targets.
     func dropAll() -> [FetchTarget] {
         queues.removeAll()
     }
 
-    /// Why `target` gets no request now; `nil` if it may get one.
+    /// The reason why `target` gets no request now; `nil` if it may get one.
     func reasonToSkip(_ target: FetchTarget) -> SkipReason? {
         isOffline ? .offline : hosts.reasonToSkip(target.host, at: engine.clock.now())
     }
 
-    /// Sends what waits to be sent together.
+    /// Sends the requests that the client has gathered.
     func flush() {
         engine.fetcher.batchOrigin?.flush()
     }
 
     // MARK: Requests
 
-    /// Begins the next target.
+    /// Begins the request for the next target. If a reader is fetching the image, waits for that fetch in a task.
     func startNext(_ group: inout DiscardingTaskGroup) {
         guard let target = queues.next() else { return }
         hosts.begin(target.host, at: engine.clock.now())
@@ -88,8 +93,7 @@ final class SyncDispatcher {
         }
     }
 
-    /// Waits for a reader of this process that fetches the image. Should it be done by then, the image is fetched as this
-    /// sync fetches.
+    /// Waits for the fetch of a reader of this process. If that has ended meanwhile, fetches the image in its place.
     private func join(_ job: FetchJob, _ group: inout DiscardingTaskGroup) {
         group.addTask { [flights, inbox] in
             do {
@@ -104,7 +108,7 @@ final class SyncDispatcher {
         }
     }
 
-    /// Fetches the image, unless another process does: the task waits for that one, and holds up nothing else.
+    /// Fetches the image. If another process is fetching it, only this task waits for that.
     private static func fetch(_ job: FetchJob, _ flight: Int) async -> SyncSignal {
         let tally = Tally()
         var job = job
@@ -117,9 +121,9 @@ final class SyncDispatcher {
         }
     }
 
-    /// Begins to revalidate the image, if that needs no wait.
+    /// Begins to revalidate the image, if that is possible without waiting.
     ///
-    /// - Returns: whether it is under way; if not, a task has to fetch it.
+    /// - Returns: whether it has begun. If not, a task has to fetch the image.
     private func revalidate(_ job: FetchJob, _ flight: Int) -> Bool {
         guard job.target.entry?.file != nil, !job.target.isUnconditional else { return false }
         var job = job
@@ -133,7 +137,7 @@ final class SyncDispatcher {
             }
             let host = job.target.host
             guard engine.slots.takeAtOnce(host) else { return false }
-            // The slot is given back with the response, if there is to be one.
+            // If the request begins, the slot is returned with its response, else at once.
             defer { if revalidating[flight] == nil { engine.slots.giveBack(host) } }
             let begun = engine.fetcher.begin(job.target) { [inbox] in inbox.put(.answered(flight: flight, $0)) }
             guard let begun else { return false }
@@ -145,9 +149,10 @@ final class SyncDispatcher {
         }
     }
 
-    /// Takes the head of a response to a revalidation. A body is received in a task.
+    /// Handles the head of a response to a revalidation. A body is received in a task.
     ///
     /// - Parameter isWanted: whether the sync goes on.
+    /// - Returns: the signal to handle next; `nil` if a task sends it later.
     func answered(
         _ flight: Int,
         _ arrival: Revalidation.Arrival,
@@ -178,21 +183,21 @@ final class SyncDispatcher {
         return nil
     }
 
-    /// Cancels what has no task that could be cancelled.
+    /// Cancels all revalidations under way. They have no task that could be cancelled.
     func cancelRevalidations() {
         for item in revalidating.values { item.revalidation.cancel() }
     }
 
     // MARK: Responses
 
-    /// Says that the request for `target` is over.
+    /// Records that the request for `target` is over, which makes room for the next one.
     func finish(_ target: FetchTarget) {
         queues.finish(host: target.host)
     }
 
-    /// Records what `result` says of the host that was asked, and of the one that it redirected to.
+    /// Records the result for the health of the requested host, and of the host that it redirected to.
     ///
-    /// - Returns: whether the index must hear of it.
+    /// - Returns: whether the health has changed, so that the index must record it too.
     func record(_ result: FetchResult, of target: FetchTarget) -> Bool {
         let host = result.redirectedHost ?? target.host
         let isNews = hosts.record(result.hostNote, of: host)
@@ -203,9 +208,9 @@ final class SyncDispatcher {
         return isNews
     }
 
-    /// Stops all further requests: there is no network.
+    /// Stops all further requests, because there is no network.
     ///
-    /// - Returns: whether that is new.
+    /// - Returns: whether this is the first time.
     func goOffline() -> Bool {
         defer { isOffline = true }
         return !isOffline

@@ -2,13 +2,16 @@ import AvatarCore
 import AvatarFiles
 import Synchronization
 
-/// What a sync has to take note of, from whichever thread it comes.
+/// Events received but not yet handled by a sync. Any thread may add one.
 ///
-/// Its one reader takes all of it together, so that a wake-up serves many answers.
+/// The only reader takes all events at once, so that one wake-up serves many responses.
 final class SyncInbox<Event: Sendable>: Sendable {
     private struct State {
+        /// The events, in order of arrival.
         var events: [Event] = []
+        /// Whether the reader has to be woken without an event.
         var isRung = false
+        /// The reader, while it waits.
         var reader: CheckedContinuation<Void, Never>?
     }
 
@@ -23,7 +26,7 @@ final class SyncInbox<Event: Sendable>: Sendable {
         reader?.resume()
     }
 
-    /// Wakes the reader although nothing has come.
+    /// Wakes the reader without an event.
     func ring() {
         let reader = state.withLock { state in
             state.isRung = true
@@ -32,7 +35,7 @@ final class SyncInbox<Event: Sendable>: Sendable {
         reader?.resume()
     }
 
-    /// All that has come; waits until something has, or somebody rings.
+    /// Takes all events. Waits for the first one, or for `ring`.
     func next() async -> [Event] {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
@@ -44,7 +47,7 @@ final class SyncInbox<Event: Sendable>: Sendable {
         return take()
     }
 
-    /// All that has come.
+    /// Takes all events without waiting.
     func take() -> [Event] {
         state.withLock { state in
             state.isRung = false
@@ -54,11 +57,11 @@ final class SyncInbox<Event: Sendable>: Sendable {
     }
 }
 
-/// Something that a sync has to handle.
+/// An event that a sync has to handle. `flight` is the number of the fetch in the flight table.
 enum SyncSignal: Sendable {
     /// A fetch is over.
     case fetched(FetchJob, flight: Int, FetchResult)
-    /// The head of the response to a revalidation came, or none will come.
+    /// A revalidation has the head of its response, or an error in its place.
     case answered(flight: Int, Revalidation.Arrival)
     /// Another process fetched the image meanwhile.
     case caughtUp(FetchJob, flight: Int, FetchOutcome)
@@ -66,10 +69,11 @@ enum SyncSignal: Sendable {
     case gaveUp(FetchJob, flight: Int, Tally, any Error)
     /// Another task of this process fetched the image.
     case joined(FetchJob, Result<FetchOutcome, any Error>)
-    /// A batch was committed, or could not be.
+    /// The commit of a batch succeeded or failed.
     case committed(Result<CommitSummary, any Error>)
     /// The time limit of the sync is over.
     case timeIsUp
-    /// Some time has passed: results must not wait for the next response of a slow host.
+    /// Some time has passed. Collected results are committed now, so that they do not wait for the response of a slow
+    /// host.
     case tick
 }

@@ -9,12 +9,12 @@ import AvatarIndex
 ///             └─► keep, skip, over budget                                    └─► results, links, progress
 /// ```
 ///
-/// Each part has state of its own: `SyncPlanner` classifies, `SyncDispatcher` sends requests, `SyncCommitter` commits and
-/// keeps the account of the room, `SyncContacts` remembers which contacts wait for what, `SyncTally` counts and tells. The
-/// run moves results from one to the next.
+/// Each part has state of its own: `SyncPlanner` classifies, `SyncDispatcher` sends requests, `SyncCommitter` commits
+/// and tracks the byte budget, `SyncContacts` remembers the contacts that wait, `SyncTally` counts and reports. The run
+/// moves results from one part to the next.
 ///
-/// The source is read ahead by a bounded number of items; requests wait while too many results are collected. So memory does
-/// not depend on the length of the list, and the disk is never far behind the network.
+/// The run reads a bounded number of items ahead, and begins no request while too many results are collected. So memory
+/// does not depend on the length of the list, and the disk is never far behind the network.
 final class SyncRun {
     private let store: AvatarStore
     private let options: SyncOptions
@@ -32,10 +32,11 @@ final class SyncRun {
     private var tally: SyncTally
 
     private let walk: SyncSource.Walk
-    /// Whether the source was read to its end, or is not read any further.
+    /// Whether the source has been read to its end, or the sync has stopped reading it.
     private var isExhausted = false
     /// Images in `caches` that the sync wants as documents.
     private var toPromote: [AvatarKey] = []
+    /// The first error of the store or the list. It ends the sync, and `run` throws it.
     private var failure: (any Error)?
 
     init(
@@ -78,7 +79,9 @@ final class SyncRun {
         walk = source.makeWalk()
     }
 
-    /// Runs to the end, or until the task is cancelled. Results that had arrived are committed in both cases.
+    /// Runs to the end, or until the task is cancelled. Results received by then are committed in both cases.
+    ///
+    /// - Throws: the first error of the index, the disk or the list. A cancelled sync returns its report.
     func run() async throws -> SyncReport {
         let begun = ContinuousClock.now
         try await writable.writer.dropExpiredPartials(at: started)
@@ -86,7 +89,7 @@ final class SyncRun {
         await withDiscardingTaskGroup { group in
             if let limit = options.timeLimit {
                 group.addTask { [inbox] in
-                    // Cancelled, it ends early: the sync is done by then, and nothing reads the signal.
+                    // When cancelled, the sleep ends early. The sync is over by then, and does not read the signal.
                     try? await Task.sleep(for: limit)
                     inbox.put(.timeIsUp)
                 }
@@ -140,7 +143,7 @@ final class SyncRun {
         }
     }
 
-    /// The signals that came; waits for one, unless there is more to read.
+    /// Takes the signals received. Waits for one, unless the source can be read meanwhile.
     private func nextSignals() async -> [SyncSignal] {
         if wantsToRead { return inbox.take() }
         if isCutShort {
@@ -193,8 +196,10 @@ final class SyncRun {
 
     // MARK: Reading and planning
 
-    /// Targets that wait for a host with its share do not count, so that one slow host does not keep the others from being
-    /// read; but at most 20,000 wait in all.
+    /// Whether to read more of the source now.
+    ///
+    /// Targets of hosts at their limit do not count, so that one slow host does not stop the reading for others. But at
+    /// most 20,000 targets wait in all.
     private var wantsToRead: Bool {
         let readAhead = 2 * max(4 * options.connections(store.configuration), options.batchSize)
         return !isExhausted && !shouldStop && committer.waitingCount < readAhead && dispatcher.canQueueMore
@@ -208,7 +213,7 @@ final class SyncRun {
             let items = try await walk(planner.hasReachedLimit && source.countsRest ? 0 : 256)
             isExhausted = items.isEmpty
             for case .entry(let entry) in items {
-                // Settled, the entry is no longer due, and a second walk would not meet it.
+                // Once settled, the entry is no longer due, and a second walk would not find its file.
                 if let file = entry.file { committer.protect(file.id) }
             }
             var (known, lost) = try store.snapshot(for: items)
@@ -222,7 +227,7 @@ final class SyncRun {
             try await carryOut(try planner.plan(items, known, circumstances))
             tally.tellProgress()
         } catch {
-            // The list may notice the cancellation first. That is not a failure of the list.
+            // A list that throws because the task is cancelled has not failed.
             if !(error is CancellationError && Task.isCancelled) { failure = failure ?? error }
         }
     }
@@ -240,7 +245,9 @@ final class SyncRun {
         }
     }
 
-    /// - Parameter lacksImage: whether an image may have to be stored for which there may be no room.
+    /// The circumstances for the planner: hosts, time, network and room.
+    ///
+    /// - Parameter lacksImage: whether some image is not stored yet. Only then does it matter whether there is room.
     private func circumstances(lacksImage: Bool) async throws -> SyncCircumstances {
         var circumstances = SyncCircumstances(hosts: dispatcher.hosts, now: store.clock.now())
         circumstances.isOffline = dispatcher.isOffline
@@ -250,7 +257,7 @@ final class SyncRun {
         return circumstances
     }
 
-    /// Takes files out of the index that a user or the system deleted.
+    /// Removes files from the index that a user or the system deleted.
     private func retire(_ lost: [FileRecord]) async throws {
         guard !lost.isEmpty else { return }
         try await writable.writer.retireLost(lost)
@@ -311,7 +318,7 @@ final class SyncRun {
         case .skip(let reason):
             tally.update { $0.skip(reason) }
             tally.settle()
-            // The limit is for all work of the sync, a move included.
+            // The limit applies to all work of the sync, including moves.
             if options.storage == .documents, image.hasFile, reason != .limit { try await promote(key) }
             linkStored(image, &kept)
         case .leaveOut:
@@ -337,7 +344,7 @@ final class SyncRun {
         }
     }
 
-    /// Links the contact of an image that stays as it is, if there is an entry.
+    /// Links the contact of an image that gets no request, if the image has an entry.
     private func linkStored(_ image: PlannedImage, _ kept: inout [Kept]) {
         guard let entry = image.entry, let contact = image.contact else { return }
         if let chain = image.chain {
@@ -347,15 +354,15 @@ final class SyncRun {
         }
     }
 
-    /// Links contacts to images that stay, where the index does not say so already.
+    /// Links contacts to images that get no request, unless the index has the links already.
     private func link(_ kept: [Kept]) throws {
         guard !kept.isEmpty else { return }
         let missing = try store.index.unlinked(kept.map { ($0.contact, $0.entry) })
         for (item, isMissing) in zip(kept, missing) where isMissing { committer.link(item.key, item.contact) }
     }
 
-    /// The files of all images that the source names. Only when something must be evicted does the sync need them, and
-    /// then it walks the source once more.
+    /// The files of all images that the source names. The sync needs them only if it has to evict files. To find them,
+    /// it walks the source once more.
     private func wantedFiles() async throws -> Set<Int64> {
         var files: Set<Int64> = []
         let walk = source.makeWalk()
@@ -383,7 +390,7 @@ final class SyncRun {
         while !committer.isFull, let target = dispatcher.next {
             if let reason = reasonToSkip(target) {
                 dispatcher.drop()
-                // It got no request, so another one may.
+                // The request limit counts requests sent, so another target may use this one.
                 planner.returnRequest()
                 skip(target, reason)
                 continue
@@ -394,7 +401,8 @@ final class SyncRun {
                     leaveOut(target)
                     continue
                 }
-                // Near the limit the next commit says whether there is room for more, so that no fetch is in vain.
+                // Near the budget, the next commit tells whether there is room for more. Fetching before that could be
+                // in vain.
                 if !committer.fitsOneMore(besides: dispatcher.activeCount) { return }
             }
             dispatcher.startNext(&group)
@@ -417,15 +425,15 @@ final class SyncRun {
         skip(target, tally.report.ranOutOfTime ? .timeIsUp : .interrupted)
     }
 
-    /// Leaves an image without a request. Its contacts are linked to the stored image all the same.
+    /// Counts an image as skipped, for a `reason`. Its contacts are still linked to the stored image.
     private func skip(_ target: FetchTarget, _ reason: SkipReason) {
         tally.update { $0.skip(reason) }
-        // A sync that ends early has not settled its rest: its progress must not claim that all is done.
+        // If the sync ends early, the progress must not count the rest as done.
         if !shouldStop { tally.settle() }
         linkIfStored(target)
     }
 
-    /// Leaves an image without a request for which there is no room.
+    /// Counts an image as over budget, without a request.
     private func leaveOut(_ target: FetchTarget) {
         tally.update { $0.overBudget += 1 }
         tally.settle()
@@ -438,9 +446,9 @@ final class SyncRun {
         for contact in target.owners + others { committer.link(target.key, contact, keepsGone: target.keepsGone) }
     }
 
-    /// Ends what waits for the image of `key`.
+    /// Ends the chains and the plan of `key`.
     ///
-    /// - Returns: the further contacts of the image.
+    /// - Returns: the contacts that share the image, apart from the first one.
     private func finish(_ key: AvatarKey) -> [String] {
         tally.settle(contacts.endChains(at: key))
         planner.settle(key)
@@ -449,7 +457,7 @@ final class SyncRun {
 
     // MARK: Results
 
-    /// Keeps the result of a fetch for the next commit.
+    /// Counts the result of a fetch, and collects it for the next commit.
     private func collect(_ result: FetchResult, of job: FetchJob, _ flight: Int) {
         let target = job.target
         tally.count(requests: result.requestCount, bytesReceived: result.bytesReceived)
@@ -477,7 +485,7 @@ final class SyncRun {
         do {
             let summary = try result.get()
             tally.update { $0.evicted += summary.evicted }
-            // If this fails, the waiting readers are told.
+            // An error here fails the batch, and with it the readers that wait for it.
             try committer.lookAtTotals()
             for (item, result) in zip(committer.takeCommitted(), summary.results) {
                 settle(item, result)
@@ -508,7 +516,7 @@ final class SyncRun {
             if item.change.image != nil { settle(photo: key, committed) }
             return
         }
-        // Of an image that must not be stored only the links are committed.
+        // For an image that must not be stored, only the links are committed.
         let outcome = committed.outcome ?? .notStored
         tally.settle()
         if case .overBudget(let error) = outcome {
@@ -519,7 +527,7 @@ final class SyncRun {
         if let file = committed.file { committer.protect(file) }
         if options.storage == .documents { toPromote.append(key) }
         if case .notStored = outcome {
-            // The store has nothing for the readers that wait: they fetch the image.
+            // The store has no image for the waiting readers, so they fetch it themselves.
             store.flights.finish(key, flight, .failure(CancellationError()))
         } else {
             store.flights.finish(key, flight, .success(FetchJob.Fetched(outcome: outcome)))
@@ -527,8 +535,8 @@ final class SyncRun {
         linkWaiting(for: key, keepsGone: item.change.keepsGone)
     }
 
-    /// Counts an image that another process checked meanwhile. The image is fresh, although its response may already be
-    /// too old to be served again: this sync has nothing to add.
+    /// Counts an image that another process fetched or revalidated meanwhile. It counts as fresh even if its response
+    /// is stale already, because this sync sends no request for it.
     private func settle(_ target: FetchTarget, byAnotherProcess outcome: FetchOutcome) {
         tally.settle()
         if case .failed = outcome {
@@ -552,7 +560,7 @@ final class SyncRun {
         linkAll(of: target)
     }
 
-    /// Counts the outcome of a fetch. A failure does not count while the contacts have another candidate.
+    /// Counts the outcome of a fetch. A failure does not count while all contacts have another candidate.
     private func count(_ outcome: FetchOutcome, of target: FetchTarget) {
         guard case .failed(let failure) = outcome else { return tally.count(outcome, target.key) }
         if contacts.takeLastResort(target.key) || !failure.isNone(for: target) {
@@ -574,7 +582,7 @@ final class SyncRun {
         tally.update { $0.add(.init(failed, key, contact: contact)) }
     }
 
-    /// The contact to report with `key`: the one that the list names, else the first that the index has.
+    /// The contact to report with `key`: the one in the list, else the first one in the index.
     private func contact(of key: AvatarKey, _ listed: String?) -> String? {
         guard listed == nil, tally.reportsMore else { return listed }
         do {
@@ -605,21 +613,21 @@ final class SyncRun {
         linkWaiting(for: target.key, keepsGone: target.keepsGone)
     }
 
-    /// Links the contacts that came after the first one, now that the outcome is known.
+    /// Links the contacts that share the image of `key`, now that the outcome is known.
     private func linkWaiting(for key: AvatarKey, keepsGone: Bool) {
         for contact in finish(key) { committer.link(key, contact, keepsGone: keepsGone) }
     }
 
     // MARK: Documents
 
-    /// Moves the gathered images to the documents, as far as they are in `caches`.
+    /// Moves the collected images to `documents`, unless they are there already.
     private func promoteConfirmed() async throws {
         let keys = toPromote
         toPromote = []
         for key in keys { try await promote(key) }
     }
 
-    /// Moves them without waiting for a batch: the images are stored already.
+    /// Moves the collected images now rather than after the next commit: they are stored already.
     private func promoteNow() async {
         do {
             try await promoteConfirmed()
@@ -632,13 +640,14 @@ final class SyncRun {
         do {
             _ = try await store.move(key, to: .documents)
         } catch let error as AvatarStoreError where error.code == .noSuchEntry {
-            // Removed or purged in between. The next sync finds it missing.
+            // The image was removed or purged in between. The next sync finds it missing.
         }
     }
 
     // MARK: Photos
 
-    /// Saves the embedded photos of a contact: documents under the contact's own key, written only if their bytes are new.
+    /// Saves the embedded photos of a contact: documents under the contact's own key, written only if their bytes are
+    /// new.
     private func save(_ planned: PlannedPhotos) async throws {
         let listed = planned.listed
         if !listed.hasURL { tally.settle() }
@@ -649,7 +658,7 @@ final class SyncRun {
             isReadable = isReadable && isSaved
         }
         try await writable.writer.unlink(planned.formerPhotos.map { (listed.contact, $0) })
-        // While a photo cannot be read, the fetched image is the best there is.
+        // While a photo cannot be read, the contact keeps the fetched image.
         guard isReadable, !planned.formerImages.isEmpty else { return }
         let keys = try listed.photos.map { try listed.key(of: $0.number) }
         contacts.replace(planned.formerImages, by: keys, of: listed.contact)

@@ -2,14 +2,17 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// The inputs of a plan: rules from the options, hosts from the index, and what index and disk hold for the items.
+// The inputs of a plan: rules from the options, hosts from the index, and the state of the items in index and disk.
+
 extension AvatarStore {
+    /// The rules by which a sync with `options` classifies its items.
     func syncRules(_ options: SyncOptions, _ limits: Limits) throws -> SyncRules {
         var rules = SyncRules(policy: options.policy, checksAll: options.checksAll)
         rules.isConstrained = isConstrained(options.isConstrained)
         rules.refusesAddresses = refusesAddresses
         rules.ignoresPauses = options.ignoresPauses
-        // The judgement in the index was made for the store's own mode, in `offlineFirst` without the request's fields.
+        // The freshness in the index was judged for the store's own mode; in `offlineFirst` without the request's
+        // fields.
         let isJudged = options.mode == nil && limits.freshness.mode == .offlineFirst
         rules.freshness = isJudged ? nil : limits.freshness
         rules.requestFields = { [self] in try requestFields(for: $0) }
@@ -20,11 +23,16 @@ extension AvatarStore {
         return rules
     }
 
+    /// The hosts that failed at their last request, or are paused until after `now`.
+    ///
+    /// - Parameter timeLimit: the time that the sync may spend on one host; `nil` for no limit.
+    /// - Throws: an error of the index.
     func syncHosts(_ options: SyncOptions, timeLimit: Duration?, at now: Timestamp) throws -> SyncHosts {
         SyncHosts(try index.ailingHosts(at: now), timeLimit: timeLimit, ignoresPauses: options.asksPausedHosts)
     }
 
-    /// What index and disk hold for `items`, and the files that are not where the index says.
+    /// The state of `items` in index and disk, and the files that are missing or have another length than the index
+    /// says.
     ///
     /// - Throws: an error of the index.
     func snapshot(for items: [SyncItem]) throws -> (known: SyncSnapshot, lost: [FileRecord]) {
@@ -54,12 +62,12 @@ extension AvatarStore {
         let lost = self.lost(among: entries)
         let former = images.flatMap(\.keys).filter { !$0.isOwnImage && !named.contains($0) }
         entries += try index.entries(for: former).compactMap(\.self)
-        // Of a contact with one URL only the photos matter.
+        // For a contact with one URL, the plan needs only the photos that are linked to it.
         images += zip(listed, try index.photoKeys(of: listed)).filter { !$1.isEmpty }.map { ($0, $1) }
         return (SyncSnapshot(entries: entries, lost: Set(lost.map(\.id)), images: images), lost)
     }
 
-    /// What index and disk hold for the candidates of `chain` after the present one, as `snapshot(for:)`.
+    /// The state of the candidates of `chain` after the current one, as `snapshot(for:)`.
     ///
     /// - Throws: an error of the index.
     func snapshot(for chain: CandidateChain) throws -> (known: SyncSnapshot, lost: [FileRecord]) {
@@ -69,7 +77,8 @@ extension AvatarStore {
         return (SyncSnapshot(entries: entries, lost: Set(lost.map(\.id)), images: []), lost)
     }
 
-    /// The files of `entries` that are gone, or have another length: a user or the system may have emptied the caches.
+    /// The files of `entries` that are missing or have another length. A user or the system may have emptied the
+    /// caches.
     private func lost(among entries: [AvatarEntry]) -> [FileRecord] {
         entries.compactMap(\.file).filter { !roots.contains($0) }
     }

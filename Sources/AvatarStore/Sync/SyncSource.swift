@@ -1,25 +1,28 @@
 import AvatarCore
 import AvatarIndex
 
-/// Where a sync gets its work from; each walk starts at the beginning.
+/// The source of a sync's items: a contact list, the due entries, or all entries. Each walk starts at the beginning.
 struct SyncSource: Sendable {
-    /// A walk: the next items, at most `limit` of them; none at the end. Where the rest can be counted, a limit of 0 asks
-    /// for its count instead.
+    /// Returns the next items, about `limit` of them, and no items at the end. If the source counts its rest, a limit
+    /// of 0 returns the count of the rest instead.
     typealias Walk = (_ limit: Int) async throws -> [SyncItem]
 
     /// Whether a walk can count its rest without reading it.
     var countsRest = false
+    /// Begins a walk.
     let makeWalk: @Sendable () -> Walk
 
-    /// A walk reads no further once it has so many bytes of photos that came inside contacts.
+    /// A walk ends a page once its embedded photos have this many bytes in all.
     private static let mostPhotoBytes = 4 << 20
 
-    /// At most this many records are surveyed between two looks at what else there is to do.
+    /// The number of records surveyed per page, so that the sync can handle signals in between.
     private static let mostSurveyed = 4096
 
     /// The images that a contact list names.
     ///
-    /// The first walk begins with a survey of the whole list. Records that were kept by it are not read again.
+    /// The first walk begins with a survey of the whole list. Records that the survey kept are not read again.
+    ///
+    /// - Parameter emailSources: the services to request for contacts without an image of their own, in this order.
     static func list<Records>(_ records: Records, emailSources: [EmailSource]) -> SyncSource
     where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
         let shared = SharedSurvey()
@@ -67,9 +70,9 @@ struct SyncSource: Sendable {
         list(ContactArray(contacts: contacts), emailSources: emailSources)
     }
 
-    /// The entries that are due at `time`, of hosts that may be asked; a few of each host in turn.
+    /// The entries that are due at `time`, of hosts that may get requests; a few of each host in turn.
     ///
-    /// - Parameter ignoresPauses: also of hosts that are paused because they kept failing.
+    /// - Parameter ignoresPauses: whether to include hosts that are paused because they kept failing.
     static func due(in index: AvatarIndex, at time: Timestamp, ignoresPauses: Bool) -> SyncSource {
         SyncSource(countsRest: true) {
             var walks: [DueWalk]?
@@ -90,7 +93,7 @@ struct SyncSource: Sendable {
                     limit > 0 ? try index.dueEntries(of: &waiting, at: time, limit: limit).map(SyncItem.entry) : []
                 walks = waiting
                 guard items.isEmpty else { return items }
-                // Counting takes as long as there are entries, so it comes when nobody waits for it any more.
+                // Counting takes time in proportion to the entries, so it is done last, when no request waits for it.
                 let rest = waiting.map { ($0, SkipReason.limit) } + blocked.map { (DueWalk(over: $0.host), $0.reason) }
                 (walks, blocked) = ([], [])
                 return try rest.compactMap { walk, reason in
@@ -101,7 +104,7 @@ struct SyncSource: Sendable {
         }
     }
 
-    /// All entries that have an origin, evicted ones apart.
+    /// All entries that have an origin, except evicted ones.
     static func everything(in index: AvatarIndex) -> SyncSource {
         SyncSource(countsRest: true) {
             var last = Int64.min
@@ -121,6 +124,8 @@ struct SyncSource: Sendable {
 
 extension SyncItem {
     /// The items for `record`: the image at a URL, and the embedded photos.
+    ///
+    /// - Throws: `unsupportedURL`, as `AvatarKey.init(url:)`, for the URL of an e-mail source.
     fileprivate static func items(
         of record: ContactRecord,
         _ sources: [EmailSource]
@@ -143,7 +148,8 @@ extension SyncItem {
         }
     }
 
-    /// The images that e-mail sources may have for `contact`: the first source for all addresses, then the next one.
+    /// The candidates that e-mail sources may have for `contact`: those of the first source for all addresses, then
+    /// those of the next source.
     private static func withoutURL(
         _ contact: Contact,
         _ sources: [EmailSource]
@@ -160,7 +166,8 @@ extension SyncItem {
 }
 
 extension Contact {
-    /// The keys of the images at URLs, in order, if there are several; those that are not URLs are left out.
+    /// The keys of the images at URLs, in order and without repetition; empty if the contact has fewer than two. Texts
+    /// that are not URLs are left out.
     fileprivate var candidates: [AvatarKey] {
         let urls = images.compactMap(\.url)
         guard urls.count > 1 else { return [] }
@@ -170,7 +177,7 @@ extension Contact {
     }
 }
 
-/// Contacts in memory as a list.
+/// An array of contacts as an asynchronous sequence of records.
 private struct ContactArray: AsyncSequence, Sendable {
     typealias Element = ContactRecord
     let contacts: [Contact]

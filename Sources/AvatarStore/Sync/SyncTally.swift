@@ -1,14 +1,17 @@
 import AvatarCore
 
-/// Counts what a sync does, and tells its caller.
+/// Counts the results of a sync, and reports progress and events to its caller.
 struct SyncTally {
+    /// The report so far.
     private(set) var report = SyncReport()
-    /// Contacts, or due entries, that are settled.
+    /// Settled contacts, or settled entries if the sync has no list.
     private var done = 0
+    /// The number of contacts or entries; `nil` if unknown.
     private let total: Int?
     private let progress: @Sendable (SyncProgress) -> Void
-    /// Delivers an event, and returns when its reader has taken it; `nil` without a reader.
+    /// Delivers an event, and returns when its reader has received it; `nil` without a reader.
     private let emit: (@Sendable (SyncEvent) async -> Void)?
+    /// Events not delivered yet.
     private var events: [SyncEvent] = []
 
     init(
@@ -23,7 +26,7 @@ struct SyncTally {
 
     // MARK: Telling
 
-    /// Tells how far the sync has come.
+    /// Reports the progress of the sync.
     mutating func tellProgress() {
         let now = SyncProgress(done: done, total: total, report: report)
         progress(now)
@@ -54,6 +57,7 @@ struct SyncTally {
         done += count
     }
 
+    /// Adds the requests and the bytes of one fetch.
     mutating func count(requests: Int, bytesReceived: Int) {
         report.requests += requests
         report.bytesReceived += bytesReceived
@@ -65,6 +69,7 @@ struct SyncTally {
         note(key, outcome)
     }
 
+    /// Counts a saved photo. `isChanged`: it replaced other bytes.
     mutating func countSaved(_ key: AvatarKey, isChanged: Bool) {
         report.saved += 1
         note(key, .stored(isChanged: isChanged))
@@ -74,20 +79,22 @@ struct SyncTally {
     ///
     /// - Parameter contact: the contact to report with it.
     mutating func count(_ failure: FetchFailure, _ key: AvatarKey, of contact: String?) {
-        // The network is reported once, and says nothing of any image.
+        // The missing network is reported once. It is not a failure of an image.
         guard failure.kind != .offline else { return report.skip(.offline) }
         report.count(.failed(failure))
         note(key, .failed(failure))
         report.add(.init(failure, key, contact: contact))
     }
 
-    /// Whether another failure is reported in full.
+    /// Whether the report has room for another failure. The rest is only counted.
     var reportsMore: Bool { report.failures.count < SyncReport.largestFailureCount }
 }
 
 extension SyncReport.Failure {
-    /// - Parameter contact: the contact of the image. A list of bare URLs names its contacts by them; such a name is left
-    ///   out.
+    /// The failure to fetch an image.
+    ///
+    /// - Parameter contact: the contact of the image. It is left out if it is the image's URL, as in a list of bare
+    ///   URLs.
     init(_ failure: FetchFailure, _ key: AvatarKey, contact: String?) {
         let isURL = contact.flatMap(AvatarKey.init(listed:)) == key
         self.init(key: key.rawValue, kind: failure.kind, message: failure.message, contact: isURL ? nil : contact)
@@ -98,7 +105,7 @@ extension SyncReport.Failure {
         self.init(key: text, kind: .unsupportedURL, message: error.message, contact: contact)
     }
 
-    /// A record that cannot be read, at a place that its reader may not have said.
+    /// A record that cannot be read. The place is `nil` if the list's reader did not state it.
     init(unreadable reason: String, at place: ListPlace?) {
         let message = "\(reason)."
         self = place?.failure(.badRecord, message) ?? Self(key: nil, kind: .badRecord, message: message)

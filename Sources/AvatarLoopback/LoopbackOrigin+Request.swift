@@ -31,7 +31,7 @@ extension LoopbackOrigin {
             fields = elements.map { Field(name: $0.0, value: $0.1) }
         }
 
-        /// The value of the first field named `name`; `nil` if there is none. Setting a value removes all fields of that
+        /// The value of the first field named `name`; `nil` without one. Setting a value removes all fields of that
         /// name and appends one; setting `nil` only removes them.
         public subscript(name: String) -> String? {
             get { fields.first { Self.isSame($0.name, name) }?.value }

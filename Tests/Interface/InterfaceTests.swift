@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What others build on: a change of it is seen, and nothing of it goes without a word.
+/// The public interface, compared with the recorded one: no change of it goes unnoticed.
 ///
 /// `AVATARS_RECORD_INTERFACE=1 swift test --filter InterfaceTests` records the interface as it is.
 @Suite(.enabled(if: SymbolGraph.isAvailable, "needs swift-symbolgraph-extract, which comes with the toolchain"))

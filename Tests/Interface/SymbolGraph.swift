@@ -47,7 +47,7 @@ struct SymbolGraph {
     init(module: String) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "avatars-interface-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // What is left lies in the system's folder for temporary files, which empties itself.
+        // If this fails, the folder stays with the system's temporary files, which the system deletes.
         defer { try? FileManager.default.removeItem(at: folder) }
         let build = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
         let process = Process()
@@ -60,7 +60,7 @@ struct SymbolGraph {
         try process.run()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw ExtractionFailed(module: module) }
-        // What a module adds to the types of another stands in a file of its own.
+        // A module's extensions of another module's types are in a file of their own.
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         symbols = try files.flatMap { file in
             try JSONDecoder().decode(Contents.self, from: Data(contentsOf: file)).symbols

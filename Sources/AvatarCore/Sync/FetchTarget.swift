@@ -6,7 +6,7 @@ package struct FetchTarget: Sendable {
     package let sourceKey: AvatarKey
     /// Name and port of the host of `sourceKey`.
     package let sourceHost: String
-    /// The URL of a smaller image for constrained networks; `nil` if there is none.
+    /// The URL of a smaller image for constrained networks; `nil` without one.
     package private(set) var lowDataURL: String?
     /// The URL to request: that of the image, or that of the smaller one.
     package private(set) var requestKey: AvatarKey

@@ -58,7 +58,7 @@ extension SyncRules {
     /// Classifies an image from what is stored, without a request.
     ///
     /// - Parameters:
-    ///   - entry: the stored entry; `nil` if there is none.
+    ///   - entry: the stored entry; `nil` without one.
     ///   - hasFile: whether the entry's file was seen with its indexed length.
     ///   - hostReason: why the host gets no request; `nil` if it may get one.
     ///   - now: the time of the sync.

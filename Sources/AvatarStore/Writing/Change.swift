@@ -83,7 +83,7 @@ extension Change {
         order = AnswerOrder(requested: requested, lastCheck: target.entry?.validation.checked)
     }
 
-    /// The result without an image that is stored anew.
+    /// The result if the change stores no new image.
     var recorded: Committed {
         switch content {
         case .image, .moved: Committed(outcome: .notStored)
@@ -101,7 +101,7 @@ extension Change {
 
 /// The result of one committed change.
 struct Committed: Sendable {
-    /// What became of the image; `nil` for a change that only links contacts.
+    /// The outcome for the image; `nil` for a change that only links contacts.
     var outcome: FetchOutcome?
     /// The row id of the file that holds the image, if one is stored.
     var file: Int64?

@@ -20,7 +20,7 @@ struct ShowCommand: AsyncParsableCommand {
 
     /// Prints the entry of the key.
     ///
-    /// - Throws: `noSuchEntry` if there is none.
+    /// - Throws: `noSuchEntry` if the store has no entry for the key.
     func run() async throws {
         let key = try AvatarKey(parsing: key)
         try await store.withStore(.readOnly) { store in

@@ -26,7 +26,7 @@ struct DemoContact: Sendable {
     }
 }
 
-/// What an origin serves at a contact's image URL: an image, or one of the usual failures.
+/// The response of an origin at a contact's image URL: an image, or one of the usual failures.
 enum DemoPicture: Hashable, Sendable {
     /// A picture of the contact alone.
     case portrait(Format)

@@ -85,7 +85,7 @@ enum ByteAmount {
 extension EmailSource {
     /// Parses the value of `--email-source`: `libravatar`, `gravatar`, or the base URL to which the digest is appended.
     ///
-    /// - Throws: `ValidationError` if `text` is none of them. The message never holds a password from the URL.
+    /// - Throws: `ValidationError` if `text` is not one of them. The message never holds a password from the URL.
     static func parse(_ text: String) throws -> EmailSource {
         switch text {
         case "libravatar": return .libravatar

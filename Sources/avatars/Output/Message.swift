@@ -29,7 +29,7 @@ enum Message {
 }
 
 extension AvatarStoreError {
-    /// The command or option that helps with this error; `nil` if there is none.
+    /// The command or option that helps with this error; `nil` without one.
     var advice: String? {
         switch code {
         case .noStore: "Create one with `avatars sync`, or name another directory with --store."

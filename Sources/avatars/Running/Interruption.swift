@@ -24,7 +24,7 @@ final class Interruption: Sendable {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Catches both signals from now on. They take effect with `handle(_:)`; none is lost in between.
+    /// Catches both signals from now on. They take effect with `handle(_:)`; a signal in between is not lost.
     ///
     /// A Dispatch source for signals would lose those that come before its own thread has set it up.
     ///

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarIndex
 
-/// What is told of pictures: each change of bytes and of owners, and nothing else.
+/// The change feed has an event for each change of an image's bytes or contacts, and no others.
 @Suite struct ChangeFeedTests {
     private static let key = AvatarKey.stored("https://example.com/a.png")
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AvatarIndex
 
-/// What is not an index of ours, or not yet, is refused and stays as it is.
+/// A file that is not an index, is damaged or has a newer schema is refused and not changed.
 @Suite struct RefusedIndexTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String

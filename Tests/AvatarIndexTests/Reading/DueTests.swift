@@ -80,7 +80,7 @@ import Testing
                 try (transaction.add("early", dueAt: 500), transaction.add("late", dueAt: 1500))
             }
 
-            // What was picked is due later; the host's time is a lower bound until it is brought up to date.
+            // The entry is scheduled for later. Its host keeps the earlier due time, a lower bound, until that is refreshed.
             try index.write { try $0.schedule(early, at: 5000) }
             #expect(try index.dueHosts(at: Self.now).count == 1)
             try index.write { try $0.refreshDueTimes(ofHostsDueAt: Self.now) }

@@ -22,7 +22,7 @@ import Testing
     }
 
     private func use(_ index: AvatarIndex) throws {
-        // What a connection looks up first is not kept.
+        // The first hit that a connection looks up is not cached.
         for key in [Self.first, Self.second, Self.first] { #expect(try index.hit(for: key) != nil) }
     }
 
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("an emptied log, and a log that begins anew, mix nothing up")
+    @Test("hits stay correct after the log is emptied or starts again")
     func emptiedLogs() throws {
         try withUsedIndex { index, _, second in
             for number in 0..<5 {
@@ -182,7 +182,7 @@ import Testing
     }
 }
 
-/// What a transaction may do to an entry that a hit shows.
+/// The changes of an entry that a cached hit depends on.
 enum Alteration: CaseIterable {
     case removal, loss, replacement, freshness, size, eviction
 

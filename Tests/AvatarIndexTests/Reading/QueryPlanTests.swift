@@ -8,7 +8,7 @@ import Testing
 @Suite struct QueryPlanTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// What the plan has to rely on.
+        /// The indexes that the query plan must use.
         let indexes: [String]
         /// Whether it sorts what it found: the few rows of one contact or one file.
         let sorts: Bool

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// What the tests above rely on.
+    /// The tests above rely on this.
     @Test(arguments: 1...Migration.latestVersion)
     func aGoldenIndexHoldsEveryState(version: Int) throws {
         try withTemporaryDirectory { directory in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AvatarIndex
 
-/// What lies beside an index while it is upgraded, and what a step that fails leaves behind.
+/// The files beside an index while it is upgraded, and after a step that failed.
 @Suite struct SchemaUpgradeTests {
     /// One step more than there is.
     private static func next(_ sql: String) -> Migration {

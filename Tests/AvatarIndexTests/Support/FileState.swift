@@ -1,13 +1,13 @@
 import Foundation
 
-/// What must stay as it is of files that are only looked at.
+/// The content and the modification date of a file, which reading must not change.
 struct FileState: Equatable {
     let bytes: Data
     let modified: Date?
 
-    /// The file at `path`; `nil` if there is none.
+    /// The file at `path`; `nil` if there is no such file.
     ///
-    /// Not while this process has the database open: closing a file drops the locks that SQLite holds on it.
+    /// Do not use it while this process has the database open: closing a file drops the locks that SQLite holds on it.
     init?(_ path: String) throws {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         bytes = try Data(contentsOf: URL(filePath: path))

@@ -19,7 +19,7 @@ struct GoldenIndex {
         try PlainSQL.run(sql, in: path)
     }
 
-    /// What people with a `sqlite3` shell see of it.
+    /// The query for the overview that the view offers in a `sqlite3` shell.
     static let overview = """
         SELECT key, source_url, local_file, storage_class, size_bytes, etag, last_access, fresh_until, checked_at, state
         FROM avatar_overview ORDER BY key

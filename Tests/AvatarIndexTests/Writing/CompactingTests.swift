@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("an index that somebody put together from a dump is rewritten, if there is room for that")
+    @Test("an index without auto-vacuum, as from a dump, is rewritten if there is room for that")
     func rewriting() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/index.sqlite"

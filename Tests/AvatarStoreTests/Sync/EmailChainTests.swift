@@ -272,7 +272,7 @@ struct EmailChainTests {
             var options = sources.options
             options.prunes = true
 
-            // Ben's record has no image any more, and none is found; Carl left the list.
+            // Ben's record names no image any more, and no e-mail source has one. Carl left the list.
             let list = [ada, Contact(id: "ben", emails: ["ben@example.org"])]
             let report = try await sources.fixture.store.sync(contacts: list, options: options)
 

@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// An index from elsewhere names files that are not the store's. None is read, returned, copied, written or removed.
+/// An index from elsewhere names files outside the store. The store does not read, return, copy, write or remove them.
 struct HostileIndexTests {
     /// A value in the place of a file's path, and the file it leads to.
     enum Place: CaseIterable {

@@ -90,7 +90,7 @@ final class Worker {
         process.terminationStatus * (process.terminationReason == .exit ? 1 : -1)
     }
 
-    /// The output since the last call; waits up to `milliseconds` if there is none.
+    /// The output since the last call; waits up to `milliseconds` for some.
     func lines(waiting milliseconds: Int32) -> [Line] {
         let descriptor = output.fileHandleForReading.fileDescriptor
         var waiting = milliseconds

@@ -21,13 +21,19 @@ package final class AvatarIndex: Sendable {
     /// The most changes that the feed keeps, counting each contact of a change; older ones are dropped.
     package static let feedLimit: Int64 = 200_000
 
+    /// The path of the database file.
     let path: String
+    /// The read connections. A read uses the first that is free.
     let readers: ReadConnections
+    /// Hits in memory. Reads fill it; commits invalidate the hits that they change.
     let hits = HitCache()
+    /// The time that the change feed records.
     private let now: @Sendable () -> Timestamp
+    /// The maximum number of changes that the feed keeps.
     private let feedLimit: Int64
     /// `nil` in an index that was opened for reading only.
     private let writer: Writer?
+    /// The header of the WAL as the write connection maps it; `nil` until the first write that needs it.
     private let writerWALIndex = Mutex<WALIndex?>(nil)
 
     /// Opens the index at `path` for reading and writing; makes it, or brings its schema up to date.
@@ -98,6 +104,12 @@ package final class AvatarIndex: Sendable {
     /// The time of the system's clock.
     package static let systemTime: @Sendable () -> Timestamp = { Timestamp(Date()) }
 
+    /// An index with its read connections.
+    ///
+    /// - Parameters:
+    ///   - writer: the write connection; `nil` for an index that is only read.
+    ///   - isImmutable: whether the disk cannot be written, so that the file is read without locks.
+    /// - Throws: an `AvatarStoreError` if the file cannot be opened for reading.
     private init(
         path: String,
         writer: Writer?,
@@ -141,8 +153,8 @@ package final class AvatarIndex: Sendable {
     ///
     /// - Parameter durability: the events that the transaction survives once this returns.
     /// - Throws: `readOnly`; `busy` if another process writes for longer than 10 seconds; `indexWasUpgraded` and
-    ///   `indexWasReplaced` if another program changed the schema or the file; `diskFull`, `damagedIndex` and `storage`;
-    ///   what `body` throws. Nothing was changed then.
+    ///   `indexWasReplaced` if another program changed the schema or the file; `diskFull`, `damagedIndex` and
+    ///   `storage`; what `body` throws. Nothing was changed then.
     package func write<Result>(
         _ durability: Durability = .process,
         _ body: (IndexTransaction) throws -> Result
@@ -157,6 +169,9 @@ package final class AvatarIndex: Sendable {
         }
     }
 
+    /// Runs `body` in one transaction, and removes from the cache only the hits that it changes.
+    ///
+    /// The change feed gets its rows in the same transaction.
     private func watchedTransaction<Result>(
         on connection: Connection,
         _ body: (IndexTransaction) throws -> Result
@@ -272,6 +287,7 @@ package final class AvatarIndex: Sendable {
         }
     }
 
+    /// Returns the connection to its usual durability, after a commit that had to survive a power loss.
     private static func restoreSynchronous(_ connection: Connection) {
         // If this fails, later transactions are more durable than they need be, which is correct and only slower.
         try? connection.statement("PRAGMA synchronous = NORMAL").run()

@@ -2,9 +2,12 @@ import AvatarCore
 import AvatarSQLite
 
 extension AvatarStoreError {
-    /// The store's error for what SQLite reported.
+    /// The store's error for an error of SQLite, with one of the codes `busy`, `diskFull`, `damagedIndex`, `readOnly`
+    /// and `storage`.
     ///
-    /// - Parameter action: what went on, as the end of a sentence: "writing to it".
+    /// - Parameters:
+    ///   - error: the error of SQLite. It becomes the underlying error.
+    ///   - action: the action that failed, as the end of a sentence, such as "writing to it".
     init(_ error: SQLiteError, doing action: String) {
         // A full file system has no room for the shared memory of the log either.
         switch error.code == .noRoomForSharedMemory ? .full : error.code.primary {
@@ -45,7 +48,9 @@ extension AvatarStoreError {
         }
     }
 
-    /// Runs `body`, and throws what SQLite reports as the store's own error; other errors as they are.
+    /// Runs `body`, and translates errors of SQLite into an `AvatarStoreError`.
+    ///
+    /// - Throws: the translated error; any other error of `body` unchanged.
     static func translating<Result>(_ action: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()

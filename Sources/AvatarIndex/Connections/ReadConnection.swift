@@ -5,11 +5,14 @@ import AvatarSQLite
 ///
 /// Everything that it throws for SQLite is an `AvatarStoreError`.
 final class ReadConnection {
+    /// The connection to SQLite.
     let connection: Connection
+    /// The prepared statement of `hit(for:)`; `nil` before the first lookup.
     private var heldHitStatement: Statement?
     /// The snapshot that is held open for more lookups, and the number of lookups that have used it.
     private var held: (state: WALIndex.State, uses: Int)?
     private var hasLooked = false
+    /// Whether the disk cannot be written, so that the file is read without locks.
     private let isImmutable: Bool
     /// Where commits show; `nil` for a file in which none can be seen.
     private(set) lazy var walIndex = isImmutable ? nil : WALIndex(of: connection)
@@ -76,6 +79,7 @@ final class ReadConnection {
         connection.endSnapshot()
     }
 
+    /// Looks the hit up in the database.
     private func look(for key: AvatarKey) throws -> IndexHit? {
         var hit: IndexHit?
         _ = try reading { try hitStatement().firstRow(text: key.rawValue) { hit = IndexHit($0, of: key) } }
@@ -177,6 +181,7 @@ final class ReadConnection {
         }
     }
 
+    /// Runs `body`, and translates errors of SQLite into an `AvatarStoreError`.
     private func reading<Result>(_ body: () throws -> Result) throws -> Result {
         try AvatarStoreError.translating("reading it", body)
     }

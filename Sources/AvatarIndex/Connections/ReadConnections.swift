@@ -7,12 +7,23 @@ import Synchronization
 /// A read is a plain call on the caller's thread: a hop to another thread costs several lookups. With as many
 /// connections as threads that run at once, no read waits.
 final class ReadConnections: Sendable {
+    /// The connections, each with its lock.
     private let slots: [Slot]
+    /// The path of the database file.
     private let path: String
+    /// Whether the disk cannot be written, so that the file is read without locks.
     let isImmutable: Bool
+    /// The time in seconds that a read waits for another process's lock.
     private let busyTimeoutSeconds: Int
 
-    /// Opens one connection now, so that a file that cannot be read is found at once; the others when needed.
+    /// Opens one connection now, so that a file that cannot be read fails at once. The others are opened at their first
+    /// use.
+    ///
+    /// - Parameters:
+    ///   - isImmutable: whether the disk cannot be written, so that the file is read without locks.
+    ///   - count: the maximum number of connections.
+    ///   - busyTimeoutSeconds: how long a read waits for another process's lock.
+    /// - Throws: an `AvatarStoreError` if the file cannot be opened.
     init(path: String, isImmutable: Bool, count: Int, busyTimeoutSeconds: Int) throws {
         self.path = path
         self.isImmutable = isImmutable
@@ -22,6 +33,8 @@ final class ReadConnections: Sendable {
     }
 
     /// Runs `body` on a free connection. Waits for one if all are in use.
+    ///
+    /// - Throws: an `AvatarStoreError` for an error of SQLite; any error of `body`.
     func read<Result: Sendable>(_ body: (ReadConnection) throws -> Result) throws -> Result {
         try withFreeSlot { connection, _ in
             // Every other read sees the index as it is now.
@@ -31,6 +44,10 @@ final class ReadConnections: Sendable {
     }
 
     /// Looks up the file of a hit. The connection may keep its snapshot for the next lookup, for ten milliseconds.
+    ///
+    /// - Parameter keep: receives the hit for the cache, with the state of the index in which it is valid.
+    /// - Returns: `nil` if no entry with a file has the key.
+    /// - Throws: an `AvatarStoreError` for an error of SQLite.
     func hit(for key: AvatarKey, _ keep: (IndexHit, WALIndex, WALIndex.State) -> Void) throws -> IndexHit? {
         try withFreeSlot { connection, slot in
             let (hit, state) = try connection.hit(for: key)
@@ -40,6 +57,7 @@ final class ReadConnections: Sendable {
         }
     }
 
+    /// Runs `body` with a connection that is not in use. If all are in use, waits for a random one.
     private func withFreeSlot<Result: Sendable>(_ body: (ReadConnection, Slot) throws -> Result) throws -> Result {
         for slot in slots {
             let result = try slot.connection.withLockIfAvailable { connection in
@@ -60,6 +78,7 @@ final class ReadConnections: Sendable {
         }
     }
 
+    /// The connection of a slot, opened if necessary.
     private func open(_ connection: inout ReadConnection?) throws -> ReadConnection {
         if let connection { return connection }
         let opened = try ReadConnection(
@@ -71,8 +90,10 @@ final class ReadConnections: Sendable {
         return opened
     }
 
+    /// One connection and its lock.
     private final class Slot: Sendable {
         let connection = Mutex<ReadConnection?>(nil)
+        /// Whether a release of the snapshot is scheduled.
         private let isTimerRunning = Atomic(false)
 
         /// Releases the connection's snapshot in ten milliseconds, also if it is in use again by then.

@@ -4,9 +4,9 @@ import Synchronization
 /// The shared memory in which SQLite keeps what each commit changes: the header of its WAL-index
 /// (https://www.sqlite.org/walformat.html, section 2.1).
 ///
-/// Readers see a commit, of any process and program, from the moment its header is written there. SQLite itself compares
-/// headers to find out whether its page cache is still valid. So if the header is the same as before a lookup, repeating
-/// that lookup would give the same result.
+/// Readers see a commit, of any process and program, from the moment its header is written there. SQLite itself
+/// compares headers to find out whether its page cache is still valid. So if the header is the same as before a lookup,
+/// repeating that lookup would give the same result.
 ///
 /// The memory is SQLite's own mapping. The file is not opened a second time: closing it would release the locks that
 /// SQLite holds on it for this process.
@@ -47,6 +47,7 @@ struct WALIndex: Sendable {
         UnsafeRawPointer(words + 2).assumingMemoryBound(to: Atomic<UInt32>.self).pointee.load(ordering: .relaxed)
     }
 
+    /// Reads one of the two copies of the header, which begins at the word `first`.
     @inline(__always)
     private func copy(_ first: Int) -> State {
         State(

@@ -6,6 +6,7 @@ import Synchronization
 final class Writer: Sendable {
     // A connection must not be used by two threads at once: it is only reached while `turn` is locked.
     private nonisolated(unsafe) let connection: Connection
+    /// Locked while a caller uses the connection.
     private let turn = Mutex(())
 
     /// - Parameter connection: only the writer uses it from now on.
@@ -13,7 +14,9 @@ final class Writer: Sendable {
         self.connection = connection
     }
 
-    /// Runs `body` with the connection, once all earlier calls are done.
+    /// Runs `body` with the connection, once no other call uses it.
+    ///
+    /// - Throws: any error of `body`.
     func use<Result>(_ body: (Connection) throws -> Result) throws -> Result {
         // Beside the lock, so that a result need not be `Sendable`: it never leaves the caller's thread.
         var result: Swift.Result<Result, any Error>?
@@ -24,7 +27,9 @@ final class Writer: Sendable {
         return try result.get()
     }
 
-    /// Closes the connection; it refuses everything after that. Does nothing the second time.
+    /// Closes the connection, which then refuses every call. A second call does nothing.
+    ///
+    /// - Throws: an error of SQLite.
     func close() throws {
         try use { try $0.close() }
     }

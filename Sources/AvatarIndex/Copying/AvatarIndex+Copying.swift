@@ -2,14 +2,19 @@ package import AvatarCore
 import AvatarMigrations
 import AvatarSQLite
 
-/// An entry with all of its rows, to be carried into a copy of the index.
+/// An entry with all of its rows, for a copy of the index.
 package struct WholeEntry: Sendable {
+    /// The row of the table `avatar`.
     let avatar: IndexRow
+    /// The row of the host that serves the image; `nil` for an own image.
     let host: IndexRow?
+    /// The row of the file; `nil` for an entry without a file.
     let fileRow: IndexRow?
+    /// The rows that link contacts to the entry.
     let ownerRows: [IndexRow]
     /// The entry's file, if it has one.
     package let file: FileRecord?
+    /// The SHA-256 of the file; empty for an entry without a file.
     package let sha256: [UInt8]
 
     /// Whether `contact` uses the image.
@@ -18,10 +23,12 @@ package struct WholeEntry: Sendable {
     }
 }
 
-/// A row with all of its columns, whichever these are.
+/// A row with all of its columns, so that the copy does not depend on the columns of a schema version.
 struct IndexRow: Sendable {
+    /// The columns in the order of the table.
     var columns: [(name: String, value: Value)]
 
+    /// The value of a column; NULL if the row lacks it. Setting a value adds the column if necessary.
     subscript(name: String) -> Value {
         get { columns.first { $0.name == name }?.value ?? .null }
         set {
@@ -31,14 +38,20 @@ struct IndexRow: Sendable {
     }
 }
 
-/// Questions to the original index while a copy of it is made. It goes on changing.
+// Reads of the original index while a copy of it is made. Meanwhile the original may change.
+
 extension AvatarIndex {
     /// Begins a copy of this index at `path`.
+    ///
+    /// - Parameter fileMode: the permission bits of the copy.
+    /// - Throws: as `IndexCopy.make`.
     package func copy(to path: String, fileMode: UInt32) throws -> IndexCopy {
         try IndexCopy.make(of: self.path, isImmutable: readers.isImmutable, at: path, fileMode: fileMode)
     }
 
     /// All rows of the entry for `key`, from one snapshot; `nil` if it does not exist.
+    ///
+    /// - Throws: `indexWasUpgraded` if another program has upgraded the schema; an error of the index.
     package func wholeEntry(for key: AvatarKey) throws -> WholeEntry? {
         try readers.read { connection in
             try connection.snapshot {
@@ -67,7 +80,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The entries that `contact` uses.
+    /// The keys of all entries that `contact` is linked to, with a file or without.
     package func keys(of contact: String) throws -> [AvatarKey] {
         try readers.read { connection in
             try connection.rows(
@@ -77,7 +90,10 @@ extension AvatarIndex {
         }
     }
 
-    /// The settings without those that have their default, and which of the files `ids` are published, from one snapshot.
+    /// The settings that differ from their defaults, and those of the files `ids` that are published, from one
+    /// snapshot.
+    ///
+    /// - Throws: `indexWasUpgraded` if another program has upgraded the schema; an error of the index.
     package func settingsAndFiles(among ids: [Int64]) throws -> (settings: [String: Int64], files: Set<Int64>) {
         try readers.read { connection in
             try connection.snapshot {
@@ -93,14 +109,16 @@ extension AvatarIndex {
         }
     }
 
-    /// Another program may have upgraded the schema since the copy was made: its rows would not fit the copy.
+    /// Checks the schema version. If another program has upgraded the schema, new rows would not fit into the copy.
+    ///
+    /// - Throws: `indexWasUpgraded`.
     private static func requireOwnVersion(_ connection: ReadConnection) throws {
         let version = try SchemaStatus(of: connection).version
         guard version == Migration.latestVersion else {
             throw AvatarStoreError(
                 .indexWasUpgraded,
-                "The index was brought to schema version \(version) by another program while it was copied. Open the "
-                    + "store again with the newer program."
+                "Another program upgraded the index to schema version \(version) while it was copied. Open the store "
+                    + "again with the newer program."
             )
         }
     }

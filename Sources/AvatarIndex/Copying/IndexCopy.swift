@@ -6,6 +6,7 @@ import Foundation
 ///
 /// It has no WAL, and is durable once its file is made so: a copy that is not completed is thrown away.
 package final class IndexCopy: Sendable {
+    /// The only connection to the copy.
     private let writer: Writer
 
     /// Copies the index at `source`, in the state of one moment and while other processes may write to it, to `path`.
@@ -14,8 +15,8 @@ package final class IndexCopy: Sendable {
     ///
     /// - Parameter isImmutable: the source lies on a disk that cannot be written, and has no WAL content.
     /// - Parameter fileMode: the permission bits of the copy.
-    /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`; `indexWasUpgraded` if another program upgraded the source
-    ///   meanwhile; `diskFull`, `busy` and `storage`; `CancellationError`.
+    /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`; `indexWasUpgraded` if another program upgraded the
+    ///   source meanwhile; `diskFull`, `busy` and `storage`; `CancellationError`.
     package static func make(
         of source: String,
         isImmutable: Bool,
@@ -62,12 +63,12 @@ package final class IndexCopy: Sendable {
 
     /// Copies the index at `source`, with its schema as it is, to the new file `path`.
     ///
-    /// One read transaction, so one state. `VACUUM INTO` leaves deleted rows behind, which SQLite's backup interface would
-    /// copy; it keeps application id, version and vacuum mode. Nothing is made durable.
+    /// One read transaction, so one state. `VACUUM INTO` leaves deleted rows behind, which SQLite's backup interface
+    /// would copy; it keeps application id, version and vacuum mode. Nothing is made durable.
     ///
     /// - Parameter tick: called now and then while it goes on.
-    /// - Throws: `damagedIndex` if there is no index at `source`; what `SchemaStatus.requireOurs` throws; an error if the
-    ///   task is cancelled.
+    /// - Throws: `damagedIndex` if there is no index at `source`; what `SchemaStatus.requireOurs` throws; an error if
+    ///   the task is cancelled.
     static func snapshot(
         of source: String,
         isImmutable: Bool,

@@ -125,6 +125,7 @@ extension IndexTransaction {
         return file
     }
 
+    /// Inserts an entry row with its host and its links to contacts.
     private func insert(_ row: IndexRow, of entry: WholeEntry) throws {
         var avatar = row
         if let host = entry.host { avatar["host_id"] = .integer(try id(ofHost: host)) }
@@ -132,6 +133,7 @@ extension IndexTransaction {
         for owner in entry.ownerRows { try insert(owner, into: "owner") }
     }
 
+    /// The row id of the host in the copy, which gets the host if it lacks it.
     private func id(ofHost host: IndexRow) throws -> Int64 {
         if let id = try integer("SELECT id FROM host WHERE name = ?", [host["name"]]) { return id }
         var host = host
@@ -140,6 +142,7 @@ extension IndexTransaction {
         return lastInsertedRowID
     }
 
+    /// Inserts a row with all of its columns.
     private func insert(_ row: IndexRow, into table: String) throws {
         let names = row.columns.map(\.name).joined(separator: ", ")
         let places = row.columns.map { _ in "?" }.joined(separator: ", ")

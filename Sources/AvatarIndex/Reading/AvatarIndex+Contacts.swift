@@ -23,6 +23,7 @@ extension AvatarIndex {
         }
     }
 
+    /// The query of `formerImageKeys(of:)`. Its parameter is the contact.
     static let formerImages = """
         SELECT DISTINCT avatar.key FROM content_change_owner AS told
         JOIN content_change USING (sequence) JOIN avatar ON avatar.key = content_change.key
@@ -30,7 +31,7 @@ extension AvatarIndex {
             AND NOT EXISTS (SELECT 1 FROM owner WHERE owner.avatar_id = avatar.id)
         """
 
-    /// For each contact its embedded photos.
+    /// The embedded photos of each contact (keys `contact:…`), in the order of `contacts`, from one snapshot.
     package func photoKeys(of contacts: [String]) throws -> [[AvatarKey]] {
         try readers.read { connection in
             try connection.snapshot {
@@ -60,7 +61,11 @@ extension AvatarIndex {
         }
     }
 
-    /// A page of all contacts that use an image, after `contact`, in the order of their bytes.
+    /// A page of all contacts that use an image, in the order of their bytes.
+    ///
+    /// - Parameters:
+    ///   - contact: the last contact of the page before; empty for the first page.
+    ///   - limit: the maximum number of contacts. A shorter page is the last one.
     package func contacts(after contact: String, limit: Int) throws -> [String] {
         try readers.read { connection in
             try connection.rows(
@@ -74,8 +79,12 @@ extension AvatarIndex {
 // MARK: The feed of changes
 
 extension AvatarIndex {
-    /// The changes after `sequence`, in their order: a range of the table's row ids, whatever the size of the index.
+    /// The changes after `sequence`, in their order. This reads a range of row ids, so its cost does not depend on the
+    /// size of the index.
     ///
+    /// - Parameters:
+    ///   - sequence: the number of the last change that the caller has processed; 0 before the first.
+    ///   - limit: the maximum number of changes.
     /// - Throws: `startOver` if the feed has dropped changes after `sequence`, or `sequence` is of another feed.
     package func changes(since sequence: Int64, limit: Int) throws -> [AvatarChange] {
         try readers.read { connection in
@@ -105,7 +114,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The number of the last change: one row.
+    /// The sequence number of the last change; 0 without changes. Reads one row.
     package func lastChange() throws -> Int64 {
         try readers.read { connection in
             try connection.integer("SELECT sequence FROM change_feed WHERE id = 1") ?? 0
@@ -114,6 +123,7 @@ extension AvatarIndex {
 }
 
 extension AvatarChange {
+    /// The change in a row of `content_change`, without its contacts.
     fileprivate init(_ row: borrowing Row) {
         self.init(
             sequence: row.integer("sequence"),
@@ -128,6 +138,9 @@ extension AvatarChange {
 }
 
 extension AvatarStoreError {
+    /// The error for a sequence number from outside the feed.
+    ///
+    /// - Parameter feed: the lowest and the highest number that a reader can continue after; `nil` without a feed.
     fileprivate static func number(_ sequence: Int64, isOutside feed: ClosedRange<Int64>?) -> AvatarStoreError {
         guard let feed else { return AvatarStoreError(.startOver, "The index has no change feed.") }
         let reason =

@@ -15,14 +15,17 @@ package struct DueHost: Hashable, Sendable {
 package struct DueWalk: Hashable, Sendable {
     /// The host whose entries are walked.
     package let host: DueHost
-    /// The last entry that was visited.
+    /// When the last visited entry was due, in milliseconds.
     private(set) var nextCheck: Int64 = .min
+    /// The row id of the last entry that was visited.
     private(set) var id: Int64 = .min
 
+    /// A walk that begins with the longest due entry of `host`.
     package init(over host: DueHost) {
         self.host = host
     }
 
+    /// Continues the walk after `entry`.
     fileprivate mutating func advance(past entry: AvatarEntry) {
         nextCheck = entry.validation.nextCheck?.milliseconds ?? nextCheck
         id = entry.id
@@ -40,10 +43,12 @@ extension AvatarIndex {
         }
     }
 
-    /// The next entries that are due at `time`, at most `limit`: a few of each host in turn, so that no host waits for
-    /// another to be done. Relies on the index `avatar_due`.
+    /// The next entries that are due at `time`: a few of each host in turn, so that no host waits until another is
+    /// done. Relies on the index `avatar_due`.
     ///
-    /// - Parameter walks: the hosts that wait for their turn. Walks that are done are removed.
+    /// - Parameters:
+    ///   - walks: the walks over the hosts, in the order of their turns. They are advanced, and removed at their end.
+    ///   - limit: the maximum number of entries.
     package func dueEntries(of walks: inout [DueWalk], at time: Timestamp, limit: Int) throws -> [AvatarEntry] {
         var waiting = walks
         // In one snapshot: the upper levels of the index are read once, not once for each host.
@@ -70,9 +75,11 @@ extension AvatarIndex {
         return entries
     }
 
-    /// The number of entries taken of one host at once. With one of each, every entry would cost a descent of the index.
+    /// The number of entries taken of one host at once. With one of each, every entry would cost a descent of the
+    /// index.
     private static let fewestOfAHost = 8
 
+    /// The next due entries of one host, at most `limit`. Advances `walk` past them.
     private static func dueEntries(
         of walk: inout DueWalk,
         at time: Timestamp,
@@ -87,6 +94,7 @@ extension AvatarIndex {
         return entries
     }
 
+    /// The query of one host's due entries. Its parameters: the host, the time, the last entry visited, the limit.
     static let dueSQL =
         entrySQL + """
             WHERE avatar.host_id = ?1 AND avatar.next_check_ms <= ?2
@@ -110,7 +118,11 @@ extension AvatarIndex {
         }
     }
 
-    /// The entries with an origin, evicted ones apart, in the order of their row ids, after `id`.
+    /// A page of the entries with an origin, except evicted ones, in the order of their row ids.
+    ///
+    /// - Parameters:
+    ///   - id: the row id of the last entry of the page before; `Int64.min` for the first page.
+    ///   - limit: the maximum number of entries.
     package func fetchableEntries(after id: Int64, limit: Int) throws -> [AvatarEntry] {
         try readers.read { connection in
             try connection.rows(
@@ -134,7 +146,8 @@ extension AvatarIndex {
         }
     }
 
-    /// For each contact and entry: true unless the entry is already the contact's only fetched image.
+    /// For each contact and entry, whether a link is missing: false if the entry is the contact's only fetched image
+    /// already.
     package func unlinked(_ links: [(contact: String, avatarID: Int64)]) throws -> [Bool] {
         try readers.read { connection in
             try connection.snapshot {

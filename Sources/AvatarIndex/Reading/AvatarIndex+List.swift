@@ -50,12 +50,14 @@ extension AvatarIndex {
         }
     }
 
+    /// The contacts of an entry, in the order of their bytes.
     private static func contacts(of id: Int64, on connection: ReadConnection) throws -> [String] {
         try connection.rows("SELECT contact FROM owner WHERE avatar_id = ? ORDER BY contact", [id]) {
             $0.text("contact")
         }
     }
 
+    /// The query for one page, with a condition for each filter of `query`. `values(_:from:)` has its parameters.
     private static func sql(_ query: AvatarListQuery) -> String {
         var conditions: [String] = []
         if query.storageClass != nil { conditions.append("avatar.storage_class = ?1") }
@@ -72,6 +74,7 @@ extension AvatarIndex {
         return query.order == .key ? pageByKeySQL(query, filter) : pageByValueSQL(query, filter)
     }
 
+    /// The columns that `AvatarListItem.init(_:)` reads.
     private static let overviewColumns = """
         overview.key, overview.source_url, overview.local_file, overview.storage_class, overview.size_bytes,
             overview.etag, overview.last_access, overview.fresh_until, overview.checked_at, overview.state
@@ -119,6 +122,7 @@ extension AvatarIndex {
         ]
     }
 
+    /// The text as a LIKE pattern that matches only itself, with `\` as the escape character.
     private static func likePattern(_ text: String) -> String {
         var pattern = ""
         for character in text {
@@ -131,14 +135,20 @@ extension AvatarIndex {
 
 /// The end of a page of a listing.
 private struct ListPosition {
+    /// The value of the last entry by which the listing is sorted; 0 in the order of keys.
     var value: Int64
+    /// The key of the last entry.
     var key: String
 
+    /// The end of a page whose last entry has `value` and `key`.
     init(value: Int64, key: String) {
         self.value = value
         self.key = key
     }
 
+    /// Reads the `next` of a page.
+    ///
+    /// - Throws: `invalidConfiguration` if `text` is not the end of a page in this order.
     init(_ text: String, order: AvatarListQuery.Order) throws {
         guard order != .key else {
             self.init(value: 0, key: text)
@@ -155,14 +165,15 @@ private struct ListPosition {
         self.init(value: value, key: String(Substring(text.utf8[space...].dropFirst())))
     }
 
+    /// The position as the `next` of a page: the key, or the value and the key with a space in between.
     func encoded(order: AvatarListQuery.Order) -> String {
         order == .key ? key : "\(value) \(key)"
     }
 }
 
 extension AvatarListQuery {
-    /// The expression to sort by, always ascending: one comparison of the value and the key finds the next page. Entries
-    /// without the value come last.
+    /// The expression to sort by, always ascending: one comparison of the value and the key finds the next page.
+    /// Entries without the value come last.
     fileprivate var valueSQL: String {
         let value =
             switch order {
@@ -176,6 +187,8 @@ extension AvatarListQuery {
 }
 
 extension AvatarListItem {
+    /// The item in a row of the view `avatar_overview`, without its contacts.
+    ///
     /// - Throws: `damagedIndex` for a word that the view of this schema cannot have made.
     fileprivate init(_ row: borrowing Row) throws(AvatarStoreError) {
         guard let storageClass = StorageClass(rawValue: row.text("storage_class")) else {

@@ -31,8 +31,12 @@ package final class IndexHit: Sendable {
 }
 
 extension AvatarIndex {
-    /// The file stored for `key`; `nil` if it does not exist. The hot path: from memory, or one descent of the index on
-    /// `avatar.key` and two lookups by row id.
+    /// The file stored for `key`; `nil` if no entry with a file has the key.
+    ///
+    /// This is the hot path of reads. It takes the hit from memory, or else one descent of the index on `avatar.key`
+    /// and two lookups by row id.
+    ///
+    /// - Throws: an error of the index.
     package func hit(for key: AvatarKey) throws -> IndexHit? {
         try hits.hit(for: key) ?? hitInFile(for: key)
     }
@@ -47,6 +51,7 @@ extension AvatarIndex {
         try readers.hit(for: key) { hits.keep($0, in: $1, $2) }
     }
 
+    /// The query of a hit. Its parameter is the key.
     static let hitSQL = """
         SELECT \(FileRecord.columns), avatar.fresh_until_ms, avatar.is_low_data, avatar.id AS entry_id
         FROM avatar JOIN file ON file.id = avatar.file_id
@@ -83,14 +88,17 @@ extension AvatarIndex {
     /// All columns of entries and their files. A condition follows.
     static let entrySQL = "SELECT \(entryColumns) FROM \(entryTables) "
 
+    /// The query of one entry. Its parameter is the key.
     static let entryByKeySQL = entrySQL + "WHERE avatar.key = ?"
 
+    /// The query of one entry and its interrupted download. Its parameter is the key.
     static let entryToFetchSQL = """
         SELECT \(entryColumns), EXISTS (SELECT 1 FROM partial_download WHERE partial_download.key = avatar.key)
             AS is_partial
         FROM \(entryTables) WHERE avatar.key = ?
         """
 
+    /// The columns that `AvatarEntry.init(_:)` reads.
     private static let entryColumns = """
         \(FileRecord.columns), file.sha256, file.last_access_us,
             avatar.id AS entry_id, avatar.key, avatar.host_id IS NULL AS is_own, avatar.source_url, avatar.storage_class,
@@ -99,6 +107,7 @@ extension AvatarIndex {
             avatar.next_check_ms, avatar.failure, avatar.failure_count, avatar.low_data_url, avatar.is_low_data
         """
 
+    /// The tables that have `entryColumns`.
     private static let entryTables = "avatar LEFT JOIN file ON file.id = avatar.file_id"
 }
 

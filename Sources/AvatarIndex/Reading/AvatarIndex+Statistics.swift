@@ -6,7 +6,9 @@ import AvatarSQLite
 package struct IndexStatistics: Sendable {
     /// The number of entries.
     package var entries = 0
+    /// The totals of `caches`, the purgeable class.
     package var caches = ClassTotal(files: 0, bytes: 0, pendingFiles: 0, pendingBytes: 0)
+    /// The totals of `documents`, the durable class.
     package var documents = ClassTotal(files: 0, bytes: 0, pendingFiles: 0, pendingBytes: 0)
     /// The number of entries, by the state of `avatar_overview`.
     package var states: [AvatarState: Int] = [:]
@@ -16,6 +18,7 @@ package struct IndexStatistics: Sendable {
     package var oldestAccessMicroseconds: Int64?
     /// When the most recently used file was last used; `nil` without files.
     package var newestAccessMicroseconds: Int64?
+    /// The schema version of the index.
     package var schemaVersion = 0
     /// The outcome of the last sync; `nil` before the first one ended.
     package var lastSync: LastSync?
@@ -53,6 +56,7 @@ extension AvatarIndex {
         }
     }
 
+    /// The outcome of the last sync; `nil` before the first one ended.
     private static func lastSync(on connection: ReadConnection) throws -> LastSync? {
         try connection.firstRow(
             "SELECT ended_ms, duration_ms, outcome, wanted, failed, skipped FROM last_sync"
@@ -175,6 +179,7 @@ extension AvatarIndex {
         }
     }
 
+    /// The totals of a class: one row, whatever the number of files.
     private static func total(of storageClass: StorageClass, on connection: ReadConnection) throws -> ClassTotal {
         let total = try connection.firstRow(ClassTotal.sql, [storageClass.code]) { ClassTotal($0) }
         guard let total else { throw AvatarStoreError.lostTotals }

@@ -11,7 +11,8 @@ package struct IndexedFile: Hashable, Sendable {
     package let isUsed: Bool
 }
 
-/// Questions of a verification.
+// Reads of a verification. Each call sees the index in one state; between two calls other processes may change it.
+
 extension AvatarIndex {
     /// The files whose digest begins with `byte`: the files of one of the 256 folders, except strays.
     package func files(of storageClass: StorageClass, digestByte byte: UInt8) throws -> [IndexedFile] {
@@ -62,6 +63,7 @@ extension AvatarIndex {
         }
     }
 
+    /// The query of `isNamed`. Its parameters: the class, the path, the lowest and the highest digest of the folder.
     static let namedSQL = """
         SELECT
             EXISTS (SELECT 1 FROM pending_file WHERE storage_class = ?1 AND path = ?2)
@@ -81,7 +83,7 @@ extension AvatarIndex {
         }
     }
 
-    /// Whether the sums kept for `storageClass` are the sums of the rows.
+    /// Whether the totals kept for `storageClass` equal the sums over its files and pending files.
     package func isTotalRight(of storageClass: StorageClass) throws -> Bool {
         try readers.read { connection in
             try connection.integer(Self.totalCheckSQL, [storageClass.code]) == 1
@@ -103,6 +105,7 @@ extension AvatarIndex {
         }
     }
 
+    /// The first finding of SQLite's own checks; `nil` without one.
     private static func damage(isQuick: Bool, on connection: ReadConnection) throws -> String? {
         let finding = try connection.text("PRAGMA \(isQuick ? "quick_check" : "integrity_check")(1)")
         if finding != "ok" { return finding ?? "it could not be checked" }
@@ -111,6 +114,7 @@ extension AvatarIndex {
         }
     }
 
+    /// All columns of an `IndexedFile`. A condition follows.
     private static let indexedFileSQL = """
         SELECT \(FileRecord.columns), sha256, EXISTS (SELECT 1 FROM avatar WHERE avatar.file_id = file.id) AS is_used
         FROM file
@@ -130,6 +134,7 @@ extension AvatarIndex {
 }
 
 extension IndexedFile {
+    /// The file in a row of `AvatarIndex.indexedFileSQL`.
     fileprivate init(_ row: borrowing Row) {
         self.init(file: FileRecord(row), sha256: row.blob("sha256"), isUsed: row.bool("is_used"))
     }

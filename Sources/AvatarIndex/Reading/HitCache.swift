@@ -9,28 +9,31 @@ import Darwin
 
 /// Hits kept in memory: an entry that was looked up before is found again without SQLite.
 ///
-/// It must never return an outdated hit, whichever program changed the entry. It relies on SQLite itself: a hit is valid
-/// while the header of the WAL-index is the same as at its lookup (`WALIndex`). Every commit changes that header: a commit
-/// of this process or another, of an older version of this program, of a shell, and of a process that was killed right
-/// after it. No counter of our own could be forgotten. The price: after a commit of another process, everything is looked
-/// up once more, even if the commit changed none of it. Processes that only read write access times at most every half
-/// minute, so this is rare.
+/// It must never return an outdated hit, whichever program changed the entry. It relies on SQLite itself: a hit is
+/// valid while the header of the WAL-index is the same as at its lookup (`WALIndex`). Every commit changes that header:
+/// a commit of this process or another, of an older version of this program, of a shell, and of a process that was
+/// killed right after it. No counter of our own could be forgotten. The price: after a commit of another process,
+/// everything is looked up once more, even if the commit changed none of it. Processes that only read write access
+/// times at most every half minute, so this is rare.
 ///
 /// Of its own commits the process knows the rows that they changed (`CommitWatch`). Only those are looked up again, and
 /// access times change no hit.
 final class HitCache: Sendable {
     /// The number of recently used entries that are kept at least; at most twice as many. Each takes about 400 bytes.
     static let capacity = 1 << 17
+    /// The number of locks. Keys are spread over them by their hash, so that reads seldom wait for each other.
     fileprivate static let shardCount = 64
     /// Large enough that a batch of a sync, which changes some hundred entries, leaves nearly all others in memory.
     private static let stripeCount = 1 << 18
 
+    /// A hit, and the count by which the cache sees that this process has changed its entry.
     fileprivate struct Found {
         let hit: IndexHit
         /// The changes of this process to entries of the same stripe, counted at the lookup.
         let changes: UInt32
     }
 
+    /// The hits whose keys share a lock.
     fileprivate struct Shard {
         /// `nil` until something is kept, and after closing.
         var walIndex: WALIndex?
@@ -43,10 +46,12 @@ final class HitCache: Sendable {
         var old: [Int: Found] = [:]
     }
 
+    /// A shard behind its mutex.
     private final class Lock: Sendable {
         let shard = Mutex(Shard())
     }
 
+    /// The shards, by the last bits of the hash of a key.
     private let locks = (0..<shardCount).map { _ in Lock() }
     /// The number of changes of this process, by the last bits of the entries' row ids.
     private nonisolated(unsafe) let stripes: UnsafeMutablePointer<Atomic<UInt32>>  // Only used by atomic operations.
@@ -54,7 +59,8 @@ final class HitCache: Sendable {
     private let isCommitting = Atomic(false)
 
     init() {
-        // Zero bytes are an `Atomic(0)`. So a process that reads one entry and counts nothing never touches these pages.
+        // Zero bytes are an `Atomic(0)`. So a process that reads one entry and counts nothing never touches these
+        // pages.
         guard let zeros = calloc(Self.stripeCount, MemoryLayout<Atomic<UInt32>>.stride) else {
             // Every other allocation of Swift also ends the process without memory.
             preconditionFailure("No memory for \(Self.stripeCount) counters.")
@@ -134,19 +140,24 @@ final class HitCache: Sendable {
         }
     }
 
+    /// Whether a kept hit is of `key`, and this process has not changed its entry since the lookup.
     @inline(__always)
     private func holds(_ found: Found, for key: AvatarKey) -> Bool {
         changes(of: found.hit) == found.changes && found.hit.key == key
     }
 
+    /// The shard for a hash.
     private func lock(of hash: Int) -> Lock { locks[hash & (Self.shardCount - 1)] }
 
+    /// The number of changes of this process to entries of the hit's stripe.
     private func changes(of hit: IndexHit) -> UInt32 { stripes[Self.stripe(hit.entryID)].load(ordering: .acquiring) }
 
+    /// The stripe of an entry: the last bits of its row id.
     private static func stripe(_ id: Int64) -> Int { Int(truncatingIfNeeded: id) & (stripeCount - 1) }
 }
 
 extension HitCache.Shard {
+    /// Keeps a hit. Once `young` is full, it replaces `old`.
     fileprivate mutating func keep(_ found: HitCache.Found, for hash: Int) {
         young[hash] = found
         guard young.count >= HitCache.capacity / HitCache.shardCount else { return }
@@ -154,6 +165,7 @@ extension HitCache.Shard {
         young = [:]
     }
 
+    /// Removes all hits.
     fileprivate mutating func forget() {
         guard !young.isEmpty || !old.isEmpty else { return }
         young = [:]

@@ -3,7 +3,9 @@ import AvatarSQLite
 
 /// A download that was interrupted: the first bytes of an image are in the staging folder.
 package struct PartialRecord: Hashable, Sendable {
+    /// The key of the image.
     package let key: AvatarKey
+    /// The storage class that the image is fetched for.
     package let storageClass: StorageClass
     /// The name of the file in the folder for partial downloads. No other file ever gets it.
     package let name: String
@@ -18,6 +20,7 @@ package struct PartialRecord: Hashable, Sendable {
     /// When the record was written.
     package let updated: Timestamp
 
+    /// A record with all of its values.
     package init(
         key: AvatarKey,
         storageClass: StorageClass,

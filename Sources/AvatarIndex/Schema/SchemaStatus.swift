@@ -6,7 +6,9 @@ struct SchemaStatus: Sendable {
     /// "AVAT" in ASCII, in the file's header (https://www.sqlite.org/pragma.html#pragma_application_id).
     static let applicationID: Int64 = 0x4156_4154
 
+    /// The application id in the header of the file; 0 if no program has set one.
     let applicationID: Int64
+    /// The schema version (`user_version`); 0 for a new file.
     let version: Int
     /// Whether the file has no table yet. Any program may then use it.
     let isEmpty: Bool
@@ -16,6 +18,9 @@ struct SchemaStatus: Sendable {
     /// The number of tables and views in this program's schema. Users may have added some of their own.
     static let expectedTableCount = 15
 
+    /// Reads the status of the database.
+    ///
+    /// - Throws: an error of the index.
     init(of connection: ReadConnection) throws {
         // In one statement: another process may commit its first migration between two.
         let row = try connection.firstRow(

@@ -4,12 +4,18 @@ import AvatarSQLite
 
 /// Upgrades an index in place to this program's schema, and keeps a copy of the original until that is done.
 struct SchemaUpgrade {
+    /// The copy of the original.
     let copy: UpgradeCopy
+    /// The steps of the schema, in order. A test may pass others.
     var steps = Migration.all
+    /// Receives the progress, first of the copy, then of the steps.
     var progress: ProgressHandler = { _ in }
 
     /// Copies the index and applies the steps that it lacks. After a kill or a full disk, the next run goes on from the
     /// last complete step.
+    ///
+    /// - Throws: `diskFull` without room for the copy; an error of SQLite. The file has the schema of the last complete
+    ///   step.
     func run(on connection: Connection) throws {
         while true {
             let version = try SchemaMigrator.version(connection)
@@ -27,6 +33,7 @@ struct SchemaUpgrade {
         }
     }
 
+    /// Makes the copy of an index with schema version `version`, unless there is one.
     private func makeCopy(of version: Int) throws {
         try copy.make(of: version) { [progress] bytes, total in
             progress(WorkProgress(.copyingIndex, .bytes, done: bytes, of: total))

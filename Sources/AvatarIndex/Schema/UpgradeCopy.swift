@@ -9,6 +9,7 @@ import Foundation
 struct UpgradeCopy {
     /// The index.
     let path: String
+    /// The permission bits of the copy.
     let fileMode: UInt32
 
     /// Makes a copy of the index, which has schema version `version`, unless there is one; durable on return.
@@ -42,8 +43,8 @@ struct UpgradeCopy {
         all.map(\.path).filter { unlink($0) != 0 && errno != ENOENT }
     }
 
-    /// Removes the copies of versions before `version`, also unfinished ones: the process that applied the last step, or
-    /// one that was still copying then, may have been killed before it did.
+    /// Removes the copies of versions before `version`, also unfinished ones: the process that applied the last step,
+    /// or one that was still copying then, may have been killed before it did.
     ///
     /// A process that is still copying one of them finds that the upgrade is done when it puts its copy in place.
     func removeLeftovers(before version: Int) {
@@ -56,6 +57,7 @@ struct UpgradeCopy {
     /// The part of a copy's name behind its version until the copy is whole.
     private static let unfinished = "-new-"
 
+    /// The path of the copy of an index with schema version `version`.
     private func name(of version: Int) -> String { "\(path).version-\(version)" }
 
     /// A copy, or the unfinished part of one.
@@ -85,6 +87,7 @@ struct UpgradeCopy {
         }
     }
 
+    /// The size of a file in bytes; 0 if it cannot be read.
     private static func bytes(of path: String) -> Int {
         var information = stat()
         return stat(path, &information) == 0 ? Int(information.st_size) : 0
@@ -102,6 +105,9 @@ struct UpgradeCopy {
         )
     }
 
+    /// Checks that the disk has room for `bytes`.
+    ///
+    /// - Throws: `diskFull`.
     private func requireRoom(for bytes: Int) throws {
         var information = statvfs()
         // Where the room cannot be asked for, a full disk is found when it is full.

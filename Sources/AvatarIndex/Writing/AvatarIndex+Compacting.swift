@@ -57,16 +57,19 @@ extension AvatarIndex {
         }
     }
 
+    /// The way in which SQLite returns unused pages: not at all, or in steps.
     private enum VacuumMode {
         case none, incremental
     }
 
+    /// The mode that the file was created with.
     private func mode() throws -> VacuumMode {
         try readers.read { connection in
             try connection.integer("PRAGMA auto_vacuum") == 2 ? .incremental : .none
         }
     }
 
+    /// Returns a bounded number of unused pages to the disk, in one transaction.
     private func vacuumSome() throws {
         try onWriteConnection("giving back unused pages") { connection in
             try connection.transaction { transaction in

@@ -1,8 +1,9 @@
 package import AvatarCore
 import AvatarSQLite
 
-/// The changes of one transaction to pictures and to their contacts: each entry before its first change, and the contacts
-/// that are linked and unlinked. `IndexTransaction.tellNews(at:keeping:)` works out at the end what the feed tells of it.
+/// The changes of one transaction to pictures and to their contacts: each entry before its first change, and the
+/// contacts that are linked and unlinked. `IndexTransaction.tellNews(at:keeping:)` works out at the end what the feed
+/// tells of it.
 final class TransactionNews {
     /// An entry that is changed.
     struct Item {
@@ -73,8 +74,8 @@ final class TransactionNews {
 
 /// The feed of changes. It is written at the end of the transaction that makes them, so it is as complete as the index.
 ///
-/// A picture is its bytes. An eviction or a purge does not change it, and neither does fetching the same bytes again; only
-/// removing an image for good removes it from the feed.
+/// A picture is its bytes. An eviction or a purge does not change it, and neither does fetching the same bytes again;
+/// only removing an image for good removes it from the feed.
 extension IndexTransaction {
     /// Called before the picture or the contacts of entry `id` change.
     func noteContent(of id: Int64) throws {
@@ -181,6 +182,7 @@ extension IndexTransaction {
         }
     }
 
+    /// The contacts of an entry.
     private func owners(of id: Int64) throws -> [String] {
         try rows("SELECT contact FROM owner WHERE avatar_id = ?", [id]) { $0.text("contact") }
     }

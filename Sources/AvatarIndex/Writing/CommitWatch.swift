@@ -5,7 +5,8 @@ import AvatarSQLite
 /// Every statement that can change a hit tells the rows that it changes (`ChangesHits`); SQLite refuses to prepare one
 /// that does not (`WatchedColumns`). Nothing is recorded while the cache is empty.
 final class CommitWatch {
-    /// The columns that a hit reads, and the rows whose deletion ends one. A test compares them with `AvatarIndex.hitSQL`.
+    /// The columns that a hit reads, and the rows whose deletion ends one. A test compares them with
+    /// `AvatarIndex.hitSQL`.
     ///
     /// A new row was not found before, so no cache holds it. A file is deleted only once the entries that had it have
     /// another one or none: foreign keys make sure of that.
@@ -20,9 +21,11 @@ final class CommitWatch {
 
     /// The rows that the transaction changes.
     let changes: ChangedRows
+    /// The cache that learns of the changed rows.
     private let hits: HitCache
     /// The memory of the write connection; `nil`: nothing is watched.
     private let walIndex: WALIndex?
+    /// The state of the index when the transaction got the write lock; `nil` before that.
     private var before: (state: WALIndex.State, version: Int64)?
 
     /// - Parameter walIndex: the memory of the write connection; `nil` to watch nothing.

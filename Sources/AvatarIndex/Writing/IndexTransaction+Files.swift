@@ -11,6 +11,7 @@ package struct PendingFile: Hashable, Sendable {
     /// The process that publishes or unlinks the file.
     package var holder: String
 
+    /// A pending file with all of its values.
     package init(storageClass: StorageClass, path: String, sizeBytes: Int, holder: String) {
         self.storageClass = storageClass
         self.path = path
@@ -33,6 +34,7 @@ package struct ClassTotal: Hashable, Sendable {
     /// The bytes that count against the budget: every byte that may be on disk.
     package var accountedBytes: Int { bytes + pendingBytes }
 
+    /// Totals with all of their values.
     package init(files: Int, bytes: Int, pendingFiles: Int, pendingBytes: Int) {
         self.files = files
         self.bytes = bytes

@@ -34,9 +34,9 @@ public struct AvatarListQuery: Sendable {
     /// the property of its name.
     public init(
         storageClass: StorageClass? = nil,
-        state: String? = nil,
+        state: AvatarState? = nil,
         host: String? = nil,
-        owner: String? = nil,
+        contact: String? = nil,
         order: Order = .key,
         isReversed: Bool = false,
         limit: Int = 1000,
@@ -45,7 +45,7 @@ public struct AvatarListQuery: Sendable {
         self.storageClass = storageClass
         self.state = state
         self.host = host
-        self.owner = owner
+        self.contact = contact
         self.order = order
         self.isReversed = isReversed
         self.limit = limit

@@ -39,10 +39,11 @@ struct ReadOverloadTests {
     @Test func literalsAreURLs() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
-            #expect(try store.storedAvatar(for: "https://example.org/ada.png") == nil)
-            #expect(try store.storedFile(for: "https://example.org/ada.png") == nil)
-            #expect(try store.localFile(for: "https://example.org/ada.png") == nil)
-            #expect(try store.withFile(for: "https://example.org/ada.png") { $0 } == nil)
+            let image = try store.storedAvatar(for: "https://example.org/ada.png")
+            let file = try store.storedFile(for: "https://example.org/ada.png")
+            let path = try store.localFile(for: "https://example.org/ada.png")
+            let descriptor = try store.withFile(for: "https://example.org/ada.png") { $0 }
+            #expect(image == nil && file == nil && path == nil && descriptor == nil)
             await #expect { try await store.file(for: "ada.png") } throws: {
                 ($0 as? AvatarStoreError)?.code == .unsupportedURL
             }

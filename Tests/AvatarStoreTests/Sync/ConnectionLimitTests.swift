@@ -61,15 +61,17 @@ struct ConnectionLimitTests {
                 }
             }
             let highest = SyncOptions(connections: 4, connectionsPerHost: 3)
-            #expect(try await fixture.store.sync(contacts: [], options: highest).failed == 0)
+            let report = try await fixture.store.sync(contacts: [], options: highest)
+            #expect(report.failed == 0)
         }
     }
 
     @Test(arguments: [0, -1])
     func limitBelowOneIsRefused(limit: Int) async throws {
         try await StoreFixture.withStore { fixture in
+            let options = SyncOptions(connectionsPerHost: limit)
             await #expect {
-                try await fixture.store.sync(contacts: [], options: SyncOptions(connectionsPerHost: limit))
+                try await fixture.store.sync(contacts: [], options: options)
             } throws: {
                 ($0 as? AvatarStoreError)?.message.contains("`connectionsPerHost` of a sync must be at least 1") == true
             }

@@ -10,6 +10,7 @@ package enum BootID {
     /// The id of this boot. Without one, as on Linux without /proc, it is a text that `isCurrent` never accepts.
     package static let current = read() ?? unknown
 
+    /// The id on a system that has none.
     private static let unknown = "unknown"
 
     /// Whether `id` is that of this boot; false if the system has no boot id.
@@ -18,6 +19,7 @@ package enum BootID {
     }
 
     #if canImport(Glibc)
+    /// The kernel's random id of this boot; `nil` if /proc is not mounted or not readable.
     private static func read() -> String? {
         let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -29,6 +31,7 @@ package enum BootID {
         return id.isEmpty ? nil : id
     }
     #else
+    /// The UUID of this boot session; `nil` if the system does not report one.
     private static func read() -> String? {
         var length = 64
         var bytes = [CChar](repeating: 0, count: length)

@@ -67,8 +67,8 @@ package final class Directory: Sendable {
     ///   - path: An absolute path.
     ///   - mode: The permissions of directories it creates, such as `0o700`.
     ///   - allowsNetwork: Whether a network file system will do, as for a backup. Default: false.
-    /// - Throws: `unusableRoot` for a symbolic link, a file or a network file system; `readOnly`, `diskFull` or `storage`
-    ///   if the directory cannot be created or opened.
+    /// - Throws: `unusableRoot` for a symbolic link, a file or a network file system; `readOnly`, `diskFull` or
+    ///   `storage` if the directory cannot be created or opened.
     package static func makeRoot(
         _ path: String,
         mode: UInt32,
@@ -117,10 +117,12 @@ package final class Directory: Sendable {
         return lstat(path, &information) == 0
     }
 
+    /// The error for a path where a file is in the way.
     private static func notADirectory(_ path: String) -> AvatarStoreError {
         AvatarStoreError(.unusableRoot, "\"\(path)\" must be a directory, but it or one of its parents is a file.")
     }
 
+    /// Makes a directory and its missing parents, each with a durable name.
     private static func makeWithParents(_ path: String, mode: UInt32) throws(SystemCallError) {
         var information = stat()
         if lstat(path, &information) == 0 { return }
@@ -132,6 +134,7 @@ package final class Directory: Sendable {
         try synchronizeParent(of: path)
     }
 
+    /// Makes the name of a directory durable.
     private static func synchronizeParent(of path: String) throws(SystemCallError) {
         let parent = open(path + "/..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard parent >= 0 else { throw SystemCallError("open", path + "/..") }
@@ -210,8 +213,8 @@ package final class Directory: Sendable {
         return overflow ? .max : bytes
     }
 
-    /// Removes the folder `name` and everything in it; missing files are no error. Removes a symbolic link itself, not its
-    /// target.
+    /// Removes the folder `name` and everything in it; missing files are no error. Removes a symbolic link itself, not
+    /// its target.
     package func removeFolder(_ name: String) throws(SystemCallError) {
         let folder: Directory
         do throws(SystemCallError) {
@@ -288,6 +291,7 @@ private struct SeenFolders: ~Copyable {
     private let third = Atomic<UInt64>(0)
     private let fourth = Atomic<UInt64>(0)
 
+    /// Whether the folder of digests that begin with `byte` is in the set.
     func contains(_ byte: UInt8) -> Bool {
         let bits =
             switch byte >> 6 {
@@ -299,6 +303,7 @@ private struct SeenFolders: ~Copyable {
         return bits & Self.bit(byte) != 0
     }
 
+    /// Adds the folder of digests that begin with `byte`.
     func insert(_ byte: UInt8) {
         switch byte >> 6 {
         case 0: first.bitwiseOr(Self.bit(byte), ordering: .relaxed)
@@ -308,6 +313,7 @@ private struct SeenFolders: ~Copyable {
         }
     }
 
+    /// Empties the set.
     func forgetAll() {
         first.store(0, ordering: .relaxed)
         second.store(0, ordering: .relaxed)
@@ -315,5 +321,6 @@ private struct SeenFolders: ~Copyable {
         fourth.store(0, ordering: .relaxed)
     }
 
+    /// The bit of a folder among the 64 that share a word.
     private static func bit(_ byte: UInt8) -> UInt64 { 1 << UInt64(byte & 63) }
 }

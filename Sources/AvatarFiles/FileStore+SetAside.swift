@@ -9,6 +9,7 @@ import Darwin
 /// Files that a repair removes from the store but does not delete. They are kept in the folder `set-aside` beside the
 /// staging folder, for inspection by hand.
 extension FileStore {
+    /// The path of the folder `set-aside`.
     private var setAsidePlace: String { staging.path + "/../set-aside" }
 
     /// The absolute paths of the files of `storageClass` in `set-aside`, sorted.

@@ -8,11 +8,13 @@ import Glibc
 import Darwin
 #endif
 
-/// The files of one storage class: the root with the published files, and the staging folder in which files are written.
+/// The files of one storage class: the root with the published files, and the staging folder in which files are
+/// written.
 ///
 /// A published name is never reused and its content never changes, so a reader of a path gets the whole old image or no
 /// file. The caller (`StoreWriter`) decides the order of the steps and records them in the index.
 package final class FileStore: Sendable {
+    /// The class of all files in this store of files.
     package let storageClass: StorageClass
     /// The directory of the published files.
     package let root: Directory
@@ -20,6 +22,7 @@ package final class FileStore: Sendable {
     let staging: Directory
     /// This holder's folder in `staging`.
     let folder: Directory
+    /// The file calls that publish and delete.
     let fileSystem: any FileSystem
     /// The permissions of staged and published files.
     private let fileMode: UInt32
@@ -111,6 +114,9 @@ package final class FileStore: Sendable {
         hasEnded.withLock { $0 = true }
     }
 
+    /// Makes the staging folder again if it was removed.
+    ///
+    /// - Throws: `storage` if staging has ended; an error of the disk.
     private func restoreFolder(unless hasEnded: Bool) throws(AvatarStoreError) {
         guard !hasEnded else { throw AvatarStoreError(.storage, "The store was closed.", failure: .storage) }
         do throws(SystemCallError) {
@@ -139,6 +145,7 @@ package final class FileStore: Sendable {
         return (try partials(), String(image.name.dropFirst(Self.partialPrefix.count)))
     }
 
+    /// The folder of a staged image, and its name there.
     private func stagingPlace(
         of image: StagedImage
     ) throws(AvatarStoreError) -> (directory: Directory, name: String) {
@@ -170,7 +177,8 @@ package final class FileStore: Sendable {
         try write(label, to: name, in: directory)
     }
 
-    /// Writes the label of a published file, if the file system supports extended attributes. A missing file is no error.
+    /// Writes the label of a published file, if the file system supports extended attributes. A missing file is no
+    /// error.
     package func label(published path: String, _ label: FileLabel) throws(AvatarStoreError) {
         do throws(AvatarStoreError) {
             try write(label, to: path, in: root)
@@ -179,6 +187,7 @@ package final class FileStore: Sendable {
         }
     }
 
+    /// Writes `label` to the file at `path`.
     private func write(_ label: FileLabel, to path: String, in directory: Directory) throws(AvatarStoreError) {
         do throws(SystemCallError) {
             try directory.withFolder(of: path) { (folder, name) throws(SystemCallError) in
@@ -231,7 +240,8 @@ package final class FileStore: Sendable {
     ///   - image: The staged image. Synchronize it first if it must be durable.
     ///   - path: A name of `FilePath.make`.
     ///   - isDurable: Whether the file's name is durable on return.
-    /// - Throws: `unusableRoot` if the folder of `path` is a symbolic link or a file; `diskFull`, `readOnly` or `storage`.
+    /// - Throws: `unusableRoot` if the folder of `path` is a symbolic link or a file; `diskFull`, `readOnly` or
+    ///   `storage`.
     package func publish(_ image: StagedImage, as path: String, isDurable: Bool) throws(AvatarStoreError) {
         do throws(SystemCallError) {
             try rename(image, to: path)
@@ -248,8 +258,8 @@ package final class FileStore: Sendable {
         if isDurable { try synchronizeFolder(of: path) }
     }
 
-    /// Deletes the file at `path`. A missing file is no error, and neither is a folder that is a symbolic link, because its
-    /// files are not in the root.
+    /// Deletes the file at `path`. A missing file is no error, and neither is a folder that is a symbolic link, because
+    /// its files are not in the root.
     package func unlink(_ path: String) throws(AvatarStoreError) {
         do throws(SystemCallError) {
             try root.withFolder(of: path) { (folder, name) throws(SystemCallError) in
@@ -269,8 +279,8 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Makes the name of a published file durable, and once for each folder also the folder's own name: the process that
-    /// created the folder may not have synchronized it.
+    /// Makes the name of a published file durable, and once for each folder also the folder's own name: the process
+    /// that created the folder may not have synchronized it.
     private func synchronizeFolder(of path: String) throws(AvatarStoreError) {
         let folder = FilePath.folder(of: path)
         try synchronize(folder, in: root)
@@ -283,6 +293,7 @@ package final class FileStore: Sendable {
         durableFolders.withLock { _ = $0.insert(folder) }
     }
 
+    /// Renames a staged image to `path`. Makes the two-digit folder if it is missing.
     private func rename(_ image: StagedImage, to path: String) throws(SystemCallError) {
         let (directory, stagedName) = try place(of: image)
         func rename() throws(SystemCallError) {
@@ -306,6 +317,7 @@ package final class FileStore: Sendable {
         }
     }
 
+    /// Makes the bytes of the file at `path` durable.
     private func synchronize(_ path: String, in directory: Directory) throws(AvatarStoreError) {
         do throws(SystemCallError) {
             try directory.withFolder(of: path) { (folder, name) throws(SystemCallError) in

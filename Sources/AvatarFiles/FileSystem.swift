@@ -8,13 +8,13 @@ import Darwin
 
 /// The file calls that publish and delete. A protocol, so that tests can make single calls fail.
 ///
-/// Paths are relative to an open directory: if a root is renamed or replaced meanwhile, the calls still use the one that
-/// was checked when the store was opened.
+/// Paths are relative to an open directory: if a root is renamed or replaced meanwhile, the calls still use the one
+/// that was checked when the store was opened.
 package protocol FileSystem: Sendable {
     /// `openat` with `O_CLOEXEC`.
     func open(_ path: String, in directory: Int32, flags: Int32, mode: UInt32) throws(SystemCallError) -> Int32
-    /// Writes all of `bytes` at `offset`. Uses `pwritev`, so that a trace of system calls tells these writes from SQLite's
-    /// and from those to pipes between threads.
+    /// Writes all of `bytes` at `offset`. Uses `pwritev`, so that a trace of system calls tells these writes from
+    /// SQLite's and from those to pipes between threads.
     func write(
         _ bytes: UnsafeRawBufferPointer,
         to file: Int32,
@@ -47,6 +47,7 @@ package protocol FileSystem: Sendable {
 
 /// The file calls of the operating system.
 package struct LocalFileSystem: FileSystem {
+    /// The calls have no state, so all values are alike.
     package init() {}
 
     package func open(
@@ -146,8 +147,8 @@ package struct SystemCallError: Error, Sendable {
     /// Whether the path is not in its directory: it does not exist, or leads through a symbolic link or out of it.
     var isNotHeld: Bool { isMissing || number == ELOOP || number == EXDEV }
 
-    /// The failure as a store's error: `diskFull` (no space, or over the quota), `readOnly` (permission or a read-only file
-    /// system) or `storage`.
+    /// The failure as a store's error: `diskFull` (no space, or over the quota), `readOnly` (permission or a read-only
+    /// file system) or `storage`.
     package var storeError: AvatarStoreError {
         let reason = String(cString: strerror(number))
         switch number {

@@ -20,8 +20,11 @@ package final class StagedFile {
     package private(set) var isKept = false
     /// The file's name in `folder`. Both change when it is kept.
     private var name: String
+    /// The folder of the file: the holder's staging folder, or the folder of kept downloads.
     private var folder: Directory
+    /// The file calls.
     private let fileSystem: any FileSystem
+    /// The open file.
     private let descriptor: Int32
     /// The digest of the bytes so far.
     private var digest = SHA256()
@@ -131,6 +134,9 @@ package final class StagedFile {
 }
 
 extension StagedFile: ByteSource {
+    /// Reads bytes that were written already.
+    ///
+    /// - Throws: an error of the disk.
     package func bytes(at offset: Int, count: Int) throws -> [UInt8] {
         try FileSource(descriptor, byteCount: byteCount, path: folder.path + "/" + name).bytes(at: offset, count: count)
     }
@@ -149,9 +155,10 @@ package struct StagedImage: Hashable, Sendable {
     package let image: ImageDescription
 }
 
-/// Interrupted downloads. Their files are in the folder `partial` of the staging folder, so that they survive the holder
-/// that began them. The index records which ones are kept, and for how long.
+/// Interrupted downloads. Their files are in the folder `partial` of the staging folder, so that they survive the
+/// holder that began them. The index records which ones are kept, and for how long.
 extension FileStore {
+    /// The name of the folder of kept downloads in the staging folder.
     private static let partialFolder = "partial"
     /// The prefix of the names of staged images in that folder.
     static let partialPrefix = "../" + partialFolder + "/"

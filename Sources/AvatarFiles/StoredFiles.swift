@@ -43,8 +43,8 @@ package struct StoredFiles: Sendable {
         return bytes.count == sizeBytes ? bytes : nil
     }
 
-    /// Calls `body` with an open descriptor of `file`; returns `nil` if it is missing or its length differs from the index.
-    /// The descriptor is closed afterwards.
+    /// Calls `body` with an open descriptor of `file`; returns `nil` if it is missing or its length differs from the
+    /// index. The descriptor is closed afterwards.
     package func withDescriptor<Result>(
         of file: FileRecord,
         _ body: (Int32) throws -> Result
@@ -65,6 +65,7 @@ package struct StoredFiles: Sendable {
         }
     }
 
+    /// Opens `file`; `nil` if it is missing, is not a regular file or has another length than the index says.
     private func open(_ file: FileRecord) throws(AvatarStoreError) -> Int32? {
         guard FilePath.isPublishedName(file.path), let descriptor = try descriptor(at: file.path) else { return nil }
         var information = stat()
@@ -103,6 +104,7 @@ package struct StoredFiles: Sendable {
         }
     }
 
+    /// Reads as many bytes as one system call gives, to `offset` in `buffer`. Returns their count, or -1 with `errno`.
     private static func read(
         _ descriptor: Int32,
         into buffer: UnsafeMutableBufferPointer<UInt8>,
@@ -119,17 +121,25 @@ package struct StoredFiles: Sendable {
 
 /// The bytes of an open file, read at any offset without moving its position.
 package struct FileSource: ByteSource {
+    /// The open file. Its owner closes it.
     let descriptor: Int32
     /// The expected length in bytes.
     package let byteCount: Int
+    /// The path for error messages.
     private let path: String
 
+    /// The first `byteCount` bytes of an open file.
+    ///
+    /// - Parameter path: the path for error messages.
     init(_ descriptor: Int32, byteCount: Int, path: String) {
         self.descriptor = descriptor
         self.byteCount = byteCount
         self.path = path
     }
 
+    /// Reads at most `count` bytes at `offset`; fewer at the end of the file.
+    ///
+    /// - Throws: an error of the disk.
     package func bytes(at offset: Int, count: Int) throws -> [UInt8] {
         var failure: SystemCallError?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in

@@ -12,6 +12,7 @@ struct BMPParser: ImageParser {
     /// The size of an OS/2 2.x header, where compression 3 is a fax code instead.
     private static let os2HeaderByteCount: Int64 = 64
 
+    /// The fields of an information header that the parser needs.
     private struct Header {
         var size: PixelSize
         var bitsPerPixel: Int64
@@ -38,6 +39,7 @@ struct BMPParser: ImageParser {
         return header.size
     }
 
+    /// Reads the information header at `offset`. Its first field is its length.
     private mutating func header(at offset: Int64) throws -> Header {
         let headerByteCount = try reader.uint32(at: offset)
         try reader.require(headerByteCount, at: offset)

@@ -1,6 +1,7 @@
 /// GIF 87a and 89a: a screen descriptor, then blocks up to a trailer. The data of a block is a list of sub-blocks of up
 /// to 255 bytes, ended by an empty one.
 struct GIFParser: ImageParser {
+    /// The first byte of each kind of block.
     private enum Block {
         static let extensionIntroducer: Int64 = 0x21
         static let image: Int64 = 0x2C
@@ -10,7 +11,9 @@ struct GIFParser: ImageParser {
     }
 
     private var reader: ByteReader
+    /// The size of the screen, enlarged by pictures beyond it.
     private var canvas = PixelSize.zero
+    /// Whether a block with a picture was found.
     private var hasImage = false
 
     init(_ reader: ByteReader) {

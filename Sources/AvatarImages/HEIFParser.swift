@@ -117,6 +117,7 @@ private struct HEIFItemInfo {
     /// The `iref` box.
     private let references: MediaBox?
 
+    /// The boxes about items among `parts`, the boxes in `meta`.
     init(in parts: [MediaBox]) {
         items = parts.first { $0.name == "iinf" }
         references = parts.first { $0.name == "iref" }
@@ -196,13 +197,21 @@ private struct HEIFItemLocations {
     }
 
     private let content: Range<Int64>
+    /// The length of the `idat` box; 0 without one.
     private let itemDataByteCount: Int64
+    /// The version of the box.
     private let version: Int64
+    /// The width of the offset of an extent, in bytes: 0, 4 or 8.
     private let offsetByteCount: Int
+    /// The width of the length of an extent, in bytes: 0, 4 or 8.
     private let lengthByteCount: Int
+    /// The width of the base offset of an item, in bytes: 0, 4 or 8.
     private let baseByteCount: Int
     private let indexByteCount: Int
 
+    /// Reads the header of an `iloc` box.
+    ///
+    /// - Throws: `ImageRejection` if the box is not complete or has unknown widths.
     init(of box: MediaBox, itemData: MediaBox?, in reader: inout ByteReader) throws {
         content = try reader.fullBoxContent(of: box)
         itemDataByteCount = itemData.map { $0.content.upperBound - $0.content.lowerBound } ?? 0
@@ -269,9 +278,13 @@ private struct HEIFItemLocations {
 /// The `ipma` box (ISO 23008-12, 9.3): the properties of each item, as indices into the property list, starting at 1.
 private struct HEIFItemProperties {
     private let content: Range<Int64>
+    /// The width of an item number, in bytes.
     private let itemByteCount: Int
     private let indexByteCount: Int
 
+    /// Reads the header of an `ipma` box.
+    ///
+    /// - Throws: `ImageRejection` if the box is not complete.
     init(of box: MediaBox, in reader: inout ByteReader) throws {
         content = try reader.fullBoxContent(of: box)
         itemByteCount = try reader.uint8(at: box.content.lowerBound) > 0 ? 4 : 2

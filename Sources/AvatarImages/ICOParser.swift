@@ -7,7 +7,9 @@ struct ICOParser: ImageParser {
     private static let maximumPictures: Int64 = 256
     /// The offset of the first directory entry.
     private static let directory: Int64 = 6
+    /// The length of a directory entry.
     private static let entryByteCount: Int64 = 16
+    /// The first bytes of a PNG.
     private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
     /// The length of the shortest bitmap header. A PNG states its size within as many bytes.
     private static let smallestPicture: Int64 = 40

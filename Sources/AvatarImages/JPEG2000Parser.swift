@@ -14,6 +14,7 @@ struct JPEG2000Parser: ImageParser {
         return try codestreamSize(in: codestream.content)
     }
 
+    /// Checks the codestream in `range` and returns its size.
     private mutating func codestreamSize(in range: Range<Int64>) throws -> PixelSize {
         var codestream = JPEG2000Codestream(range: range)
         return try codestream.pixelSize(in: &reader)
@@ -23,6 +24,7 @@ struct JPEG2000Parser: ImageParser {
 /// A JPEG 2000 codestream (ITU-T T.800, annex A): a main header with the size, tile-parts with their length, and an end
 /// marker.
 private struct JPEG2000Codestream {
+    /// The markers that the parser needs: SOC, SIZ, SOT and EOC.
     private enum Marker {
         static let start: Int64 = 0xFF4F
         static let size: Int64 = 0xFF51
@@ -30,6 +32,7 @@ private struct JPEG2000Codestream {
         static let end: Int64 = 0xFFD9
     }
 
+    /// The bytes that hold the codestream.
     private var range: Range<Int64>
 
     /// A codestream at the start of `range`. Other bytes may follow it there.

@@ -4,6 +4,7 @@
 /// A thumbnail is a complete JPEG inside a segment. The parser skips segments as a whole, so it never mistakes the end
 /// marker of a thumbnail for the end of the picture.
 struct JPEGParser: ImageParser {
+    /// The second byte of the markers that the parser needs. The first byte is always 0xFF.
     private enum Marker {
         static let startOfImage: Int64 = 0xD8
         static let endOfImage: Int64 = 0xD9
@@ -19,7 +20,9 @@ struct JPEGParser: ImageParser {
     }
 
     private var reader: ByteReader
+    /// The size in the frame header; `nil` before it.
     private var size: PixelSize?
+    /// Whether the header of a scan was found.
     private var hasScan = false
 
     init(_ reader: ByteReader) {
@@ -67,6 +70,7 @@ struct JPEGParser: ImageParser {
         }
     }
 
+    /// Records the size in a frame header (SOF).
     private mutating func noteFrame(at segment: Int64, length: Int64) throws {
         guard size == nil else { throw reader.notImage("it has two frame headers") }
         guard length >= 8 else { throw reader.notImage("its frame header is too short") }

@@ -3,6 +3,7 @@
 /// Checks the header and that every chunk up to `IEND` is complete. The chunks of animated PNG are skipped, and so are
 /// checksums.
 struct PNGParser: ImageParser {
+    /// The length of the signature. The first chunk follows it.
     private static let signatureByteCount: Int64 = 8
     /// The bytes of a chunk besides its data: length, name and checksum.
     private static let frameByteCount: Int64 = 12
@@ -30,6 +31,7 @@ struct PNGParser: ImageParser {
         return size
     }
 
+    /// The size in the `IHDR` chunk at `offset`.
     private mutating func headerSize(at offset: Int64) throws -> PixelSize {
         let isHeader = try reader.uint32(at: offset) == 13 && reader.name(at: offset + 4) == "IHDR"
         guard isHeader else { throw reader.notImage("its first chunk is not the header (IHDR)") }

@@ -1,5 +1,6 @@
 /// SVG: an XML document with the root element `svg`. It is complete if that element is closed.
 struct SVGParser: ImageParser {
+    /// The scanner at its place in the document.
     private var scanner: XMLScanner
 
     init(_ reader: ByteReader) {
@@ -49,13 +50,16 @@ struct SVGParser: ImageParser {
 ///
 /// It reads UTF-8 and other encodings that contain ASCII, but not UTF-16.
 struct XMLScanner {
+    /// The start of a document type declaration, which the scanner skips.
     private static let documentType = "<!DOCTYPE"
+    /// The white space of XML: tab, line feed, carriage return and space.
     private static let whitespace: Set<Int64> = [0x09, 0x0A, 0x0D, 0x20]
     /// The maximum length of the root's start tag in bytes. It bounds memory; real drawings stay far below.
     private static let longestTag: Int64 = 64 * 1024
     /// The maximum length of an element name in bytes; the rest of a longer one is ignored.
     private static let longestName = 256
 
+    /// The bytes of the document.
     private(set) var reader: ByteReader
     /// The position in the document.
     private var offset: Int64 = 0

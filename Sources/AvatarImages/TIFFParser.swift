@@ -1,6 +1,7 @@
 /// TIFF 6.0 and BigTIFF. Checks the first picture of the file: its directory, the values that the directory refers to,
 /// and the strips or tiles with the pixels must be complete. Further pages are ignored.
 struct TIFFParser: ImageParser {
+    /// The numbers of the directory fields that the parser reads.
     private enum Tag {
         static let width: Int64 = 256
         static let height: Int64 = 257

@@ -1,6 +1,7 @@
 /// WebP (RFC 9649): a RIFF chunk whose length covers the whole file. The first chunk inside is a lossy or lossless
 /// picture, or the header (`VP8X`) of an extended file, which states a canvas; the pictures follow.
 struct WebPParser: ImageParser {
+    /// A chunk of the RIFF file: a name, a length and data.
     private struct Chunk {
         let name: FourCharacterCode
         /// The offset of the data.
@@ -11,6 +12,7 @@ struct WebPParser: ImageParser {
         var end: Int64 { content + length + length % 2 }
     }
 
+    /// The offset of the first chunk inside the RIFF chunk.
     private static let firstChunk: Int64 = 12
 
     private var reader: ByteReader
@@ -55,6 +57,10 @@ struct WebPParser: ImageParser {
         return hasPicture
     }
 
+    /// Reads the header of the chunk at `offset`.
+    ///
+    /// - Throws: `ImageRejection` of kind `truncated` if the chunk extends beyond the end, `notImage` without room for
+    ///   one.
     private mutating func chunk(at offset: Int64) throws -> Chunk {
         guard end - offset >= 8 else { throw reader.notImage("it has no room for a chunk") }
         let chunk = try Chunk(

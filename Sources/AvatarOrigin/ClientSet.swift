@@ -6,7 +6,9 @@ import NIOSSL
 /// The HTTP clients of an `HTTPOrigin`: one for direct connections, and one for each route through a proxy, because an
 /// `HTTPClient` has one proxy for all requests.
 struct ClientSet: Sendable {
+    /// The client for direct connections. It checks the address of each peer.
     private let direct: HTTPClient
+    /// The clients for connections through a proxy, by route.
     private let throughProxies: [Route: HTTPClient]
 
     /// The clients for `configuration`, with connections on the event loops of `group`.
@@ -45,12 +47,17 @@ struct ClientSet: Sendable {
         for client in all { client.shutdown(queue: .global()) { _ in } }
     }
 
+    /// All clients.
     private var all: [HTTPClient] { [direct] + throughProxies.values }
 
+    /// The routes through the configured proxies: `forward` for http URLs, `tunnel` for https URLs.
     private static func routes(_ proxies: ProxySettings) -> [Route] {
         [proxies.http.map { .forward($0) }, proxies.https.map { .tunnel($0) }].compactMap { $0 }
     }
 
+    /// The settings that all clients share.
+    ///
+    /// - Throws: `invalidConfiguration` if the file of additional trust roots cannot be read.
     private static func common(_ configuration: HTTPOrigin.Configuration) throws -> HTTPClient.Configuration {
         var client = HTTPClient.Configuration()
         client.redirectConfiguration = .disallow
@@ -70,6 +77,7 @@ struct ClientSet: Sendable {
         return client
     }
 
+    /// The settings of the client for `route`.
     private static func configuration(
         for route: Route,
         _ common: HTTPClient.Configuration,
@@ -93,6 +101,9 @@ struct ClientSet: Sendable {
         return client
     }
 
+    /// The TLS settings that also trust the PEM certificates in `file`.
+    ///
+    /// - Throws: `invalidConfiguration` if the file cannot be read.
     private static func tlsConfiguration(trusting file: String) throws -> TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()
         do {

@@ -6,6 +6,7 @@ import AvatarCore
 /// A cookie is sent only to the host that set it, even if it has a `Domain`. The client has no public suffix list, so
 /// it cannot tell which parent domains are shared by strangers.
 struct CookieJar {
+    /// A stored cookie. It is sent to `host` only, to paths that `path` matches, and over https only if it is secure.
     private struct Cookie: Hashable {
         let name: Substring
         let host: String
@@ -19,6 +20,7 @@ struct CookieJar {
     /// The maximum length of name and value together, in bytes. Longer cookies are ignored.
     static let maximumBytes = 4_096
 
+    /// The cookies of the chain.
     private var cookies: [Cookie] = []
 
     /// Stores the `Set-Cookie` fields of a response from `url`.
@@ -51,6 +53,7 @@ struct CookieJar {
 
     // MARK: Storing
 
+    /// Stores one `Set-Cookie` field (section 5.2), or removes the cookie that it lets expire.
     private mutating func store(_ field: String, from url: AvatarKey, at now: Timestamp) {
         guard let host = url.host?.bareName else { return }
         let parts = field.split(separator: ";", omittingEmptySubsequences: false)
@@ -97,6 +100,7 @@ struct CookieJar {
         return domain.isEmpty || host == domain || (host.hasSuffix("." + domain) && IPAddress(host) == nil)
     }
 
+    /// The path of a URL, without its query.
     private static func path(of url: AvatarKey) -> Substring {
         url.originAndTarget.target.prefix { $0 != "?" }
     }
@@ -107,6 +111,7 @@ struct CookieJar {
         return folder.isEmpty ? "/" : Substring(String(folder.reversed()))
     }
 
+    /// Whether a request for `path` gets a cookie with `cookiePath` (section 5.1.4).
     private static func matches(_ path: Substring, _ cookiePath: Substring) -> Bool {
         guard path.hasPrefix(cookiePath) else { return false }
         return cookiePath.hasSuffix("/") || path.count == cookiePath.count

@@ -13,6 +13,7 @@ final class Exchange: HTTPClientResponseDelegate {
     /// when the connection is free again.
     typealias Arrival = @Sendable (Result<HTTPResponseHead, any Error>) -> Void
 
+    /// The state that callbacks of the event loop and the reader share.
     fileprivate struct State {
         /// The number of attempts to send the request.
         var attempts = 0
@@ -39,8 +40,11 @@ final class Exchange: HTTPClientResponseDelegate {
     /// The maximum time for draining.
     private static let longestWait = TimeAmount.seconds(1)
 
+    /// The client that sends the request.
     private let client: HTTPClient
+    /// The request, which each attempt sends unchanged.
     private let request: HTTPClient.Request
+    /// Called before attempts, so that the store can count requests.
     private let willSend: @Sendable () -> Void
     private let state = Mutex(State())
 
@@ -156,6 +160,7 @@ final class Exchange: HTTPClientResponseDelegate {
         }
     }
 
+    /// Begins an attempt to send the request.
     private func send() {
         let attempt = state.withLock { state in
             state.attempts += 1
@@ -230,6 +235,7 @@ final class Exchange: HTTPClientResponseDelegate {
         send()
     }
 
+    /// Ends the exchange with `error`, or with a `CancellationError` if it was cancelled.
     private func fail(_ error: any Error) {
         let (arrival, reader, room, waiter, isCancelled) = state.withLock { state in
             let error: any Error = state.isCancelled ? CancellationError() : error

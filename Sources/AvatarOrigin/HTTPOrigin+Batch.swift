@@ -4,7 +4,12 @@ import NIOHTTP1
 import Synchronization
 
 extension HTTPOrigin: BatchOriginClient {
-    /// Begins `request` if the addresses of its host are known; otherwise returns `nil`.
+    /// Begins `request` if the addresses of its host are known, so that nothing has to be waited for.
+    ///
+    /// The request waits in the outbox until its batch is full or `flush` is called.
+    ///
+    /// - Parameter arrival: called once, on any thread, with the head of the response or an error.
+    /// - Returns: `nil` if the addresses are not known or the request is refused. Use `send` then.
     public func begin(
         _ request: OriginRequest,
         arrival: @escaping @Sendable (Result<OriginHead, any Error>) -> Void
@@ -40,14 +45,20 @@ extension HTTPOrigin: BatchOriginClient {
     public func flush() { outbox.flush() }
 }
 
-/// A request whose first hop is in progress.
+/// A request whose first hop is in progress. Redirects are followed only by `finish`.
 private final class BegunHTTPRequest: BegunRequest {
+    /// The client, which follows redirects.
     private let origin: HTTPOrigin
+    /// The chain at its first hop.
     private let hops: RedirectChain
+    /// The request as the store passed it.
     private let request: OriginRequest
+    /// The exchange of the first hop.
     private let exchange: Exchange
+    /// The head of the response; `nil` until it arrives, or if the request fails.
     private let head = Mutex<HTTPResponseHead?>(nil)
 
+    /// A request that `start` sends.
     init(origin: HTTPOrigin, hops: RedirectChain, request: OriginRequest, exchange: Exchange) {
         self.origin = origin
         self.hops = hops
@@ -55,6 +66,7 @@ private final class BegunHTTPRequest: BegunRequest {
         self.exchange = exchange
     }
 
+    /// Sends the request, and calls `arrival` once, on any thread, with the head or an error.
     func start(_ arrival: @escaping Exchange.Arrival) {
         exchange.start { [self] result in
             if case .success(let head) = result { self.head.withLock { $0 = head } }
@@ -62,6 +74,9 @@ private final class BegunHTTPRequest: BegunRequest {
         }
     }
 
+    /// Follows redirects, and passes the final response to `receive`.
+    ///
+    /// - Throws: `CancellationError` without a head; the errors of `OriginClient.send`.
     func finish<Result: Sendable>(receive: (OriginResponse) async throws -> Result) async throws -> Result {
         guard let head = head.withLock({ $0 }) else { throw CancellationError() }
         return try await origin.follow(
@@ -72,6 +87,7 @@ private final class BegunHTTPRequest: BegunRequest {
         )
     }
 
+    /// Cancels the request unless it has ended.
     func cancel() {
         exchange.cancel()
     }

@@ -15,8 +15,11 @@ public final class HTTPOrigin: OriginClient {
 
     /// The settings.
     let configuration: Configuration
+    /// The HTTP clients, one for each route.
     private let clients: ClientSet
+    /// Decides which hosts and addresses are contacted.
     let hostGuard: HostGuard
+    /// Begun requests that wait for their batch.
     let outbox: Outbox
 
     /// Creates a client with its own connections, which `shutdown` closes.
@@ -135,6 +138,9 @@ public final class HTTPOrigin: OriginClient {
         return Exchange(message, with: clients[route], willSend: request.willSend)
     }
 
+    /// Refuses a response whose header is too large, and a proxy that asks for credentials.
+    ///
+    /// - Throws: `OriginError`.
     private func check(_ head: HTTPResponseHead, _ url: AvatarKey) throws {
         if case .forward(let proxy) = Route(to: url, configuration.proxies),
             head.status == .proxyAuthenticationRequired
@@ -147,6 +153,7 @@ public final class HTTPOrigin: OriginClient {
         guard size <= Self.maximumHeaderBytes else { throw OriginFailure.headerTooLarge(url) }
     }
 
+    /// The body of a response, whose errors are `OriginError`s.
     private func body(of exchange: Exchange, at url: AvatarKey) -> OriginBody {
         OriginBody {
             do {

@@ -65,6 +65,7 @@ package final class NameLookup: Sendable {
         return true
     }
 
+    /// Starts a thread that looks up `name`, and then the names in the queue.
     private func startThread(_ name: String) {
         Thread.detachNewThread { [self] in
             var next: String? = name
@@ -77,6 +78,7 @@ package final class NameLookup: Sendable {
         }
     }
 
+    /// Ends the wait of one caller. The lookup goes on for the others.
     private func cancel(_ waiter: Int, _ name: String) {
         state.withLock { $0.removeWaiter(waiter, of: name) }?.resume(throwing: CancellationError())
     }
@@ -95,10 +97,15 @@ private struct LookupTable {
     /// The maximum number of simultaneous lookups. Each blocks a thread, for half a minute if no server responds.
     private static let maximumRunning = 64
 
+    /// The cached results, by name.
     private var known: [String: (answer: NameLookup.Answer, until: ContinuousClock.Instant)] = [:]
+    /// The callers that wait for a lookup, by name and number.
     private var waiters: [String: [Int: Waiter]] = [:]
+    /// The names that wait for a thread, in order.
     private var queue: [String] = []
+    /// The lookups in progress. Each has a thread.
     private var running = 0
+    /// The last number given to a waiter.
     private var lastWaiter = 0
     private var lastAnswer: ContinuousClock.Instant?
 

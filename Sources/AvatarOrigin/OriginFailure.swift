@@ -75,6 +75,7 @@ enum OriginFailure {
         OriginError(.unreachable, "\(url.redacted): \(tooManyFields).")
     }
 
+    /// The reason that both errors for too many fields give.
     private static let tooManyFields =
         "the header of the response has more than \(ResponseHeadRepair.maximumFieldCount) fields, the limit"
 
@@ -104,11 +105,13 @@ enum OriginFailure {
         }
     }
 
+    /// Whether no connection was made: it was refused, or there is no route.
     private static func isNoConnection(_ error: any Error) -> Bool {
         guard let error = error as? IOError else { return false }
         return error.errnoCode == ECONNREFUSED || ConnectFailure.isWithoutRoute(error.errnoCode)
     }
 
+    /// The error for a proxy without a connection. The kind is `offline`: the URL itself was not tried.
     private static func unreachable(_ proxy: ProxyServer, after error: any Error, for url: AvatarKey) -> OriginError {
         OriginError(.offline, "\(url.redacted): the proxy \(proxy) cannot be reached: \(judge(error).1).")
     }

@@ -10,9 +10,12 @@ final class Outbox: Sendable {
     /// The maximum size of a batch. A larger one would leave the network idle while it fills.
     private static let mostWaiting = 8
 
+    /// The event loops. A host belongs to one by its hash.
     private let loops: [any EventLoop]
+    /// The waiting requests, one batch per event loop.
     private let waiting: Mutex<[[Send]]>
 
+    /// Sends one request. Called on the event loop.
     typealias Send = @Sendable () -> Void
 
     /// An outbox for the event loops of `group`.
@@ -36,6 +39,7 @@ final class Outbox: Sendable {
         for place in loops.indices { hand(waiting.withLock { $0.take(place) }, to: loops[place]) }
     }
 
+    /// Passes a batch to its event loop.
     private func hand(_ batch: [Send], to loop: any EventLoop) {
         guard !batch.isEmpty else { return }
         loop.execute { for send in batch { send() } }
@@ -43,6 +47,7 @@ final class Outbox: Sendable {
 }
 
 extension [[Outbox.Send]] {
+    /// Takes the batch of the event loop with the number `place`.
     fileprivate mutating func take(_ place: Int) -> [Outbox.Send] {
         let taken = self[place]
         self[place] = []

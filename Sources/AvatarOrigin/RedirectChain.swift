@@ -6,8 +6,11 @@ import HTTPTypes
 struct RedirectChain {
     /// The maximum number of redirects.
     let limit: Int
+    /// The number of redirects followed.
     private var count = 0
+    /// The URL of the first hop.
     private let first: AvatarKey
+    /// The URL that the conditions of the request apply to.
     private let conditionalURL: String
     /// The URL of the current hop.
     private(set) var url: AvatarKey

@@ -31,6 +31,7 @@ extension NameLookup {
         /// The resolver of the system (`getaddrinfo`).
         package static let system = Resolver(ask: { addresses(of: $0) }, hasRoute: { NetworkRoute.leadsOut() })
 
+        /// Looks `name` up with `getaddrinfo`, which blocks the thread.
         private static func addresses(of name: String) -> Answer {
             var hints = addrinfo()
             hints.ai_socktype = streamSocket
@@ -52,6 +53,7 @@ extension NameLookup {
 }
 
 extension IPAddress {
+    /// The address in a result of `getaddrinfo`; `nil` for another family than IPv4 and IPv6.
     fileprivate init?(_ entry: addrinfo) {
         guard let address = UnsafeRawPointer(entry.ai_addr) else { return nil }
         switch NIOBSDSocket.AddressFamily(rawValue: entry.ai_family) {

@@ -17,13 +17,16 @@ final class ResponseHeadRepair: ChannelDuplexHandler {
     /// The maximum number of fields, NIO's own limit.
     static let maximumFieldCount = 256
 
+    /// The place of the parser in the head of the current response.
     private var head = Head()
 
+    /// Notes that a request is sent, so that the next bytes are the head of its response.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .head = unwrapOutboundIn(data) { head.begin() }
         context.write(data, promise: promise)
     }
 
+    /// Passes bytes on, those of a head repaired.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !head.isComplete else { return context.fireChannelRead(data) }
         var input = unwrapInboundIn(data)
@@ -40,15 +43,18 @@ final class ResponseHeadRepair: ChannelDuplexHandler {
 
 /// The state of the parser within a response head.
 private struct Head {
+    /// The part of the head that the next byte belongs to; `end` for the body.
     private enum Place {
         case statusLine, name, value, end
     }
 
+    /// The part of the head that the next byte belongs to.
     private var place = Place.end
     /// The number of bytes of the status line so far.
     private var column = 0
     /// Whether this is a 1xx response, which another head follows.
     private var isInformational = false
+    /// The number of fields so far.
     private(set) var fieldCount = 0
     /// The start of the current field's name in lower case, one byte longer than `location` at most.
     private var name: [UInt8] = []
@@ -99,6 +105,7 @@ private struct Head {
         return bytes.count
     }
 
+    /// Appends one byte to `output`, repaired.
     private mutating func take(_ byte: UInt8, into output: inout [UInt8]) {
         switch place {
         case .name:
@@ -118,12 +125,14 @@ private struct Head {
         if byte == Self.lineFeed { beginLine() }
     }
 
+    /// Prepares for the next line of the head.
     private mutating func beginLine() {
         place = .name
         name.removeAll(keepingCapacity: true)
         blanks.removeAll(keepingCapacity: true)
     }
 
+    /// Appends one byte of a field name to `output`. Blanks before the colon are left out (RFC 9112 section 5.1).
     private mutating func takeName(_ byte: UInt8, into output: inout [UInt8]) {
         switch byte {
         case UInt8(ascii: " "), UInt8(ascii: "\t"):

@@ -2,9 +2,9 @@ import CSQLite
 
 /// The row that a statement stands on. It is valid only inside the closure that it is handed to.
 ///
-/// Columns are read by name. The statement finds the place of a name once and remembers it by the address of the literal,
-/// so that reading a column costs one comparison more than by its number. A name that the statement does not have ends
-/// the process: the SQL and the names stand side by side in this program.
+/// Columns are read by name. The statement finds the place of a name once and remembers it by the address of the
+/// literal, so that reading a column costs one comparison more than by its number. A name that the statement does not
+/// have ends the process: the SQL and the names stand side by side in this program.
 package struct Row: ~Copyable {
     private let handle: OpaquePointer
     private let names: ColumnNames
@@ -72,6 +72,7 @@ package struct Row: ~Copyable {
         }
     }
 
+    /// The value of the column with a number, in the type that SQLite stores.
     private func value(at column: Int32) -> Value {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_NULL: .null
@@ -95,17 +96,20 @@ package struct Row: ~Copyable {
 ///
 /// Equal addresses mean equal names. Equal names may have several addresses; each gets a slot of its own.
 struct ColumnNames {
+    /// The address of a name and the number of its column. The name is `nil` in a free slot.
     private struct Slot {
         var name: UnsafePointer<UInt8>?
         var column: Int32
     }
 
+    /// The hash table of names.
     private let slots: UnsafeMutablePointer<Slot>
     /// The number of slots, a power of two, less 1.
     private let mask: Int
     /// The most slots that are looked at for a name before the statement itself is asked.
     private static let longestSearch = 4
 
+    /// A table for a statement with `columnCount` columns, with several slots for each.
     init(columnCount: Int) {
         var count = 8
         while count < 8 * columnCount { count *= 2 }
@@ -114,6 +118,7 @@ struct ColumnNames {
         mask = count - 1
     }
 
+    /// Frees the table. Call it once, when the statement goes away.
     func deallocate() { slots.deallocate() }
 
     /// The number of the column `name`. Nearly always the first slot that is looked at has it.
@@ -124,6 +129,7 @@ struct ColumnNames {
         return slot.name == start ? slot.column : search(name, of: handle)
     }
 
+    /// Looks for the name behind its first slot.
     @inline(never)
     private func search(_ name: StaticString, of handle: OpaquePointer) -> Int32 {
         let first = Self.firstPlace(of: name.utf8Start)

@@ -4,14 +4,20 @@ import CSQLite
 package final class Statement {
     /// `nil` once the connection is closed.
     private var handle: OpaquePointer?
+    /// The places of the column names.
     private let names: ColumnNames
+    /// The connection that owns the statement.
     private unowned let connection: Connection
+    /// The writes that SQLite lets the statement make.
     let permission: WritePermission
     /// The values that a run needs.
     private let parameterCount: Int
     /// Whether it stands on a row; it then cannot be run for another caller.
     private(set) var isRunning = false
 
+    /// Prepares `sql` on `connection`.
+    ///
+    /// - Throws: an error of SQLite, such as one for invalid SQL or for a write that `permission` does not allow.
     init(_ sql: String, on connection: Connection, permission: WritePermission) throws(SQLiteError) {
         let handle = try connection.prepare(sql, permission)
         self.handle = handle
@@ -35,8 +41,8 @@ package final class Statement {
     /// Runs the statement with `values` and hands each row to `row`, which returns false to stop.
     ///
     /// - Parameter values: one for each parameter, in the order of their numbers.
-    /// - Throws: `range` unless there are as many values as parameters; `misuse` once the connection is closed; what SQLite
-    ///   reports; what `row` throws.
+    /// - Throws: `range` unless there are as many values as parameters; `misuse` once the connection is closed; what
+    ///   SQLite reports; what `row` throws.
     package func forEachRow(
         _ values: [any Bindable] = [],
         _ row: (borrowing Row) throws -> Bool
@@ -84,6 +90,10 @@ package final class Statement {
 
     // MARK: Steps of a run
 
+    /// Begins a run.
+    ///
+    /// - Returns: the prepared statement of SQLite.
+    /// - Throws: `misuse` once the connection is closed.
     private func begin() throws(SQLiteError) -> OpaquePointer {
         guard let handle else { throw SQLiteError(.misuse, "The connection is closed.") }
         isRunning = true
@@ -92,6 +102,7 @@ package final class Statement {
         return handle
     }
 
+    /// Ends a run, so that the statement can be run again.
     private func end(_ handle: OpaquePointer) {
         sqlite3_reset(handle)
         isRunning = false
@@ -106,6 +117,9 @@ package final class Statement {
         }
     }
 
+    /// Binds `values` to the parameters.
+    ///
+    /// - Throws: `range` unless there is one value for each parameter.
     private func bind(_ values: [any Bindable], to handle: OpaquePointer) throws(SQLiteError) {
         guard values.count == parameterCount else {
             throw SQLiteError(.range, "The statement needs \(parameterCount) values, not \(values.count).")

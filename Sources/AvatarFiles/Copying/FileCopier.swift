@@ -12,9 +12,13 @@ import Darwin
 /// written to and its name is never reused: if one store unlinks it, the other keeps its own name. Where links are not
 /// possible, it copies the bytes.
 package final class FileCopier {
+    /// The files to copy.
     private let source: StoredFiles
+    /// The root that gets the copies.
     private let target: Directory
+    /// The permissions of copied files. A hard link keeps those of the original.
     private let fileMode: UInt32
+    /// The file calls.
     private let fileSystem: any FileSystem
     /// Folders of the target that exist already.
     private var folders: Set<String> = []
@@ -40,8 +44,8 @@ package final class FileCopier {
         case missing
     }
 
-    /// Links or copies `file` to the same path in the target. It is not durable on return; the caller synchronizes the file
-    /// system.
+    /// Links or copies `file` to the same path in the target. It is not durable on return; the caller synchronizes the
+    /// file system.
     ///
     /// - Throws: `AvatarStoreError` for an error of the disk; `CancellationError`.
     package func take(_ file: FileRecord) throws -> Outcome {

@@ -19,6 +19,7 @@ package struct RealPath: Sendable {
         text == other.text || text.hasPrefix(other.text == "/" ? "/" : other.text + "/")
     }
 
+    /// Resolves the longest part of `path` that exists, and appends the rest.
     private static func resolve(_ path: String) -> String {
         if let resolved = realpath(path, nil) {
             defer { free(resolved) }

@@ -2,7 +2,9 @@ import AvatarCore
 
 /// A block of addresses that begin with the same bits, such as `10.0.0.0/8` or `fe80::/10`.
 struct IPAddressBlock: Hashable, Sendable, CustomStringConvertible {
+    /// An address of the block. Only its first `length` bits count.
     private let first: IPAddress
+    /// The number of bits that all addresses of the block share.
     private let length: Int
 
     /// Reads `192.0.2.0/24` or `2001:db8::/32`; `nil` for any other text. Bits after the length are ignored.
@@ -28,5 +30,6 @@ struct IPAddressBlock: Hashable, Sendable, CustomStringConvertible {
         return address.bits >> free == first.bits >> free
     }
 
+    /// The block as `ADDRESS/LENGTH`.
     var description: String { "\(first)/\(length)" }
 }

@@ -89,7 +89,7 @@ extension AvatarStore {
             connectionsPerHost: Int = 8,
             originClient: (any OriginClient)? = nil,
             http: HTTPOrigin.Configuration = HTTPOrigin.Configuration(),
-            clock: any WallClock = SystemClock(),
+            clock: (any WallClock)? = nil,
             logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
         ) {
             self.init(
@@ -127,7 +127,7 @@ extension AvatarStore {
             connectionsPerHost: Int = 8,
             originClient: (any OriginClient)? = nil,
             http: HTTPOrigin.Configuration = HTTPOrigin.Configuration(),
-            clock: any WallClock = SystemClock(),
+            clock: (any WallClock)? = nil,
             logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
         ) {
             self.layout = layout
@@ -143,7 +143,7 @@ extension AvatarStore {
             self.connectionsPerHost = connectionsPerHost
             self.originClient = originClient
             self.http = http
-            self.clock = clock
+            self.clock = clock ?? SystemClock()
             self.logger = logger
         }
         #else
@@ -162,7 +162,7 @@ extension AvatarStore {
             connections: Int = 64,
             connectionsPerHost: Int = 8,
             originClient: (any OriginClient)? = nil,
-            clock: any WallClock = SystemClock(),
+            clock: (any WallClock)? = nil,
             logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
         ) {
             self.init(
@@ -198,7 +198,7 @@ extension AvatarStore {
             connections: Int = 64,
             connectionsPerHost: Int = 8,
             originClient: (any OriginClient)? = nil,
-            clock: any WallClock = SystemClock(),
+            clock: (any WallClock)? = nil,
             logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
         ) {
             self.layout = layout
@@ -213,7 +213,7 @@ extension AvatarStore {
             self.connections = connections
             self.connectionsPerHost = connectionsPerHost
             self.originClient = originClient
-            self.clock = clock
+            self.clock = clock ?? SystemClock()
             self.logger = logger
         }
         #endif

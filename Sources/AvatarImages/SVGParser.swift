@@ -50,7 +50,7 @@ struct SVGParser: ImageParser {
 ///
 /// It reads UTF-8 and other encodings that contain ASCII, but not UTF-16.
 struct XMLScanner {
-    /// The start of a document type declaration, which the scanner skips.
+    /// The start of a document type declaration. It names the root element too.
     private static let documentType = "<!DOCTYPE"
     /// The white space of XML: tab, line feed, carriage return and space.
     private static let whitespace: Set<Int64> = [0x09, 0x0A, 0x0D, 0x20]

@@ -43,10 +43,12 @@ struct Avatars: ParsableCommand {
         ]
     )
 
+    /// The entry point of the program.
     static func main() {
         parseAndRun()
     }
 
+    /// Parses the arguments, runs the command, and ends the process with its exit code.
     private static func parseAndRun() -> Never {
         let interruption = Interruption()
         let arguments = ProgramArguments.all

@@ -24,6 +24,7 @@ struct ChangesCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// - Throws: `ValidationError` if `--since` is negative.
     func validate() throws {
         if since < 0 { throw ValidationError("--since must be at least 0, not \(since).") }
     }

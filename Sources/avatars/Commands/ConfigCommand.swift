@@ -35,6 +35,7 @@ struct ConfigCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// - Throws: `ValidationError` for a setting or a value that is not valid, and for `--dry-run` without a value.
     func validate() throws {
         if dryRun && value == nil { throw ValidationError("--dry-run needs a setting and a new value.") }
         if let setting = try setting(), let value, value != Self.back { _ = try setting.parse(value) }

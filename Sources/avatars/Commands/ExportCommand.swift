@@ -28,6 +28,7 @@ struct ExportCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// - Throws: `ValidationError` if the path is empty.
     func validate() throws {
         if directory.isEmpty { throw ValidationError("The path of the folder is empty. Name a folder.") }
     }

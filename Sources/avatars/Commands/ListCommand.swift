@@ -47,6 +47,7 @@ struct ListCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// - Throws: `ValidationError` if `--limit` is below 1.
     func validate() throws {
         if let limit, limit < 1 { throw ValidationError("--limit must be at least 1, not \(limit).") }
     }

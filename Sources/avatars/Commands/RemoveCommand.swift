@@ -42,6 +42,7 @@ struct RemoveCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// - Throws: `ValidationError` unless exactly one of keys, `--owner`, `--host` and `--all` is given.
     func validate() throws {
         let choices = [!keys.isEmpty, owner != nil, host != nil, all].filter(\.self)
         guard choices.count == 1 else { throw ValidationError("Name exactly one of: keys, --owner, --host, --all.") }

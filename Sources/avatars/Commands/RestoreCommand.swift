@@ -23,6 +23,7 @@ struct RestoreCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// - Throws: `ValidationError` if the path is empty.
     func validate() throws {
         if directory.isEmpty { throw ValidationError("The path of the backup is empty. Name a directory.") }
     }

@@ -27,6 +27,7 @@ struct SaveCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// - Throws: `ValidationError` if the name cannot be part of a key.
     func validate() throws {
         do {
             _ = try AvatarKey(name: name)

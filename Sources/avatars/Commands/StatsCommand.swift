@@ -26,6 +26,7 @@ struct StatsCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// - Throws: `ValidationError` if `--json` and another `--format` are given.
     func validate() throws {
         if output.json, let format, format != .json {
             throw ValidationError("--json and --format \(format.rawValue) exclude each other. Use one of them.")

@@ -104,6 +104,10 @@ struct SyncCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
+    /// Checks the options that need each other or have a range.
+    ///
+    /// - Throws: `ValidationError` if standard input is named twice or without `--format`, `--storage` is `transient`,
+    ///   `--prune` has no list, an `--email-source` is not valid, or a limit or a time is out of its range.
     func validate() throws {
         let fromInput = contacts.filter { $0 == "-" }.count
         guard fromInput <= 1 else { throw ValidationError("Standard input (-) can be named only once.") }

@@ -4,9 +4,12 @@ import AvatarStore
 struct DemoContact: Sendable {
     /// Counted from 1.
     let number: Int
+    /// The given name and the family name.
     let name: String
+    /// The response at the URL of the contact's picture.
     let picture: DemoPicture
 
+    /// The contact with a number, counted from 1.
     private init(number: Int) {
         self.number = number
         name = NameTable.name(number)
@@ -114,6 +117,7 @@ enum NameTable {
         return names
     }()
 
+    /// Given names and family names that go together.
     private struct Region {
         let given: [Substring]
         let family: [Substring]
@@ -125,6 +129,7 @@ enum NameTable {
         }
     }
 
+    /// The names, a region each.
     private static let regions = [
         Region(
             "Amara Chidi Ngozi Kwame Adaeze Emeka Abena Kofi Zainab Tunde",

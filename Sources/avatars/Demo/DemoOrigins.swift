@@ -5,6 +5,7 @@ struct DemoOrigins: Sendable {
     /// How many origins run.
     static let count = 4
 
+    /// The running servers. The last one has the logos.
     private let origins: [LoopbackOrigin]
 
     /// Starts all origins with the pictures of `contacts`.
@@ -47,12 +48,14 @@ struct DemoOrigins: Sendable {
     /// Body bytes sent since the last `resetCounts()`.
     var bytesSent: Int { origins.reduce(0) { $0 + $1.bytesSent } }
 
+    /// Sets the counts of all origins to 0.
     func resetCounts() {
         origins.forEach { $0.resetCounts() }
     }
 
     // MARK: Serving
 
+    /// Sets the response at the contact's URL, and at the target of its redirect if it has one.
     private func serve(_ contact: DemoContact) {
         guard let path = contact.picture.path(of: contact) else { return }
         let archive = neighbour(of: contact)
@@ -67,6 +70,7 @@ struct DemoOrigins: Sendable {
         contact.picture == .companyLogo ? origins[Self.count - 1] : origins[contact.number % (Self.count - 1)]
     }
 
+    /// Another origin than the one that has the contact's photo. It serves the targets of redirects.
     private func neighbour(of contact: DemoContact) -> LoopbackOrigin {
         origins[(contact.number + 1) % (Self.count - 1)]
     }

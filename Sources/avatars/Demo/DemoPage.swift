@@ -6,20 +6,23 @@ import Synchronization
 final class DemoPage {
     /// The width of a line in columns.
     static let width = 80
+    /// The space before an indented line.
     private static let indent = "   "
 
     private let isTerminal: Bool
     private let usesColour: Bool
     private let output: @Sendable (String) -> Void
     private var steps = 0
+    /// The number of claims checked so far.
     private var claims = 0
+    /// The claims that did not hold.
     private var failedClaims: [String] = []
 
     /// - Parameters:
     ///   - isTerminal: Whether a progress bar may be redrawn in place. Otherwise progress is a line now and then.
     ///   - usesColour: Whether the text may hold ANSI escape sequences.
-    ///   - output: Writes a piece of text as it is: it holds its own line ends, and a progress bar begins with a carriage
-    ///     return. Never called by two tasks at once.
+    ///   - output: Writes a piece of text as it is: it holds its own line ends, and a progress bar begins with a
+    ///     carriage return. Never called by two tasks at once.
     init(isTerminal: Bool, usesColour: Bool, output: @escaping @Sendable (String) -> Void) {
         self.isTerminal = isTerminal
         self.usesColour = usesColour
@@ -166,6 +169,7 @@ final class DemoPage {
         case green = "32"
     }
 
+    /// The text with escape sequences for `style`; unchanged without colour.
     private func styled(_ text: String, _ style: Style) -> String {
         usesColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
     }
@@ -214,6 +218,7 @@ final class DemoProgressLine: Sendable {
         if isTerminal { output("\n") }
     }
 
+    /// Draws the bar with `filled` of its columns filled, over the previous one.
     private func draw(_ filled: Int, _ figures: String) {
         let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: Self.barWidth - filled)
         output("\r\(indent)[\(bar)] \(figures) ")

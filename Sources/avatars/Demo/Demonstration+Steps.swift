@@ -5,6 +5,7 @@ import AvatarStore
 extension Demonstration {
     // MARK: First sync
 
+    /// Fills the empty store, and checks the counts of images and failures.
     func showFirstSync() async throws {
         page.heading("First sync: the store is empty")
         page.text("Each image is fetched once. A failed image does not delay the others.")
@@ -18,6 +19,7 @@ extension Demonstration {
         checkFirstSync()
     }
 
+    /// Prints the numbers of the first sync.
     private func describe(_ report: SyncReport, _ files: FolderSnapshot) {
         page.text(
             """
@@ -45,6 +47,7 @@ extension Demonstration {
         page.table(rows, header: ["kind", "#", "for example", ""], rightAligned: [1])
     }
 
+    /// The name of the contact whose picture failed; empty if no contact has the URL.
     private func contactName(of failure: SyncReport.Failure) -> String {
         contacts.first { origins.url(of: $0) == failure.key }?.name ?? ""
     }
@@ -55,6 +58,7 @@ extension Demonstration {
         return String(words.hasSuffix(".") ? words.dropLast() : words)
     }
 
+    /// Compares the report of the first sync with the pictures in the list.
     private func checkFirstSync() {
         let urls = Set(contacts.compactMap { origins.url(of: $0) })
         let redirects = contacts.filter { $0.picture == .moved }.count
@@ -74,6 +78,7 @@ extension Demonstration {
 
     // MARK: Later syncs
 
+    /// Syncs again at once, and checks that no request is sent.
     func showSecondSync() async throws {
         page.heading("The same sync again")
         page.text("Stored images are still fresh; failed ones wait for their next check.")
@@ -89,6 +94,7 @@ extension Demonstration {
         )
     }
 
+    /// Revalidates all images, and checks that no image is sent and no file written.
     func showRevalidation() async throws {
         page.heading("sync --all: has anything changed?")
         page.text("Fresh images are revalidated too, by their ETag or Last-Modified.")
@@ -110,6 +116,7 @@ extension Demonstration {
         )
     }
 
+    /// Replaces one picture at its URL, and checks when the store serves the new one.
     func showChangedPicture() async throws {
         page.heading("\(guest.name) has a new picture")
         page.text("The URL is the same. The store serves the old picture until it revalidates.")
@@ -130,12 +137,14 @@ extension Demonstration {
         )
     }
 
+    /// The row of a table for a picture at one time.
     private func row(_ when: String, _ picture: StoredPicture) -> [String] {
         [when, Figures.count(picture.bytes.count, "byte"), "sha256 \(picture.sha256.prefix(16))…"]
     }
 
     // MARK: Outage
 
+    /// Stops all origins, then reads and syncs.
     func showOutage() async throws {
         page.heading("All origins are down")
         page.text("From here on every connection is refused. Stored images need no connection.")
@@ -178,6 +187,7 @@ extension Demonstration {
 
     // MARK: Budget
 
+    /// Lowers the budget, and compares the size by the index with the size on disk.
     func showShrinkingBudget() async throws {
         let budget = 2_000_000
         let target = 1_000_000
@@ -238,6 +248,7 @@ extension Demonstration {
         )
     }
 
+    /// The row of a table for the sizes at one time.
     private func row(_ when: String, _ usage: Usage) -> [String] {
         [
             when, Figures.count(usage.files), Figures.bytes(usage.bytes), Figures.count(usage.evicted),
@@ -247,6 +258,7 @@ extension Demonstration {
 
     // MARK: Index
 
+    /// Prints one entry in each state.
     func showIndex() throws {
         page.heading("The index")
         let statistics = try store.statistics()
@@ -283,6 +295,7 @@ extension Demonstration {
         }
     }
 
+    /// The names of the contacts that use the image.
     private func contactNames(of item: AvatarListItem) -> String {
         guard let first = item.contacts.first else { return "-" }
         return name(ofContact: first) + (item.contacts.count == 1 ? "" : " +\(item.contacts.count - 1)")

@@ -6,18 +6,23 @@ import Foundation
 /// go down and a budget that shrinks.
 ///
 /// It uses the store as any program would. After each step it compares its claims with the requests that the origins
-/// counted and with the files on disk, and prints whether each claim held. The steps are in `Demonstration+Steps.swift`.
+/// counted and with the files on disk, and prints whether each claim held. The steps are in
+/// `Demonstration+Steps.swift`.
 final class Demonstration {
     /// The key of the image that is saved as a document.
     static let documentName = "our-logo"
 
+    /// The contacts of the list, in its order.
     let contacts: [DemoContact]
+    /// The servers of the pictures.
     let origins: DemoOrigins
     /// The contact list, read from the file that the demo leaves behind.
     let list: ContactList
     /// The number of contacts in `list`.
     let total: Int
+    /// The store that the demo shows.
     let store: AvatarStore
+    /// The output.
     let page: DemoPage
     /// The contact whose picture the later steps follow.
     let guest: DemoContact
@@ -60,8 +65,8 @@ final class Demonstration {
     ///   - page: Receives the text.
     ///   - timeout: The store's timeout for one fetch. One image never arrives, so the first sync takes this long. On a
     ///     machine so busy that another image takes as long, a claim fails.
-    /// - Throws: `AvatarStoreError.unusableRoot`, with nothing written, if `directory` cannot be used; `DemoError` at the
-    ///   end if a claim failed; the errors of the store and `LoopbackOriginError`.
+    /// - Throws: `AvatarStoreError.unusableRoot`, with nothing written, if `directory` cannot be used; `DemoError` at
+    ///   the end if a claim failed; the errors of the store and `LoopbackOriginError`.
     static func run(keep directory: String?, on page: DemoPage, timeout: Duration = .seconds(4)) async throws {
         let place = try DemoPlace(keep: directory)
         let contacts = DemoContact.all
@@ -86,6 +91,7 @@ final class Demonstration {
         try page.throwIfAClaimFailed()
     }
 
+    /// Runs the steps in their order. Each relies on the ones before it.
     private func showSteps(in place: DemoPlace) async throws {
         page.showTitle(contactCount: total, in: place)
         try await showFirstSync()
@@ -97,6 +103,9 @@ final class Demonstration {
         try showIndex()
     }
 
+    /// The configuration of the demo's store.
+    ///
+    /// - Parameter timeout: the time limit for one image.
     private static func configuration(_ place: DemoPlace, timeout: Duration) -> AvatarStore.Configuration {
         var configuration = AvatarStore.Configuration(directory: place.directory)
         configuration.timeout = timeout
@@ -229,6 +238,7 @@ struct DemoPlace: Sendable {
         try encoder.encode(records).write(to: URL(fileURLWithPath: contactsFile))
     }
 
+    /// A contact as an element of the JSON list.
     private struct Record: Encodable {
         let id: String
         let name: String
@@ -251,6 +261,9 @@ struct FolderSnapshot: Equatable {
     /// The sum of the sizes, in bytes.
     var bytes: Int { files.values.reduce(0) { $0 + $1.sizeBytes } }
 
+    /// Reads the names, sizes and times of all files below `folder`.
+    ///
+    /// - Throws: an error of the disk.
     init(of folder: String) throws {
         var files: [String: File] = [:]
         for path in try FileManager.default.subpathsOfDirectory(atPath: folder) {
@@ -267,6 +280,7 @@ struct FolderSnapshot: Equatable {
 
 /// A stored image as it is at one moment.
 struct StoredPicture: Equatable {
+    /// The content of the image file.
     let bytes: [UInt8]
     /// The digest of the bytes in lowercase hex digits.
     let sha256: String

@@ -30,6 +30,7 @@ struct ContactLists: AsyncSequence, Sendable {
         }
     }
 
+    /// Opens one list. Standard input has no file name, so it needs a format.
     private static func open(_ path: String, format: ContactList.Format?) throws -> ContactList {
         guard path == "-", let format else { return try ContactList.open(file: path, format: format) }
         return try ContactList.open(descriptor: 0, format: format)

@@ -49,6 +49,9 @@ struct OriginOptions: ParsableArguments {
     )
     var caFile: String?
 
+    /// Checks the options before the store is opened.
+    ///
+    /// - Throws: `ValidationError` if a number is out of its range or a text is not valid in a request.
     func validate() throws {
         guard connections > 0, perHost > 0 else {
             throw ValidationError("--connections and --per-host must be at least 1.")

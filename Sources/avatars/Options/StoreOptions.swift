@@ -27,6 +27,7 @@ struct StoreOptions: ParsableArguments {
     private static let defaultPlaces = "avatars in the folders Caches and Application Support"
     #endif
 
+    /// - Throws: `ValidationError` if `--store` is empty.
     func validate() throws {
         if directory?.isEmpty == true { throw ValidationError("--store must not be empty. Name a directory.") }
     }

@@ -34,6 +34,7 @@ private final class Waiter<Value: Sendable>: Sendable {
 
     private let state = Mutex(State.idle)
 
+    /// Resumes `continuation` with the result, now or once it arrives.
     func wait(_ continuation: CheckedContinuation<Value, any Error>) {
         let early: Result<Value, any Error>? = state.withLock { state in
             guard case .settled(let result) = state else {
@@ -46,6 +47,7 @@ private final class Waiter<Value: Sendable>: Sendable {
         if let early { continuation.resume(with: early) }
     }
 
+    /// Passes the result on. Later results are dropped.
     func resume(with result: Result<Value, any Error>) {
         let continuation: CheckedContinuation<Value, any Error>? = state.withLock { state in
             switch state {

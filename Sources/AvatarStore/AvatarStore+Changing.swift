@@ -40,6 +40,12 @@ public struct EvictionReport: Hashable, Sendable {
     public var files = 0
     /// The bytes of those files.
     public var bytes = 0
+
+    /// The report on `files` evicted files with `bytes` bytes in all.
+    package init(files: Int = 0, bytes: Int = 0) {
+        self.files = files
+        self.bytes = bytes
+    }
 }
 
 extension EvictionReport: CustomStringConvertible {

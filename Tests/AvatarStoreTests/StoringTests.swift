@@ -26,7 +26,7 @@ struct StoringTests {
             #expect(fixture.origin.requestCount == 0)
             let details = try #require(try fixture.store.details(for: AvatarKey(url: url)))
             #expect(details.fetched == fetched && details.overview.sourceURL == url)
-            #expect(details.overview.storageClass == "caches")
+            #expect(details.overview.storageClass == .caches)
             try fixture.expectConsistent()
         }
     }

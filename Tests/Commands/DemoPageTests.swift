@@ -56,7 +56,7 @@ struct DemoPageTests {
             [0, 999, 1000, 1_234_567, -4321].map { Figures.count($0) } == ["0", "999", "1,000", "1,234,567", "-4,321"]
         )
         #expect([999, 3845, 2_900_000].map(Figures.bytes) == ["999 B", "3.8 kB", "2.9 MB"])
-        #expect([0.048, 3.42].map(Figures.seconds) == ["48 ms", "3.4 s"])
+        #expect([Duration.milliseconds(48), .milliseconds(3420)].map(Figures.time) == ["48 ms", "3.4 s"])
         #expect(Figures.count(1, "file") == "1 file" && Figures.count(1500, "file") == "1,500 files")
     }
 

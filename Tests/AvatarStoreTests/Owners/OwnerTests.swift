@@ -148,7 +148,7 @@ struct StoreOwnerTests {
             try await store.unlink([ContactLink(contact: "ben", key: key)])
 
             #expect(try (store.storedAvatar(for: key) != nil) == keepsUnowned)
-            await #expect(throws: AvatarStoreError.self) { try await store.link([("", key)]) }
+            await #expect(throws: AvatarStoreError.self) { try await store.link([ContactLink(contact: "", key: key)]) }
             try fixture.expectConsistent()
         }
     }

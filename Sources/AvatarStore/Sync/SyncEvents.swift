@@ -52,3 +52,18 @@ public struct SyncEvents: AsyncSequence, Sendable {
         }
     }
 }
+
+/// The progress of a sync.
+public struct SyncProgress: Sendable {
+    /// Settled contacts, or settled entries if the sync has no list.
+    public var done: Int
+    /// The number of contacts, if the caller gave it.
+    public var total: Int?
+    /// The counts so far.
+    public var report: SyncReport
+
+    /// The same as the progress of any long work.
+    public var work: WorkProgress {
+        WorkProgress(.syncing, .entries, done: done, of: total, failed: report.failed, bytes: report.bytesReceived)
+    }
+}

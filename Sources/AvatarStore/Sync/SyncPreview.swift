@@ -1,7 +1,7 @@
 import AvatarCore
 import AvatarIndex
 
-/// What a sync would do: the count of its plan.
+/// The counts of a sync's plan: the result of a dry run.
 public struct SyncPreview: Sendable {
     /// Contacts read from the list, each once.
     public var contacts = 0

@@ -1,18 +1,18 @@
 public import AvatarCore
 
-/// What a sync did.
+/// The counts of a sync, and its failures.
 public struct SyncReport: Sendable {
-    /// One image that could not be had, one record that cannot be read, or the network that was not there.
+    /// The failure of one image, one unreadable record, or a missing network.
     public struct Failure: Sendable, Hashable {
-        /// The key, a redacted URL where there is no key, or `nil`.
+        /// The key; a redacted URL for a text that is not a URL; `nil` for a record and for the network.
         public var key: String?
-        /// Why.
+        /// The kind of the failure.
         public var kind: FailureKind
         /// A sentence for a person.
         public var message: String
-        /// The contact that the image belongs to; `nil` if that is not known, and where a list of bare URLs names none.
+        /// The id of the contact with the image; `nil` if it is not known, or the list has bare URLs only.
         public var contact: String?
-        /// The list that the record is in, if the caller named it; `nil` for an image at a URL.
+        /// The name of the list with the record, if the caller gave one; `nil` for an image at a URL.
         public var list: String?
         /// The line of the list in which the record or its photo begins, counted from 1; `nil` for an image at a URL.
         public var line: Int?
@@ -22,7 +22,7 @@ public struct SyncReport: Sendable {
     public struct Duplicate: Sendable, Hashable {
         /// The contact's id.
         public var contact: String
-        /// Where its records begin, in their order, as far as the list says; at most 10. The last one is the one that counts.
+        /// The places of its records in order, at most 10, as far as the list gives them. The last record counts.
         public var places: [ListPlace]
     }
 
@@ -33,62 +33,63 @@ public struct SyncReport: Sendable {
 
     /// Contacts read from the list, each once.
     public var contacts = 0
-    /// Records that do not count, as a later one has the same contact.
+    /// Records that a later record of the same contact replaces.
     public var duplicates = 0
-    /// The contacts with several records, the first 20 of them.
+    /// The contacts with several records, at most 20.
     public var duplicateContacts: [Duplicate] = []
-    /// Contacts without a picture, those among them for whose addresses no source has one.
+    /// Contacts without a picture, including those for whose addresses no e-mail source has one.
     public var withoutImage = 0
     /// Records that cannot be read.
     public var unreadable = 0
-    /// Photos that came inside contacts and were stored.
+    /// Embedded photos that were stored, or were stored already.
     public var saved = 0
-    /// Different images named by the list, or due. The sum of the six that follow.
+    /// Distinct images that the list names, or that are due: fresh, fetched, not modified, failed, skipped and over budget.
     public var wanted: Int { fresh + fetched + notModified + failed + skipped + overBudget }
     /// Images that were still fresh.
     public var fresh = 0
-    /// Images of which a body came.
+    /// Images that were downloaded.
     public var fetched = 0
-    /// Images that came and were not stored, as their responses forbid it and the mode obeys; among the fetched ones.
+    /// Images that were downloaded and not stored: their responses forbid that and the mode obeys, or their entries were
+    /// removed meanwhile. Included in `fetched`.
     public var unstored = 0
-    /// Images that the origin confirmed.
+    /// Images that the origin confirmed with 304 (RFC 9110 section 15.4.5).
     public var notModified = 0
-    /// Images whose bytes differ from those stored before; among the fetched ones.
+    /// Images whose bytes differ from those stored before. Included in `fetched`.
     public var changed = 0
-    /// Images that could not be had.
+    /// Images that could not be fetched. The stored ones stay.
     public var failed = 0
-    /// Images left alone: backing off, host paused, offline, over the limit, or the sync was cancelled.
+    /// Images that got no request: in backoff, host paused, offline, over a limit, or the sync was cancelled.
     public var skipped = 0
-    /// Why the skipped images were left alone; the sum of its counts is `skipped`.
+    /// The skipped images by reason; the sum of its counts is `skipped`.
     public var skippedBy = SkippedImages()
-    /// Images for which there was no room.
+    /// Images for which the budget has no room.
     public var overBudget = 0
-    /// Contacts that were unlinked from their images because the list does not name them.
+    /// Contacts that were unlinked from their images because the list omits them or gives them no picture.
     public var unlinked = 0
-    /// Whether no contact was unlinked although that was asked for: only a list with contacts in it that was read to its end,
-    /// each record of it, says which contacts are not in it.
+    /// Whether no contact was unlinked although the options ask for it. Only a list with contacts whose every record was
+    /// read says which contacts it omits.
     public var hasKeptLeavers = false
     /// Files evicted to make room.
     public var evicted = 0
-    /// HTTP requests, redirects and repeated attempts too.
+    /// HTTP requests, including redirects and repeated attempts.
     public var requests = 0
-    /// Bytes of bodies.
+    /// Bytes of response bodies.
     public var bytesReceived = 0
     /// The time that the sync took.
     public var duration = Duration.zero
-    /// What failed, the first 1,000.
+    /// The failures, at most 1,000.
     public var failures: [Failure] = []
-    /// Whether the sync was cancelled before its end. What had arrived is stored.
+    /// Whether the sync was cancelled before its end. Images that had arrived are stored.
     public var wasCancelled = false
-    /// Whether its time was up before its end. What had arrived is stored.
+    /// Whether its time limit ended it. Images that had arrived are stored.
     public var ranOutOfTime = false
 
-    /// Images that an origin answered for, whatever it said.
+    /// Images for which an origin answered, with any status.
     var answered = 0
-    /// Images that were asked for without an answer.
+    /// Images that were requested and got no response.
     var unanswered = 0
 
-    /// Nothing was done.
+    /// A report of no work.
     package init() {}
 
     /// How the sync ended.
@@ -99,6 +100,7 @@ public struct SyncReport: Sendable {
         return failed > 0 || unreadable > 0 || isOffline ? .incomplete : .complete
     }
 
+    /// Counts `count` images that get no request because of `reason`.
     mutating func skip(_ reason: SkipReason, _ count: Int = 1) {
         skipped += count
         skippedBy.add(reason, count)
@@ -131,6 +133,7 @@ public struct SyncReport: Sendable {
         }
     }
 
+    /// Reports a failure, unless enough are reported.
     mutating func add(_ failure: Failure) {
         if failures.count < Self.largestFailureCount { failures.append(failure) }
     }
@@ -155,6 +158,7 @@ extension SyncReport: CustomStringConvertible {
 }
 
 extension SyncReport.Duplicate {
+    /// The most places that are kept for one contact.
     private static let mostPlaces = 10
 
     /// Adds `record` to those of its contact.
@@ -168,6 +172,52 @@ extension SyncReport.Duplicate {
         } else if duplicates.count < SyncReport.largestDuplicateCount {
             let last = [record.last].compactMap(\.self)
             duplicates.append(Self(contact: record.contact, places: before + last))
+        }
+    }
+}
+
+/// The images that got no request in a sync, by reason.
+public struct SkippedImages: Sendable, Hashable {
+    /// Images whose last request failed and whose next one is not due yet.
+    public var backoff = 0
+    /// Images of paused hosts.
+    public var hostPaused = 0
+    /// Images without a network, or whose request the policy `offline` forbids.
+    public var offline = 0
+    /// Images beyond a limit on images, bytes or time.
+    public var limit = 0
+    /// Images that were left when the sync was cancelled.
+    public var interrupted = 0
+    /// The paused hosts, by name and port.
+    public var pausedHosts: [String: PausedHost] = [:]
+
+    /// The pause of a host.
+    public struct PausedHost: Sendable, Hashable {
+        /// The end of the pause.
+        public var until: Timestamp
+        /// Whether the host asked for the pause (`Retry-After`, RFC 9110 section 10.2.3). Such a pause is always kept.
+        public var isRetryAfter: Bool
+        /// The images that wait for its end.
+        public var images: Int
+    }
+
+    /// Images that could not be requested, or got no response, because a host or the network is down.
+    private(set) var unreached = 0
+
+    init() {}
+
+    /// Counts `count` images under `reason`.
+    mutating func add(_ reason: SkipReason, _ count: Int = 1) {
+        if reason.isUnreached { unreached += count }
+        switch reason {
+        case .backoff: backoff += count
+        case .hostPaused(let host, let until, let isRetryAfter):
+            hostPaused += count
+            let images = pausedHosts[host]?.images ?? 0
+            pausedHosts[host] = PausedHost(until: until, isRetryAfter: isRetryAfter, images: images + count)
+        case .offline, .forbidden: offline += count
+        case .limit, .timeIsUp: limit += count
+        case .interrupted: interrupted += count
         }
     }
 }

@@ -1,7 +1,7 @@
 /// One thing that a sync has to settle: a record of a contact list, or an entry of the index.
 package enum SyncItem: Sendable {
-    /// An image that a list names, and the contact that uses it.
-    case listed(url: String, contact: String, lowDataURL: String? = nil)
+    /// An image that a list names by its URL.
+    case image(ListedImage)
     /// Several images for one contact, the preferred one first. The next one counts if the origin has none for the one
     /// before: several URLs of a list, or the URLs of its e-mail addresses at all sources.
     case candidates([AvatarKey], contact: String, lowDataURL: String? = nil)
@@ -19,6 +19,31 @@ package enum SyncItem: Sendable {
     case duplicate(DuplicateRecord)
     /// No item yet: the list is read for the first time.
     case nothingYet
+}
+
+/// An image that a list names by its URL, and the contact that uses it.
+package struct ListedImage: Sendable {
+    /// The URL as the list spells it.
+    package let url: String
+    package let contact: String
+    /// The URL of a smaller image for constrained networks, as the list spells it; `nil` if the list gives none.
+    package let lowDataURL: String?
+    /// The key of `url`, or why it is not a URL.
+    let parsed: Result<AvatarKey, AvatarStoreError>
+
+    /// The key of the image; `nil` if `url` is not a URL.
+    package var key: AvatarKey? {
+        guard case .success(let key) = parsed else { return nil }
+        return key
+    }
+}
+
+extension SyncItem {
+    /// The image at `url`, which is parsed once.
+    package static func listed(url: String, contact: String, lowDataURL: String? = nil) -> SyncItem {
+        let parsed = Result { () throws(AvatarStoreError) in try AvatarKey(url: url) }
+        return .image(ListedImage(url: url, contact: contact, lowDataURL: lowDataURL, parsed: parsed))
+    }
 }
 
 /// The photos of one contact that a list embeds.

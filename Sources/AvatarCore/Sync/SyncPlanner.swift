@@ -94,9 +94,9 @@ package struct SyncPlanner: Sendable {
             steps.append(.settled)
         case .entry(let entry):
             steps.append(.image(try classify(entry.key, entry, context)))
-        case .listed(let url, let contact, let lowDataURL):
-            noteContact(contact, &steps)
-            try plan(url, contact, lowDataURL, context, &steps)
+        case .image(let image):
+            noteContact(image.contact, &steps)
+            try plan(image, context, &steps)
         case .candidates(let keys, let contact, let lowDataURL):
             noteContact(contact, &steps)
             let linked = Set(context.known.images(of: contact))
@@ -108,11 +108,8 @@ package struct SyncPlanner: Sendable {
             contactCount += 1
             steps += [.contact, .withoutImage(contact: nil, former: [])]
         case .photos(let listed):
-            if listed.hasURL {
-                withPictures.insert(KeyFingerprint(listed.contact))
-            } else {
-                noteContact(listed.contact, &steps)
-            }
+            // With a URL, the item for it follows.
+            if !listed.hasURL { noteContact(listed.contact, &steps) }
             steps.append(.photos(try PlannedPhotos(listed, linked: context.known.images(of: listed.contact))))
         case .postponed(let count, let reason):
             steps.append(.postponed(count, reason))
@@ -135,16 +132,15 @@ package struct SyncPlanner: Sendable {
     // MARK: One image
 
     private mutating func plan(
-        _ url: String,
-        _ contact: String,
-        _ lowDataURL: String?,
+        _ listed: ListedImage,
         _ context: Context,
         _ steps: inout [SyncStep]
     ) throws {
+        let (url, contact) = (listed.url, listed.contact)
         let key: AvatarKey
-        do {
-            key = try AvatarKey(url: url)
-        } catch {
+        switch listed.parsed {
+        case .success(let parsed): key = parsed
+        case .failure(let error):
             guard named.insert(KeyFingerprint(url)).inserted else { return steps.append(.settled) }
             // A list of bare URLs names its contacts by them, and this one may hold a password.
             let contact = contact == url ? nil : contact
@@ -156,7 +152,7 @@ package struct SyncPlanner: Sendable {
         guard named.insert(KeyFingerprint(key.rawValue)).inserted else {
             return steps.append(.image(PlannedImage(key: key, entry: entry, contact: contact, action: .share)))
         }
-        let image = try classify(key, entry, contact: contact, lowDataURL: lowDataURL, context)
+        let image = try classify(key, entry, contact: contact, lowDataURL: listed.lowDataURL, context)
         steps.append(.image(image))
     }
 

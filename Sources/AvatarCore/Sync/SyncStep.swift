@@ -128,7 +128,7 @@ package struct SyncSnapshot: Sendable {
         items.contains { item in
             switch item {
             case .entry(let entry): !hasFile(entry)
-            case .listed(let url, _, _): AvatarKey(listed: url).map { !hasFile(entries[$0]) } ?? false
+            case .image(let image): image.key.map { !hasFile(entries[$0]) } ?? false
             case .candidates(let keys, _, _): keys.contains { !hasFile(entries[$0]) }
             case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .nothingYet: false
             }

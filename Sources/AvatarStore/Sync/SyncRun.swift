@@ -373,7 +373,7 @@ final class SyncRun {
             for item in items {
                 switch item {
                 case .entry(let entry): if let file = entry.file { files.insert(file.id) }
-                case .listed(let url, _, _): keys += [AvatarKey(listed: url)].compactMap(\.self)
+                case .image(let image): keys += [image.key].compactMap(\.self)
                 case .candidates(let candidates, _, _): keys += candidates
                 case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .nothingYet: break
                 }

@@ -37,17 +37,18 @@ extension AvatarStore {
     /// - Throws: an error of the index.
     func snapshot(for items: [SyncItem]) throws -> (known: SyncSnapshot, lost: [FileRecord]) {
         var keys: [AvatarKey] = []
-        var entries: [AvatarEntry] = []
+        // The plan for an entry of the index has it at hand; only its file is looked at.
+        var due: [AvatarEntry] = []
         var images: [(contact: String, keys: [AvatarKey])] = []
         var listed: [String] = []
         for item in items {
             switch item {
             case .entry(let entry):
-                entries.append(entry)
-            case .listed(let url, let contact, _):
-                guard let key = AvatarKey(listed: url) else { continue }
+                due.append(entry)
+            case .image(let image):
+                guard let key = image.key else { continue }
                 keys.append(key)
-                listed.append(contact)
+                listed.append(image.contact)
             case .candidates(let candidates, let contact, _):
                 keys += candidates
                 images.append((contact, try index.imageKeys(of: contact)))
@@ -58,8 +59,8 @@ extension AvatarStore {
             }
         }
         let named = Set(keys)
-        entries += try index.entries(for: Array(named)).compactMap(\.self)
-        let lost = self.lost(among: entries)
+        var entries = try index.entries(for: Array(named)).compactMap(\.self)
+        let lost = self.lost(among: due) + self.lost(among: entries)
         let former = images.flatMap(\.keys).filter { !$0.isOwnImage && !named.contains($0) }
         entries += try index.entries(for: former).compactMap(\.self)
         // For a contact with one URL, the plan needs only the photos that are linked to it.

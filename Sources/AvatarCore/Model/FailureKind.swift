@@ -76,14 +76,14 @@ extension FailureKind {
         /// The host. Its other images would fail too.
         case host
         /// Neither: there is no network, or the local disk failed. The index does not record such a failure.
-        case nobody
+        case neither
     }
 
     /// The party that caused this failure. Kinds of later versions count as the image's.
     package var blame: Blame {
         switch self {
         case .timeout, .unreachable, .serverError, .rateLimited: .host
-        case .offline, .storage, .badRecord: .nobody
+        case .offline, .storage, .badRecord: .neither
         default: .image
         }
     }

@@ -46,7 +46,7 @@ package struct RetryPolicy: Sendable {
     /// Whether the index records a failure of `kind` with the entry. It does not record failures of the network or the
     /// local disk, which are unrelated to the URL.
     package static func isKept(_ kind: FailureKind) -> Bool {
-        kind.blame != .nobody
+        kind.blame != .neither
     }
 
     /// The first and the longest wait after a failure of `kind`, in seconds.

@@ -1,7 +1,7 @@
 /// Plans a sync: what to do about each item, before any request is sent.
 ///
 /// The plan is a function of the items, of what the index and the disk hold for them (`SyncSnapshot`), of the rules, of
-/// the health of the hosts, and of the time. A dry run counts its steps; a sync carries them out. The planner remembers
+/// the health of the hosts, of network and room, and of the time. A dry run counts its steps; a sync carries them out. The planner remembers
 /// what the list named so far, so that each image and each contact is planned once.
 package struct SyncPlanner: Sendable {
     private let rules: SyncRules
@@ -11,10 +11,14 @@ package struct SyncPlanner: Sendable {
     private var withPictures: Set<KeyFingerprint> = []
     /// The keys with a planned request that is not settled yet.
     private var inFlight: Set<KeyFingerprint> = []
+    /// Requests that were planned and not returned.
     private var requestCount = 0
+    /// Contacts of the list, each once.
     private var contactCount = 0
+    /// Whether a record of the list could not be read, so that its contact is not known.
     private var hasUnreadableRecord = false
 
+    /// A planner that has seen no item.
     package init(_ rules: SyncRules) {
         self.rules = rules
     }
@@ -71,6 +75,7 @@ package struct SyncPlanner: Sendable {
         return steps
     }
 
+    /// The inputs of one call.
     private struct Context {
         let known: SyncSnapshot
         let circumstances: SyncCircumstances
@@ -79,8 +84,8 @@ package struct SyncPlanner: Sendable {
 
         /// The photos that `contact` has from an earlier list.
         func formerPhotos(of contact: String) -> [AvatarKey] {
-            guard !withPhotos.contains(KeyFingerprint(contact)) else { return [] }
-            return known.images(of: contact).filter(\.isContactPhoto)
+            let photos = known.images(of: contact).filter(\.isContactPhoto)
+            return photos.isEmpty || withPhotos.contains(KeyFingerprint(contact)) ? [] : photos
         }
     }
 
@@ -123,6 +128,7 @@ package struct SyncPlanner: Sendable {
         }
     }
 
+    /// Notes a contact for which the list has a picture, or a source to ask for one.
     private mutating func noteContact(_ contact: String, _ steps: inout [SyncStep]) {
         contactCount += 1
         if rules.prunes { withPictures.insert(KeyFingerprint(contact)) }

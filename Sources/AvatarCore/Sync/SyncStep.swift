@@ -135,5 +135,7 @@ package struct SyncSnapshot: Sendable {
         }
     }
 
-    func images(of contact: String) -> [AvatarKey] { images[KeyFingerprint(contact)] ?? [] }
+    func images(of contact: String) -> [AvatarKey] {
+        images.isEmpty ? [] : images[KeyFingerprint(contact)] ?? []
+    }
 }

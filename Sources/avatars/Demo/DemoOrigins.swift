@@ -98,7 +98,7 @@ extension DemoPicture {
         switch self {
         case .portrait(let format): Self.portrait(format, of: contact)
         case .companyLogo: Self.png(for: path, lastModified: Self.longAgo)
-        case .placeholder: Self.png(for: "nobody")
+        case .placeholder: Self.png(for: "placeholder")
         case .moved: .redirect(to: newURL, status: 301)
         case .mislabelled: .image(SampleImage.identicon(for: path), mediaType: "text/plain", etag: "\"\(contact.id)\"")
         case .slow: Self.png(for: path).delayed(by: .milliseconds(700))

@@ -60,7 +60,7 @@ struct FailedCheckTests {
     @Test(arguments: [FailureKind.offline, .storage, .badRecord], Before.allCases)
     func networkAndDiskFailuresAreNotRecorded(_ kind: FailureKind, _ before: Before) {
         #expect(FailedCheck(kind, at: Self.now, after: before.failure, jitter: 1) == nil)
-        #expect(kind.blame == .nobody)
+        #expect(kind.blame == .neither)
     }
 
     @Test(

@@ -97,11 +97,11 @@ struct RetryPolicyTests {
             (.truncated, .image), (.unexpectedStatus, .image), (.tooManyRedirects, .image), (.forbiddenAddress, .image),
             (.unsupportedURL, .image), (.timeout, .host), (.unreachable, .host), (.serverError, .host),
             (.rateLimited, .host),
-            (.offline, .nobody), (.storage, .nobody), (.badRecord, .nobody),
+            (.offline, .neither), (.storage, .neither), (.badRecord, .neither),
         ] as [(FailureKind, FailureKind.Blame)]
     )
     func countsAgainstTheOneWhoseFaultItIs(_ kind: FailureKind, _ blame: FailureKind.Blame) {
         #expect(kind.blame == blame)
-        #expect(RetryPolicy.isKept(kind) == (blame != .nobody))
+        #expect(RetryPolicy.isKept(kind) == (blame != .neither))
     }
 }

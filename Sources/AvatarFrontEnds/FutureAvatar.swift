@@ -92,6 +92,7 @@ extension CodingUserInfoKey {
     public static let avatarPlaceholder = key("AvatarFrontEnds.placeholder")
 
     private static func key(_ name: String) -> CodingUserInfoKey {
+        // The initialiser is failable only because `RawRepresentable` asks for that; it takes every string.
         guard let key = CodingUserInfoKey(rawValue: name) else {
             preconditionFailure("CodingUserInfoKey accepts any name.")
         }

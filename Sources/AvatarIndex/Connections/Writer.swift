@@ -23,6 +23,7 @@ final class Writer: Sendable {
         turn.withLock { _ in
             result = Swift.Result { try body(connection) }
         }
+        // `withLock` runs its body exactly once before it returns.
         guard let result else { preconditionFailure("A lock did not run its body.") }
         return try result.get()
     }

@@ -17,7 +17,8 @@ struct IPAddressBlock: Hashable, Sendable, CustomStringConvertible {
         self.length = length
     }
 
-    /// A block written in the source code. Traps if `text` is not a block.
+    /// A block written in the source code. Traps if `text` is not a block: the tests parse every text that the source has,
+    /// and no other may be passed.
     init(fixed text: String) {
         guard let block = Self(text) else { preconditionFailure("\(text) is not a block of addresses") }
         self = block

@@ -4,7 +4,7 @@ import AvatarSQLite
 /// One connection for reading, with its prepared statements. One thread at a time uses it.
 ///
 /// Everything that it throws for SQLite is an `AvatarStoreError`.
-final class ReadConnection {
+final class ReadConnection: RowSource {
     /// The connection to SQLite.
     let connection: Connection
     /// The prepared statement of `hit(for:)`; `nil` before the first lookup.
@@ -96,34 +96,6 @@ final class ReadConnection {
 
     // MARK: Questions
 
-    /// All rows of `sql`, each made into a value.
-    func rows<Element>(
-        _ sql: String,
-        _ values: [any Bindable] = [],
-        _ make: (borrowing Row) throws -> Element
-    ) throws -> [Element] {
-        var elements: [Element] = []
-        try forEachRow(sql, values) { row in
-            elements.append(try make(row))
-            return true
-        }
-        return elements
-    }
-
-    /// The first row of `sql`, made into a value; `nil` without rows.
-    func firstRow<Element>(
-        _ sql: String,
-        _ values: [any Bindable] = [],
-        _ make: (borrowing Row) throws -> Element
-    ) throws -> Element? {
-        var element: Element?
-        try forEachRow(sql, values) { row in
-            element = try make(row)
-            return false
-        }
-        return element
-    }
-
     /// The first row of `sql`, whose one parameter is `text`, made into a value; `nil` without rows.
     func firstRow<Element>(
         _ sql: String,
@@ -138,21 +110,6 @@ final class ReadConnection {
     /// Hands each row of `sql` to `row`, which returns false to stop.
     func forEachRow(_ sql: String, _ values: [any Bindable], _ row: (borrowing Row) throws -> Bool) throws {
         try reading { try connection.statement(sql).forEachRow(values, row) }
-    }
-
-    /// The integer in the first column of the first row; `nil` without rows and for NULL.
-    func integer(_ sql: String, _ values: [any Bindable] = []) throws -> Int64? {
-        try reading { try connection.integer(sql, values) }
-    }
-
-    /// The text in the first column of the first row; `nil` without rows and for NULL.
-    func text(_ sql: String, _ values: [any Bindable] = []) throws -> String? {
-        try reading { try connection.text(sql, values) }
-    }
-
-    /// Whether `sql` has a row.
-    func hasRow(_ sql: String, _ values: [any Bindable] = []) throws -> Bool {
-        try firstRow(sql, values) { _ in true } ?? false
     }
 
     /// Runs `body` in one read transaction, so that its reads see one state of the index.

@@ -25,7 +25,7 @@ struct ChangesHits {
 }
 
 /// One write transaction: everything that is changed together. Valid only inside the closure that it is handed to.
-package struct IndexTransaction {
+package struct IndexTransaction: RowSource {
     // No other file reaches these two: all writes go through `run`, and so the hit cache misses none.
     private let transaction: Transaction
     private let changes: ChangedRows
@@ -50,52 +50,9 @@ package struct IndexTransaction {
         try transaction.run(write.sql, values, telling: changes)
     }
 
-    /// All rows of `sql`, each made into a value.
-    func rows<Element>(
-        _ sql: String,
-        _ values: [any Bindable] = [],
-        _ make: (borrowing Row) throws -> Element
-    ) throws -> [Element] {
-        var elements: [Element] = []
-        try forEachRow(sql, values) { row in
-            elements.append(try make(row))
-            return true
-        }
-        return elements
-    }
-
-    /// The first row of `sql`, made into a value; `nil` without rows.
-    func firstRow<Element>(
-        _ sql: String,
-        _ values: [any Bindable] = [],
-        _ make: (borrowing Row) throws -> Element
-    ) throws -> Element? {
-        var element: Element?
-        try forEachRow(sql, values) { row in
-            element = try make(row)
-            return false
-        }
-        return element
-    }
-
     /// Hands each row of `sql` to `row`, which returns false to stop.
     func forEachRow(_ sql: String, _ values: [any Bindable], _ row: (borrowing Row) throws -> Bool) throws {
         try transaction.forEachRow(sql, values, row)
-    }
-
-    /// Whether `sql` has a row.
-    func hasRow(_ sql: String, _ values: [any Bindable] = []) throws -> Bool {
-        try firstRow(sql, values) { _ in true } ?? false
-    }
-
-    /// The integer in the first column of the first row of `sql`; `nil` without rows and for NULL.
-    func integer(_ sql: String, _ values: [any Bindable] = []) throws -> Int64? {
-        try firstRow(sql, values) { $0.optionalInteger(at: 0) } ?? nil
-    }
-
-    /// The text in the first column of the first row of `sql`; `nil` without rows and for NULL.
-    func text(_ sql: String, _ values: [any Bindable] = []) throws -> String? {
-        try firstRow(sql, values) { $0.optionalText(at: 0) } ?? nil
     }
 
     /// The row id that the last insertion gave.

@@ -5,16 +5,21 @@ struct BMPParser: ImageParser {
     /// short and full form, Windows 4 and 5.
     static let headerSizes: [UInt8] = [12, 40, 52, 56, 16, 64, 108, 124]
 
+    /// The length of the file header (`BITMAPFILEHEADER`). The information header follows it.
     private static let fileHeaderByteCount: Int64 = 14
+    /// The length of an OS/2 1.x header (`BITMAPCOREHEADER`), whose sides have 16 bits instead of 32.
     private static let coreHeaderByteCount: Int64 = 12
-    /// Compression codes for uncompressed pixels, with or without color masks. A core header allows only these.
+    /// Compression codes for uncompressed pixels: `BI_RGB`, and `BI_BITFIELDS` and `BI_ALPHABITFIELDS` with color
+    /// masks. A core header allows only these.
     private static let plainCompressions: Set<Int64> = [0, 3, 6]
     /// The size of an OS/2 2.x header, where compression 3 is a fax code instead.
     private static let os2HeaderByteCount: Int64 = 64
 
     /// The fields of an information header that the parser needs.
     private struct Header {
+        /// The width, and the height without its sign.
         var size: PixelSize
+        /// The depth as stated. `plainByteCount` checks it, because compressed pixels have no fixed depth.
         var bitsPerPixel: Int64
         /// Whether the pixels are uncompressed, so that their length follows from the size.
         var isPlain = true
@@ -22,13 +27,19 @@ struct BMPParser: ImageParser {
         var pixelByteCount: Int64 = 0
     }
 
+    /// Reads the file. All offsets count from the start of the file header.
     private var reader: ByteReader
 
+    /// All integers of a bitmap are little-endian.
     init(_ reader: ByteReader) {
         self.reader = reader
         self.reader.byteOrder = .littleEndian
     }
 
+    /// Checks that the file is as long as its header states, and that the pixels lie inside it.
+    ///
+    /// - Throws: `truncated` if bytes are missing; `notImage` for a width of 0 or less, an unknown depth or a palette
+    ///   larger than the file.
     mutating func pixelSize() throws -> PixelSize {
         // Some encoders write 0 for the length of the file, which passes.
         try reader.require(reader.uint32(at: 2), at: 0)

@@ -6,6 +6,7 @@ import AvatarCore
 /// Offsets and integers are `Int64`: every 32-bit field of a file fits. A 64-bit field that does not fit becomes
 /// `Int64.max`, which lies beyond the end of any file and so fails the next bounds check.
 struct ByteReader {
+    /// The order in which a format stores the bytes of an integer.
     enum ByteOrder {
         /// Most significant byte first: PNG, JPEG, ISO media files.
         case bigEndian
@@ -25,9 +26,11 @@ struct ByteReader {
     /// The format to name in messages; `nil` until the inspector has recognised it.
     var format: ImageFormat?
 
+    /// The bytes of the image: a staged file, a stored file or an array.
     private let source: any ByteSource
     /// The bytes read last, from `windowStart` on.
     private var window: [UInt8] = []
+    /// The offset of the first byte of `window` in the source.
     private var windowStart: Int64 = 0
 
     /// A reader of `source` that has read nothing yet.
@@ -88,6 +91,8 @@ struct ByteReader {
     }
 
     /// The first offset of `byte` in `start..<end`, or `nil`. By default the search runs to the end of the file.
+    ///
+    /// The search reads one window after another, so it costs memory for one window only.
     mutating func offset(of byte: UInt8, from start: Int64, to end: Int64? = nil) throws -> Int64? {
         let end = min(end ?? byteCount, byteCount)
         var offset = start
@@ -129,6 +134,7 @@ struct ByteReader {
         ImageRejection(kind: .notImage, message: "The \(formatName) is invalid: \(reason).")
     }
 
+    /// The subject of a message, such as "PNG image"; "image" before the format is known.
     private var formatName: String {
         format?.traits.map { "\($0.name) image" } ?? "image"
     }
@@ -136,6 +142,12 @@ struct ByteReader {
     // MARK: The window
 
     /// Moves `window` so that it holds the `count` bytes from `offset` on. It does nothing if they are already there.
+    ///
+    /// A read that continues the window fetches 64 KiB, any other 4 KiB. So a walk over many short chunks costs few
+    /// reads, and a jump over a long one reads little.
+    ///
+    /// - Throws: `ImageRejection` of kind `truncated` if the source ends first or returns too few bytes; any error that
+    ///   the source throws.
     private mutating func load(_ count: Int64, at offset: Int64) throws {
         let windowEnd = windowStart + Int64(window.count)
         guard offset < windowStart || offset > windowEnd || count > windowEnd - offset else { return }
@@ -165,10 +177,12 @@ struct FourCharacterCode: Hashable, ExpressibleByStringLiteral {
     /// The four bytes as a big-endian integer.
     let rawValue: Int64
 
+    /// A code from four bytes that were read as one big-endian integer.
     init(rawValue: Int64) {
         self.rawValue = rawValue
     }
 
+    /// A code as it stands in the source. The literal must have four ASCII characters, such as `"jP "`.
     init(stringLiteral value: String) {
         rawValue = value.utf8.reduce(0) { $0 << 8 | Int64($1) }
     }

@@ -1,26 +1,37 @@
-/// GIF 87a and 89a: a screen descriptor, then blocks up to a trailer. The data of a block is a list of sub-blocks of up
-/// to 255 bytes, ended by an empty one.
+/// GIF 87a and 89a (GIF89a specification, sections 15 to 27): a screen descriptor, then blocks up to a trailer. The
+/// data of a block is a list of sub-blocks of up to 255 bytes, ended by an empty one.
+///
+/// Checks that every block up to the trailer is complete. The compressed data (LZW) is skipped.
 struct GIFParser: ImageParser {
     /// The first byte of each kind of block.
     private enum Block {
+        /// An extension: graphic control, comment, plain text or application (sections 23 to 26).
         static let extensionIntroducer: Int64 = 0x21
+        /// An image descriptor (section 20). A color table and the picture follow it.
         static let image: Int64 = 0x2C
+        /// The end of the file (section 27). Bytes after it are ignored.
         static let trailer: Int64 = 0x3B
         /// Some encoders write two empty sub-blocks; decoders skip the second one.
         static let strayEnd: Int64 = 0
     }
 
+    /// Reads the file. All offsets count from the start of the file.
     private var reader: ByteReader
     /// The size of the screen, enlarged by pictures beyond it.
     private var canvas = PixelSize.zero
     /// Whether a block with a picture was found.
     private var hasImage = false
 
+    /// All integers of a GIF are little-endian.
     init(_ reader: ByteReader) {
         self.reader = reader
         self.reader.byteOrder = .littleEndian
     }
 
+    /// Walks all blocks and returns the size of the canvas.
+    ///
+    /// - Throws: `truncated` if the file ends before its trailer; `notImage` for an unknown block or a file without a
+    ///   picture.
     mutating func pixelSize() throws -> PixelSize {
         canvas = try PixelSize(width: reader.uint16(at: 6), height: reader.uint16(at: 8))
         var offset = 13 + colorTableByteCount(flags: try reader.uint8(at: 10))
@@ -49,6 +60,8 @@ struct GIFParser: ImageParser {
     }
 
     /// The offset behind the empty sub-block that ends the list at `start`.
+    ///
+    /// A sub-block is a length byte and that many bytes, so each iteration advances by at least one byte.
     private mutating func endOfSubBlocks(from start: Int64) throws -> Int64 {
         var offset = start
         while true {
@@ -59,6 +72,8 @@ struct GIFParser: ImageParser {
     }
 
     /// The length of the color table that `flags` announce; 0 without one.
+    ///
+    /// The lowest three bits hold the exponent of the number of colors, less one. A color has three bytes.
     private func colorTableByteCount(flags: Int64) -> Int64 {
         flags & 0x80 == 0 ? 0 : 3 << ((flags & 0x07) + 1)
     }

@@ -2,12 +2,19 @@
 ///
 /// The primary item is the picture. Its `ispe` property states the coded size, which `clap` crops and `irot` rotates.
 struct HEIFParser: ImageParser {
+    /// Reads the file. The types below take it as `inout`, so that all of them share one window.
     private var reader: ByteReader
 
+    /// Boxes are big-endian (ISO 14496-12, 4.2), which is the default of the reader.
     init(_ reader: ByteReader) {
         self.reader = reader
     }
 
+    /// Checks that the boxes of the file and the bytes of all items are complete, and returns the size of the primary
+    /// item.
+    ///
+    /// - Throws: `truncated` if a box or an item extends beyond the end, or the `meta` box is missing; `notImage` for a
+    ///   movie, a coding that viewers lack, or a file that states no size.
     mutating func pixelSize() throws -> PixelSize {
         let boxes = try reader.fileBoxes()
         guard let meta = boxes.first(where: { $0.name == "meta" }) else {
@@ -196,6 +203,7 @@ private struct HEIFItemLocations {
         static let itemData: Int64 = 1
     }
 
+    /// The content of the box, without version and flags. It starts with the widths and the number of items.
     private let content: Range<Int64>
     /// The length of the `idat` box; 0 without one.
     private let itemDataByteCount: Int64
@@ -207,6 +215,7 @@ private struct HEIFItemLocations {
     private let lengthByteCount: Int
     /// The width of the base offset of an item, in bytes: 0, 4 or 8.
     private let baseByteCount: Int
+    /// The width of the index of an extent, in bytes: 0, 4 or 8. Version 0 of the box has none. The parser skips it.
     private let indexByteCount: Int
 
     /// Reads the header of an `iloc` box.
@@ -277,9 +286,11 @@ private struct HEIFItemLocations {
 
 /// The `ipma` box (ISO 23008-12, 9.3): the properties of each item, as indices into the property list, starting at 1.
 private struct HEIFItemProperties {
+    /// The content of the box, without version and flags. It starts with the number of entries.
     private let content: Range<Int64>
     /// The width of an item number, in bytes.
     private let itemByteCount: Int
+    /// The width of a property index, in bytes: 1, or 2 if the lowest flag of the box is set.
     private let indexByteCount: Int
 
     /// Reads the header of an `ipma` box.

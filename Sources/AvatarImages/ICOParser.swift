@@ -16,13 +16,21 @@ struct ICOParser: ImageParser {
     /// The sizes of the headers of Windows 3 with its extensions, 4 and 5. All start with the same fields.
     private static let bitmapHeaders: Set<Int64> = [40, 52, 56, 108, 124]
 
+    /// Reads the file. The offsets in the directory count from the start of the file.
     private var reader: ByteReader
 
+    /// The directory and the bitmaps are little-endian. `pictureSize` switches to big-endian for a PNG.
     init(_ reader: ByteReader) {
         self.reader = reader
         self.reader.byteOrder = .littleEndian
     }
 
+    /// Checks that every picture of the directory lies inside the file, and returns the size of the largest.
+    ///
+    /// The pictures themselves are not walked: a PNG inside an icon may still lack its end.
+    ///
+    /// - Throws: `truncated` if a picture extends beyond the end; `notImage` for a directory without pictures, with too
+    ///   many, or with one that has no pixels.
     mutating func pixelSize() throws -> PixelSize {
         let count = try reader.uint16(at: 4)
         guard (1...Self.maximumPictures).contains(count) else {
@@ -49,6 +57,8 @@ struct ICOParser: ImageParser {
     }
 
     /// The size that the picture at `offset` states.
+    ///
+    /// A PNG states it in its `IHDR` chunk (ISO 15948, 11.2.2), a bitmap in its information header.
     private mutating func pictureSize(at offset: Int64, length: Int64) throws -> PixelSize {
         if try reader.has(Self.pngSignature, at: offset) {
             reader.byteOrder = .bigEndian

@@ -59,6 +59,7 @@ extension ImageFormat {
     /// The properties of this format; `nil` if it is not one of the members.
     var traits: Traits? { Self.table[self] }
 
+    /// The traits of the static members. A new format needs an entry here, and a signature in `ImageSignature`.
     private static let table: [ImageFormat: Traits] = [
         .png: Traits(name: "PNG", fileExtension: "png", parser: PNGParser.self),
         .jpeg: Traits(name: "JPEG", fileExtension: "jpg", parser: JPEGParser.self),

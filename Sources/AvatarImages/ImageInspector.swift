@@ -61,6 +61,10 @@ package struct ImageInspector: Sendable {
     /// The number of bytes searched for the root element of an SVG.
     private static let longestProlog = 4096
 
+    /// Recognises the format by the first 512 bytes, or an SVG by its root element.
+    ///
+    /// - Throws: `ImageRejection` of kind `truncated` if the file ends inside a signature, `notImage` if no format
+    ///   matches; any error that the source throws.
     private static func format(of reader: inout ByteReader) throws -> ImageFormat {
         let prefix = try reader.prefix(ImageSignature.longestPrefix)
         switch ImageSignature.verdict(on: prefix) {
@@ -77,10 +81,14 @@ package struct ImageInspector: Sendable {
         return .svg
     }
 
+    /// The rejection of bytes that match no signature, such as an HTML error page with status 200.
     private static var unknownFormat: ImageRejection {
         ImageRejection(kind: .notImage, message: "The first bytes match no known image format.")
     }
 
+    /// Applies the limits of this inspector to the size that a file states.
+    ///
+    /// - Throws: `ImageRejection` of kind `notImage` for a picture without pixels, `tooManyPixels` above the limit.
     private func description(of size: PixelSize, format: ImageFormat, name: String) throws -> ImageDescription {
         guard !size.isEmpty || format == .svg else {
             throw ImageRejection(kind: .notImage, message: "The \(name) image has no pixels: its width or height is 0.")

@@ -1,6 +1,7 @@
 /// Recognises the format of an image by its first bytes. SVG is text, so `XMLScanner` recognises it by its root
 /// element.
 enum ImageSignature {
+    /// The result of comparing the first bytes of a file with all signatures.
     enum Verdict: Hashable {
         /// The bytes start with the signature of this format.
         case format(ImageFormat)
@@ -23,12 +24,16 @@ enum ImageSignature {
         return verdict == .unknown ? MediaBrands.verdict(on: prefix) : verdict
     }
 
+    /// The first bytes of a format. A format may have several signatures.
     private struct Signature {
+        /// The format of a file that starts with `bytes`.
         let format: ImageFormat
         /// The expected bytes; `nil` matches any byte.
         let bytes: [UInt8?]
     }
 
+    /// All signatures that stand at offset 0, except those of HEIF files, which `MediaBrands` recognises. A TIFF starts
+    /// with its byte order and 42, a BigTIFF with 43 and the width of its offsets (8).
     private static let table: [Signature] =
         [
             Signature(format: .png, bytes: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]),

@@ -1,11 +1,18 @@
 /// JPEG 2000 (ITU-T T.800): a codestream, either bare or in a box of a JP2 file.
 struct JPEG2000Parser: ImageParser {
+    /// Reads the file. `JPEG2000Codestream` takes it as `inout`, so that both share one window.
     private var reader: ByteReader
 
+    /// Boxes and codestreams are big-endian, which is the default of the reader.
     init(_ reader: ByteReader) {
         self.reader = reader
     }
 
+    /// Finds the codestream and checks it. A JP2 file holds it in the box `jp2c` (T.800, annex I); its header box
+    /// `jp2h` is not read.
+    ///
+    /// - Throws: `truncated` if the codestream or its end marker is missing; `notImage` if its segments break the
+    ///   format.
     mutating func pixelSize() throws -> PixelSize {
         guard try !reader.has([0xFF, 0x4F], at: 0) else { return try codestreamSize(in: 0..<reader.byteCount) }
         guard let codestream = try reader.fileBoxes().first(where: { $0.name == "jp2c" }) else {
@@ -26,9 +33,13 @@ struct JPEG2000Parser: ImageParser {
 private struct JPEG2000Codestream {
     /// The markers that the parser needs: SOC, SIZ, SOT and EOC.
     private enum Marker {
+        /// SOC, start of codestream (A.4.1).
         static let start: Int64 = 0xFF4F
+        /// SIZ, image and tile size (A.5.1). It follows SOC directly.
         static let size: Int64 = 0xFF51
+        /// SOT, start of tile-part (A.4.2). It states the length of the tile-part, its own header included.
         static let tilePart: Int64 = 0xFF90
+        /// EOC, end of codestream (A.4.4).
         static let end: Int64 = 0xFFD9
     }
 
@@ -53,6 +64,8 @@ private struct JPEG2000Codestream {
     }
 
     /// The size of the picture: that of the reference grid minus the offset of the picture in it.
+    ///
+    /// `segment` is the offset of the length field of the SIZ segment (A.5.1).
     private func size(at segment: Int64, in reader: inout ByteReader) throws -> PixelSize {
         try PixelSize(
             width: reader.uint32(at: segment + 4) - reader.uint32(at: segment + 12),
@@ -96,7 +109,10 @@ private struct JPEG2000Codestream {
         throw reader.truncated("its end marker is missing")
     }
 
-    /// The marker at `offset`.
+    /// The marker at `offset`, which is at least 0xFF00.
+    ///
+    /// - Throws: `ImageRejection` of kind `truncated` at the end of the range, `notImage` if the two bytes are not a
+    ///   marker.
     private func marker(at offset: Int64, in reader: inout ByteReader) throws -> Int64 {
         guard offset <= range.upperBound - 2 else { throw reader.truncated("its end marker is missing") }
         let marker = try reader.uint16(at: offset)

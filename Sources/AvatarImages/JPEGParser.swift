@@ -6,8 +6,11 @@
 struct JPEGParser: ImageParser {
     /// The second byte of the markers that the parser needs. The first byte is always 0xFF.
     private enum Marker {
+        /// SOI. A second one before the end marker starts another image, so the first is truncated.
         static let startOfImage: Int64 = 0xD8
+        /// EOI. Bytes after it are ignored.
         static let endOfImage: Int64 = 0xD9
+        /// SOS. Coded data follows its segment (B.2.3).
         static let startOfScan: Int64 = 0xDA
         /// Codes without a segment, alone or inside coded data: a stuffed zero, TEM and the restart markers.
         static func isSkipped(_ code: Int64) -> Bool { code <= 0x01 || (0xD0...0xD7).contains(code) }
@@ -19,16 +22,22 @@ struct JPEGParser: ImageParser {
         static func isReserved(_ code: Int64) -> Bool { (0x02...0xBF).contains(code) }
     }
 
+    /// Reads the file. The search for 0xFF in coded data takes most of the time of a check.
     private var reader: ByteReader
     /// The size in the frame header; `nil` before it.
     private var size: PixelSize?
     /// Whether the header of a scan was found.
     private var hasScan = false
 
+    /// Integers are big-endian, which is the default of the reader.
     init(_ reader: ByteReader) {
         self.reader = reader
     }
 
+    /// Walks all markers up to the end marker and returns the size in the frame header.
+    ///
+    /// - Throws: `truncated` without an end marker; `notImage` without a frame header or a scan, with two frame
+    ///   headers, or with a reserved marker.
     mutating func pixelSize() throws -> PixelSize {
         var offset: Int64 = 2
         while true {
@@ -70,7 +79,11 @@ struct JPEGParser: ImageParser {
         }
     }
 
-    /// Records the size in a frame header (SOF).
+    /// Records the size in a frame header (SOF, B.2.2): after length and precision, two bytes each for height and
+    /// width.
+    ///
+    /// A height of 0, which a DNL segment would state after the first scan (B.2.5), is left to the inspector, which
+    /// refuses it.
     private mutating func noteFrame(at segment: Int64, length: Int64) throws {
         guard size == nil else { throw reader.notImage("it has two frame headers") }
         guard length >= 8 else { throw reader.notImage("its frame header is too short") }

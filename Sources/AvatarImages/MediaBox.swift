@@ -54,6 +54,9 @@ extension ByteReader {
         return boxes
     }
 
+    /// Called before each box is read, with the number of boxes so far.
+    ///
+    /// - Throws: `ImageRejection` of kind `notImage` at the limit.
     private func requireFewerBoxes(than count: Int) throws {
         guard count < Self.maximumBoxes else { throw notImage("it has more than \(Self.maximumBoxes) boxes") }
     }
@@ -64,6 +67,10 @@ extension ByteReader {
         return (box.content.lowerBound + 4)..<box.content.upperBound
     }
 
+    /// Reads the header of the box at `offset` (ISO 14496-12, 4.2). The box must end by `end`.
+    ///
+    /// - Throws: `ImageRejection` of kind `truncated` if it ends later, `notImage` if its length does not cover its own
+    ///   header.
     private mutating func box(at offset: Int64, end: Int64) throws -> MediaBox {
         guard end - offset >= 8 else { throw truncated("it ends inside the header of a box") }
         var length = try uint32(at: offset)
@@ -113,6 +120,7 @@ enum MediaBrands {
         brands.lazy.compactMap { codings[$0] }.first ?? (brands.contains { anyCoding.contains($0) } ? .heif : nil)
     }
 
+    /// Brands that name the coding: AV1 or HEVC, for still pictures and for sequences.
     private static let codings: [String: ImageFormat] = [
         "avif": .avif, "avis": .avif,
         "heic": .heic, "heix": .heic, "heim": .heic, "heis": .heic,

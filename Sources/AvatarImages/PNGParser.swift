@@ -8,12 +8,18 @@ struct PNGParser: ImageParser {
     /// The bytes of a chunk besides its data: length, name and checksum.
     private static let frameByteCount: Int64 = 12
 
+    /// Reads the file. All offsets count from the start of the signature.
     private var reader: ByteReader
 
+    /// Integers are big-endian (ISO 15948, 7.1), which is the default of the reader.
     init(_ reader: ByteReader) {
         self.reader = reader
     }
 
+    /// Walks all chunks up to `IEND` (11.2.5) and returns the size in `IHDR`.
+    ///
+    /// - Throws: `truncated` if a chunk extends beyond the end or `IEND` is missing; `notImage` if `IHDR` is not first,
+    ///   a name is not four letters, or no `IDAT` chunk has data.
     mutating func pixelSize() throws -> PixelSize {
         let size = try headerSize(at: Self.signatureByteCount)
         var offset = Self.signatureByteCount
@@ -31,7 +37,8 @@ struct PNGParser: ImageParser {
         return size
     }
 
-    /// The size in the `IHDR` chunk at `offset`.
+    /// The size in the `IHDR` chunk at `offset` (11.2.2): its data has 13 bytes, and the first eight are width and
+    /// height.
     private mutating func headerSize(at offset: Int64) throws -> PixelSize {
         let isHeader = try reader.uint32(at: offset) == 13 && reader.name(at: offset + 4) == "IHDR"
         guard isHeader else { throw reader.notImage("its first chunk is not the header (IHDR)") }

@@ -3,6 +3,8 @@ struct SVGParser: ImageParser {
     /// The scanner at its place in the document.
     private var scanner: XMLScanner
 
+    /// Begins at the start of the document. The inspector has checked the root element already, with a scanner of its
+    /// own.
     init(_ reader: ByteReader) {
         scanner = XMLScanner(reader)
     }
@@ -64,6 +66,7 @@ struct XMLScanner {
     /// The position in the document.
     private var offset: Int64 = 0
 
+    /// Begins at the start of the document.
     init(_ reader: ByteReader) {
         self.reader = reader
     }
@@ -125,6 +128,7 @@ struct XMLScanner {
         return true
     }
 
+    /// Moves to the next byte that is not white space (XML 1.0, 2.3).
     private mutating func skipWhitespace() throws {
         while Self.whitespace.contains(try reader.uint8(at: offset)) { offset += 1 }
     }

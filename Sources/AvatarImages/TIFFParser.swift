@@ -3,12 +3,19 @@
 struct TIFFParser: ImageParser {
     /// The numbers of the directory fields that the parser reads.
     private enum Tag {
+        /// ImageWidth (TIFF 6.0, section 3).
         static let width: Int64 = 256
+        /// ImageLength: the number of rows.
         static let height: Int64 = 257
+        /// StripOffsets: the offset of each strip.
         static let stripOffsets: Int64 = 273
+        /// StripByteCounts: the length of each strip after compression.
         static let stripByteCounts: Int64 = 279
+        /// TileOffsets (section 15). A tiled file has these two fields instead of those of strips.
         static let tileOffsets: Int64 = 324
+        /// TileByteCounts: the length of each tile after compression.
         static let tileByteCounts: Int64 = 325
+        /// The fields that `TIFFDirectory` keeps; it checks the others and drops them.
         static let all: Set<Int64> = [width, height, stripOffsets, stripByteCounts, tileOffsets, tileByteCounts]
     }
 
@@ -16,12 +23,18 @@ struct TIFFParser: ImageParser {
     /// alternating for each segment would cost a read each time.
     private static let segmentsAtOnce: Int64 = 512
 
+    /// Reads the file. All offsets count from the start of the file.
     private var reader: ByteReader
 
+    /// The byte order is in the file: `pixelSize` reads it first.
     init(_ reader: ByteReader) {
         self.reader = reader
     }
 
+    /// Checks the first directory and the strips or tiles that it locates, and returns its width and height.
+    ///
+    /// - Throws: `truncated` if any of them extends beyond the end; `notImage` if the directory lacks a field that the
+    ///   parser needs.
     mutating func pixelSize() throws -> PixelSize {
         reader.byteOrder = try reader.has(Array("II".utf8), at: 0) ? .littleEndian : .bigEndian
         let layout: TIFFDirectory.Layout = try reader.uint16(at: 2) == 43 ? .big : .classic
@@ -79,12 +92,15 @@ private struct TIFFDirectory {
         /// The length of a field: tag and type of two bytes each, the count, and the values or their offset.
         var fieldByteCount: Int64 { 4 + 2 * Int64(offsetByteCount) }
 
+        /// TIFF 6.0 (section 2): 32-bit offsets, 16-bit number of fields.
         static let classic = Layout(start: 4, offsetByteCount: 4, fieldCountByteCount: 2)
+        /// BigTIFF: offsets, counts and the number of fields have 64 bits. The signature includes the width of offsets.
         static let big = Layout(start: 8, offsetByteCount: 8, fieldCountByteCount: 8)
     }
 
     /// One field of the directory.
     struct Field {
+        /// The type of the values (TIFF 6.0, section 2; 16 to 18 are those of BigTIFF).
         let type: Int64
         /// The number of values.
         let count: Int64

@@ -3,6 +3,7 @@
 struct WebPParser: ImageParser {
     /// A chunk of the RIFF file: a name, a length and data.
     private struct Chunk {
+        /// The name, such as `VP8L`. Names of three letters end with a space.
         let name: FourCharacterCode
         /// The offset of the data.
         let content: Int64
@@ -15,15 +16,21 @@ struct WebPParser: ImageParser {
     /// The offset of the first chunk inside the RIFF chunk.
     private static let firstChunk: Int64 = 12
 
+    /// Reads the file. All offsets count from the start of the RIFF chunk.
     private var reader: ByteReader
     /// The offset behind the RIFF chunk, from its stated length.
     private var end: Int64 = 0
 
+    /// All integers of a RIFF file are little-endian.
     init(_ reader: ByteReader) {
         self.reader = reader
         self.reader.byteOrder = .littleEndian
     }
 
+    /// Checks that the RIFF chunk is complete, and returns the size of the picture or of the canvas.
+    ///
+    /// - Throws: `truncated` if the file or a chunk ends too early; `notImage` without a picture, or with one larger
+    ///   than the canvas.
     mutating func pixelSize() throws -> PixelSize {
         end = 8 + (try reader.uint32(at: 4))
         try reader.require(end, at: 0)
@@ -108,7 +115,7 @@ struct WebPParser: ImageParser {
         return try minusOneSize(at: chunk.content + 6)
     }
 
-    /// Reads 24 bits for each side minus one.
+    /// Reads 24 bits for each side minus one, as in the chunks `VP8X` and `ANMF` (RFC 9649, 2.7).
     private mutating func minusOneSize(at offset: Int64) throws -> PixelSize {
         try PixelSize(
             width: reader.integer(at: offset, byteCount: 3) + 1,

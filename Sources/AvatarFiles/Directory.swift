@@ -20,7 +20,9 @@ package final class Directory: Sendable {
     /// The descriptor of the open directory.
     package var descriptor: Int32 { current.load(ordering: .relaxed) }
 
-    /// Opens `path`, which must be a directory and not a symbolic link.
+    /// Opens `path`, which must be a directory and not a symbolic link. Links in the parents of `path` are followed.
+    ///
+    /// - Throws: `ELOOP` or `ENOTDIR` for a symbolic link or a file, `ENOENT` if it is missing.
     package init(opening path: String) throws(SystemCallError) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemCallError("open", path) }
@@ -164,6 +166,9 @@ package final class Directory: Sendable {
 
     /// Calls `body` with an open descriptor of the folder that holds `path`, and the file's name in it. No component of
     /// the folder's path may be a symbolic link, so that a call on the name cannot leave the directory.
+    ///
+    /// - Throws: `EXDEV` for a path that leads out of the directory, `ELOOP` for a symbolic link, any error of `body`;
+    ///   the error names the whole path.
     func withFolder<Result>(
         of path: String,
         _ body: (_ folder: Int32, _ name: String) throws(SystemCallError) -> Result
@@ -183,6 +188,8 @@ package final class Directory: Sendable {
     }
 
     /// The names in the directory, without `.` and `..`, in no particular order.
+    ///
+    /// - Throws: `SystemCallError` if the directory cannot be opened again.
     package func names() throws(SystemCallError) -> [String] {
         // Opened again: reading moves the position, which duplicates of a descriptor share.
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -204,6 +211,10 @@ package final class Directory: Sendable {
     }
 
     /// The free bytes of the directory's file system that are available to this user.
+    ///
+    /// The setting `min-free` is compared with them, and so is the room that rewriting an index needs.
+    ///
+    /// - Throws: `storage` or `readOnly` if the system refuses to tell.
     package func freeBytes() throws(AvatarStoreError) -> Int {
         var information = statvfs()
         guard fstatvfs(descriptor, &information) == 0 else { throw SystemCallError("statvfs", path).storeError }
@@ -215,6 +226,10 @@ package final class Directory: Sendable {
 
     /// Removes the folder `name` and everything in it; missing files are no error. Removes a symbolic link itself, not
     /// its target.
+    ///
+    /// Not durable on return: it is for cleanups, which the next process repeats.
+    ///
+    /// - Throws: `SystemCallError` if an entry cannot be removed; the others may be gone by then.
     package func removeFolder(_ name: String) throws(SystemCallError) {
         let folder: Directory
         do throws(SystemCallError) {
@@ -235,6 +250,7 @@ package final class Directory: Sendable {
         }
     }
 
+    /// Deletes the file or link `name` in this directory. A missing one is no error.
     private func removeFile(_ name: String) throws(SystemCallError) {
         guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
             throw SystemCallError("unlink", path + "/" + name)
@@ -258,6 +274,7 @@ package final class Directory: Sendable {
         return folders
     }
 
+    /// Whether `name` is a folder itself. A symbolic link to a folder is not: it is deleted, not followed.
     private func isFolder(_ name: String) -> Bool {
         var information = stat()
         return fstatat(descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
@@ -285,10 +302,16 @@ package final class Directory: Sendable {
 }
 
 /// A lock-free set of the 256 two-digit folders, one bit each.
+///
+/// All operations are relaxed: a bit that another thread does not see yet costs that thread one more `fstatat`.
 private struct SeenFolders: ~Copyable {
+    /// The folders `00` to `3f`, the lowest bit first.
     private let first = Atomic<UInt64>(0)
+    /// The folders `40` to `7f`.
     private let second = Atomic<UInt64>(0)
+    /// The folders `80` to `bf`.
     private let third = Atomic<UInt64>(0)
+    /// The folders `c0` to `ff`.
     private let fourth = Atomic<UInt64>(0)
 
     /// Whether the folder of digests that begin with `byte` is in the set.

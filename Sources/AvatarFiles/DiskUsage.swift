@@ -5,10 +5,12 @@ import Darwin
 #endif
 
 /// The disk usage of a file, or of all files below a folder. Missing files count as zero; symbolic links are not followed.
+///
+/// A file with several hard links counts once for each of its names.
 package struct DiskUsage: Sendable {
     /// The sum of the lengths.
     package private(set) var bytes = 0
-    /// The bytes of the blocks that the file system has allocated.
+    /// The bytes of the blocks that the file system has allocated: `st_blocks`, in units of 512 bytes.
     package private(set) var allocatedBytes = 0
 
     /// Measures the file at `path`.
@@ -30,8 +32,11 @@ package struct DiskUsage: Sendable {
         allocatedBytes -= files.allocatedBytes
     }
 
+    /// No usage, to which `walk` adds.
     private init() {}
 
+    /// Counts the entries of the folder `path`, with those of its subfolders if `isDeep`. A folder that cannot be
+    /// opened counts as zero.
     private mutating func walk(_ path: String, isDeep: Bool = true) {
         guard let stream = opendir(path) else { return }
         defer { closedir(stream) }

@@ -24,6 +24,7 @@ package final class FetchLeases: Sendable {
     /// else goes wrong.
     private static let fileCount = 8
 
+    /// The files, of which the lowest bits of a lease's offset select one.
     private let files: [LeaseFile]
 
     /// The leases in the folder `staging`. A file is created with its first lease.
@@ -36,6 +37,8 @@ package final class FetchLeases: Sendable {
     ///
     /// It excludes other processes, and other stores that this process has open in the same directory. It does not exclude
     /// this store itself, whose fetches are coalesced per key anyway.
+    ///
+    /// - Throws: `SystemCallError` if the file cannot be opened or locked.
     package func take(_ key: AvatarKey) throws(SystemCallError) -> FetchLease? {
         let offset = Self.offset(of: key)
         let file = file(of: offset)
@@ -43,6 +46,8 @@ package final class FetchLeases: Sendable {
     }
 
     /// Whether no process, this one included, holds the lease of `key` now. False if the lock cannot be checked.
+    ///
+    /// Cleanups call it before they delete an interrupted download: a running fetch may still write to its file.
     package func isFree(_ key: AvatarKey) -> Bool {
         let offset = Self.offset(of: key)
         guard !file(of: offset).isTaken(offset) else { return false }
@@ -53,6 +58,7 @@ package final class FetchLeases: Sendable {
         }
     }
 
+    /// The file that holds the byte at `offset`. The number of files is a power of two.
     private func file(of offset: Int64) -> LeaseFile { files[Int(offset) & (Self.fileCount - 1)] }
 
     /// The first 62 bits of the key's digest: a file offset has 63.
@@ -64,6 +70,7 @@ package final class FetchLeases: Sendable {
 
 /// The leases in one file.
 private final class LeaseFile: Sendable {
+    /// The state behind the mutex.
     private struct State {
         /// `nil` until a lease is taken.
         var descriptor: Int32?
@@ -72,10 +79,14 @@ private final class LeaseFile: Sendable {
         var counts: [Int64: Int] = [:]
     }
 
+    /// The folder of the file. A purge of the caches may remove it; the next lease makes it again.
     private let staging: Directory
+    /// The name of the file in `staging`.
     private let name: String
+    /// Guards the descriptor and the counts together: locking a byte and counting it must be one step.
     private let state = Mutex(State())
 
+    /// Opens nothing yet: the file is created with its first lease.
     init(in staging: Directory, named name: String) {
         self.staging = staging
         self.name = name
@@ -117,6 +128,9 @@ private final class LeaseFile: Sendable {
         }
     }
 
+    /// The descriptor of the file, which is created if it is missing.
+    ///
+    /// - Throws: `SystemCallError` if the staging folder or the file cannot be made.
     private func opened(_ state: inout State) throws(SystemCallError) -> Int32 {
         if let descriptor = state.descriptor { return descriptor }
         try staging.restoreIfRemoved(mode: 0o700)
@@ -129,9 +143,12 @@ private final class LeaseFile: Sendable {
 
 /// The right to fetch one key. It ends with the last reference to this value.
 package final class FetchLease: Sendable {
+    /// The file with the locked byte. The reference keeps its descriptor open.
     private let file: LeaseFile
+    /// The offset of the locked byte.
     private let offset: Int64
 
+    /// A lease of a byte that `LeaseFile.take` has locked.
     fileprivate init(file: LeaseFile, offset: Int64) {
         self.file = file
         self.offset = offset

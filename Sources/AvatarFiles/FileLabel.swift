@@ -45,11 +45,15 @@ package struct FileLabel: Hashable, Sendable {
         return Self.write(originURL ?? "", Self.originName, descriptor) && areKeysKept
     }
 
+    /// The attribute of the keys. On Linux, `avatar_set_attribute` adds the namespace `user.`.
     private static let keysName = "avatars.keys"
+    /// The attribute of the URL, which file managers and download tools share.
     private static let originName = "xdg.origin.url"
     /// The largest attribute that Linux allows (`XATTR_SIZE_MAX`).
     private static let maximumBytes = 65_536
 
+    /// The attribute `name` of the open file; `nil` if it is missing, too large or not supported. Bytes that are not
+    /// UTF-8 are replaced.
     private static func read(_ name: String, _ descriptor: Int32) -> String? {
         var length = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: maximumBytes) { buffer, count in
@@ -59,6 +63,7 @@ package struct FileLabel: Hashable, Sendable {
         return length < 0 ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Sets the attribute `name` of the open file; an empty text removes it. Returns whether that succeeded.
     private static func write(_ text: String, _ name: String, _ descriptor: Int32) -> Bool {
         var text = text
         return text.withUTF8 { avatar_set_attribute(descriptor, name, $0.baseAddress, $0.count) == 0 }

@@ -50,6 +50,7 @@ package struct LocalFileSystem: FileSystem {
     /// The calls have no state, so all values are alike.
     package init() {}
 
+    /// Adds `O_CLOEXEC`, so that a child process does not inherit the file.
     package func open(
         _ path: String,
         in directory: Int32,
@@ -61,6 +62,8 @@ package struct LocalFileSystem: FileSystem {
         return file
     }
 
+    /// Repeats the call until all bytes are written, because one call may write only a part. Continues after a signal
+    /// (`EINTR`).
     package func write(
         _ bytes: UnsafeRawBufferPointer,
         to file: Int32,
@@ -80,6 +83,8 @@ package struct LocalFileSystem: FileSystem {
         }
     }
 
+    /// On Apple platforms, `fsync` alone leaves bytes in the cache of the drive. It is the fallback where a file system
+    /// lacks `F_FULLFSYNC`.
     package func synchronize(_ file: Int32, named path: String) throws(SystemCallError) {
         #if canImport(Darwin)
         guard fcntl(file, F_FULLFSYNC) == 0 || fsync(file) == 0 else { throw SystemCallError("fsync", path) }
@@ -88,6 +93,7 @@ package struct LocalFileSystem: FileSystem {
         #endif
     }
 
+    /// Replaces a file at `target` in one step. The new name is durable once its directory is synchronized.
     package func rename(
         _ source: String,
         in sourceDirectory: Int32,
@@ -99,6 +105,7 @@ package struct LocalFileSystem: FileSystem {
         }
     }
 
+    /// Fails with `EEXIST` if `target` exists, and with `EXDEV` between two file systems.
     package func link(
         _ source: String,
         in sourceDirectory: Int32,
@@ -110,10 +117,12 @@ package struct LocalFileSystem: FileSystem {
         }
     }
 
+    /// Readers that have the file open keep its bytes.
     package func unlink(_ path: String, in directory: Int32) throws(SystemCallError) {
         guard unlinkat(directory, path, 0) == 0 else { throw SystemCallError("unlink", path) }
     }
 
+    /// The umask of the process may take permissions away from `mode`.
     package func makeDirectory(
         _ path: String,
         in directory: Int32,

@@ -14,6 +14,7 @@ import Darwin
 package final class Holder: Sendable {
     /// 16 random hex digits, new for each holder.
     package let name: String
+    /// The folder of the lock file.
     private let staging: Directory
     /// The descriptor of the locked file.
     private let lock: Int32
@@ -55,8 +56,11 @@ package final class Holder: Sendable {
 
     /// Takes over a dead holder. No other process can take it over while the returned value lives.
     ///
+    /// Called for each holder with pending work, before that work is finished.
+    ///
     /// - Returns: `nil` if the holder is alive or belongs to another user, or if `name` does not have the form of a
     ///   holder's name.
+    /// - Throws: `storage`, `readOnly` or `diskFull` if the lock file cannot be opened.
     package static func takeOver(_ name: String, in staging: Directory) throws(AvatarStoreError) -> Holder? {
         // A name from a foreign index may be a path that leads elsewhere.
         guard isName(name) else { return nil }
@@ -83,12 +87,14 @@ package final class Holder: Sendable {
         return flock(file, LOCK_SH | LOCK_NB) != 0
     }
 
+    /// A holder whose lock file is open and locked already.
     private init(name: String, staging: Directory, lock: Int32) {
         self.name = name
         self.staging = staging
         self.lock = lock
     }
 
+    /// The end of a lock file's name. `names(in:)` recognises the files of holders by it.
     private static let suffix = ".lock"
 
     /// Creates and locks the file of `name`.

@@ -20,6 +20,7 @@ package final class PictureFolder: Sendable {
     /// The folder's path, without symbolic links.
     package var path: String { directory.path }
 
+    /// A folder that is open already.
     private init(_ directory: Directory) {
         self.directory = directory
     }
@@ -66,6 +67,8 @@ package final class PictureFolder: Sendable {
     }
 
     /// Whether `name` exists in the folder. The file system compares, which may ignore case.
+    ///
+    /// An export calls it before it writes, and takes the distinct name if the plain one is in use.
     package func has(_ name: String) -> Bool {
         var information = stat()
         return fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
@@ -117,6 +120,9 @@ package final class PictureFolder: Sendable {
         FilePath.isPlain(name)
     }
 
+    /// Reads `source` to its end, or to where another program has cut it meanwhile.
+    ///
+    /// - Throws: `storage` or `readOnly` for an error of the disk.
     private static func bytes(of source: FileSource) throws(AvatarStoreError) -> [UInt8] {
         var bytes: [UInt8] = []
         do {
@@ -145,10 +151,17 @@ package final class PictureFolder: Sendable {
     }
 
     /// Writes `bytes` at `offset` of the file `name`; creates it if it is missing.
+    ///
+    /// An export adds lines to its manifest with it, so the manifest is never in memory as a whole.
+    ///
+    /// - Throws: `storage`, `diskFull` or `readOnly`.
     package func append(_ bytes: [UInt8], to name: String, at offset: Int, mode: UInt32) throws(AvatarStoreError) {
         try put(bytes, into: name, at: offset, flags: O_WRONLY | O_CREAT | O_NOFOLLOW, mode: mode)
     }
 
+    /// Opens `name` with `flags`, writes all of `bytes` at `offset` and closes it. Nothing is synchronized.
+    ///
+    /// - Throws: `storage`, `diskFull` or `readOnly`.
     private func put(
         _ bytes: [UInt8],
         into name: String,
@@ -167,6 +180,8 @@ package final class PictureFolder: Sendable {
     }
 
     /// Renames the file `name` to `other`, and replaces a file of that name.
+    ///
+    /// - Throws: `storage`, `diskFull` or `readOnly`.
     package func rename(_ name: String, to other: String) throws(AvatarStoreError) {
         try wrapped { () throws(SystemCallError) in
             try LocalFileSystem().rename(name, in: directory.descriptor, to: other, in: directory.descriptor)
@@ -180,6 +195,7 @@ package final class PictureFolder: Sendable {
         unlinkat(directory.descriptor, name, 0)
     }
 
+    /// Runs `body` and turns a failed system call into the store's error.
     private func wrapped<Result>(
         _ body: () throws(SystemCallError) -> Result
     ) throws(AvatarStoreError) -> Result {
@@ -217,6 +233,7 @@ package enum PictureName {
         return (stem.isEmpty ? name : stem).precomposedStringWithCanonicalMapping
     }
 
+    /// The name without its extension: safe on all common systems, at most `maximumBytes` long, and never empty.
     private static func stem(for key: AvatarKey, format: ImageFormat) -> String {
         var stem = safe(title(of: key))
         if stem.lowercased().hasSuffix("." + format.fileExtension) { stem.removeLast(format.fileExtension.count + 1) }

@@ -11,7 +11,9 @@ import Darwin
 ///
 /// It is not in the root itself, because every file there has a row in the index and counts toward the budget.
 package struct RootMark {
+    /// The root that the mark belongs to.
     private let root: Directory
+    /// The staging folder that holds the mark.
     private let staging: Directory
 
     /// The mark of `root` in the staging folder `staging`.
@@ -81,8 +83,11 @@ package struct RootMark {
         text.utf8.count == 32 && text.utf8.allSatisfy { Hexadecimal.value(of: $0) != nil }
     }
 
+    /// The file name of the mark in `staging`.
     private var name: String { Self.name(ofRoot: root.path) }
 
+    /// The last component of `path` with the extension `.store-id`. Two roots that share a staging folder have
+    /// different marks.
     private static func name(ofRoot path: String) -> String {
         let last = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? "root"
         return last + ".store-id"
@@ -113,6 +118,9 @@ package struct RootMark {
         return true
     }
 
+    /// Writes `id` into a mark that holds no valid id, and makes its bytes durable.
+    ///
+    /// - Throws: `SystemCallError` if the mark cannot be opened or written.
     private func overwriteMark(_ id: String) throws(SystemCallError) {
         let file = openat(staging.descriptor, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { throw SystemCallError("open", staging.path + "/" + name) }
@@ -136,6 +144,9 @@ package struct RootMark {
         try LocalFileSystem().synchronize(file, named: staging.path + "/" + name)
     }
 
+    /// The text of the mark: its first 256 bytes, of which a valid one has 32.
+    ///
+    /// - Throws: `SystemCallError` if the mark cannot be opened; with `isMissing`, the root has no mark.
     private func readMark() throws(SystemCallError) -> String {
         let file = openat(staging.descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { throw SystemCallError("open", staging.path + "/" + name) }

@@ -15,6 +15,7 @@ package final class StagedFile {
     /// The number of bytes written so far.
     package private(set) var byteCount = 0
 
+    /// The class that the image is fetched for, which decides the root that it will be published in.
     package let storageClass: StorageClass
     /// Whether an unfinished file stays, so that the download can be resumed later.
     package private(set) var isKept = false
@@ -31,6 +32,9 @@ package final class StagedFile {
     /// Whether the file was finished or discarded, so that `deinit` must not delete it.
     private var isFinished = false
 
+    /// Creates the file `name` in `folder`, with the permissions `mode`.
+    ///
+    /// - Throws: `diskFull`, `readOnly` or `storage` if it exists already or cannot be created.
     init(
         name: String,
         in folder: Directory,
@@ -115,12 +119,17 @@ package final class StagedFile {
     }
 
     /// Deletes the file, even if it was kept.
+    ///
+    /// A failure is ignored: the file is then removed with the folder of its holder, or with the record of the kept
+    /// download.
     package func discard() {
         unlinkat(folder.descriptor, name, 0)
         isFinished = true
     }
 
     /// Ends writing. The caller now publishes or discards the returned image.
+    ///
+    /// The bytes are complete but not durable. The caller decides whether `FileStore.synchronize(_:)` makes them so.
     package func finish(as image: ImageDescription) -> StagedImage {
         isFinished = true
         return StagedImage(
@@ -146,6 +155,7 @@ extension StagedFile: ByteSource {
 package struct StagedImage: Hashable, Sendable {
     /// The path relative to the holder's staging folder.
     package let name: String
+    /// The class in whose root the image will be published.
     package let storageClass: StorageClass
     /// The length in bytes.
     package let sizeBytes: Int
@@ -169,6 +179,10 @@ extension FileStore {
     }
 
     /// Keeps `file` as `name`: it stays if it is not finished.
+    ///
+    /// Neither its bytes nor its name are durable on return.
+    ///
+    /// - Throws: `diskFull`, `readOnly` or `storage`.
     package func keep(_ file: StagedFile, as name: String) throws(AvatarStoreError) {
         do throws(SystemCallError) {
             _ = try fileSystem.makeDirectory(Self.partialFolder, in: staging.descriptor, mode: 0o700)

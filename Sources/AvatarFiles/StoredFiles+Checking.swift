@@ -35,6 +35,9 @@ extension StoredFiles {
         return information.st_mode & S_IFMT == S_IFREG ? .file(bytes: Int(information.st_size)) : .somethingElse
     }
 
+    /// The status of `path` itself, without following a link at its end; `nil` if it does not exist.
+    ///
+    /// - Throws: `storage` or `readOnly` if the disk or its permissions prevent it.
     private func status(of path: String) throws(AvatarStoreError) -> stat? {
         var information = stat()
         guard fstatat(root.descriptor, path, &information, AT_SYMLINK_NOFOLLOW) != 0 else { return information }
@@ -112,6 +115,8 @@ extension StoredFiles {
     }
 
     /// A path in the root that does not have the form of `FilePath.make`'s names; `nil` if all have it.
+    ///
+    /// A new store calls it before it claims a root: a folder with the user's own files must not become one.
     package func firstForeignPath() throws(AvatarStoreError) -> String? {
         if let path = try pathsOutsideFolders().first { return path }
         for byte in UInt8.min...UInt8.max {
@@ -126,7 +131,10 @@ extension StoredFiles {
 
     /// Deletes every file whose name has the form of `FilePath.make`'s names.
     ///
+    /// A rebuild of the index calls it for `caches`, whose files no row names any more. Not durable on return.
+    ///
     /// - Returns: how many there were.
+    /// - Throws: `storage` or `readOnly` for an error of the disk. Some of the files are gone by then.
     package func removePublishedFiles() throws(AvatarStoreError) -> Int {
         var count = 0
         for byte in UInt8.min...UInt8.max {

@@ -55,6 +55,9 @@ struct CopyPlace {
         }
     }
 
+    /// Checks that `isOurs` accepts all of `names`, the content of `directory`.
+    ///
+    /// - Throws: `notEmpty`, with the first name that it does not accept.
     private func require(
         _ names: [String],
         in directory: String,
@@ -68,6 +71,9 @@ struct CopyPlace {
         )
     }
 
+    /// The names in the folder `path`; empty if it is missing.
+    ///
+    /// - Throws: `unusableRoot` if it is a file or a symbolic link; `storage` or `readOnly` if it cannot be read.
     private func names(in path: String) throws(AvatarStoreError) -> [String] {
         do throws(SystemCallError) {
             return try Directory(opening: path).names()
@@ -105,7 +111,9 @@ struct CopyPlace {
 final class UnfinishedMark {
     /// Whether the mark existed already, and its process is dead.
     let wasThere: Bool
+    /// The path of the mark, beside the future index.
     private let path: String
+    /// The descriptor of the mark. Closing it releases the lock, also when the process is killed.
     private let lock: Int32
 
     /// Creates and locks the mark at `path`, or takes over that of a dead process.
@@ -117,6 +125,7 @@ final class UnfinishedMark {
         }
     }
 
+    /// A mark that is open and locked.
     private init(path: String, lock: Int32, wasThere: Bool) {
         self.path = path
         self.lock = lock
@@ -155,6 +164,8 @@ final class UnfinishedMark {
         return nil
     }
 
+    /// Whether the open `file` is still the one at `path`. Its former owner may have removed it before the lock was
+    /// taken.
     private static func isNamed(_ file: Int32, _ path: String) throws(AvatarStoreError) -> Bool {
         var opened = stat()
         var named = stat()

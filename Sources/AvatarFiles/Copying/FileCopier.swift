@@ -77,6 +77,9 @@ package final class FileCopier {
         try StoredFiles(root: target).digest(of: path, isCancellable: true)
     }
 
+    /// Makes the folders of `path` in the target, each once. They are not durable on return.
+    ///
+    /// - Throws: `SystemCallError` if one cannot be made.
     private func makeFolders(of path: String) throws(SystemCallError) {
         for slash in path.utf8.indices where path.utf8[slash] == UInt8(ascii: "/") {
             let folder = String(path[..<slash])
@@ -132,6 +135,7 @@ package final class FileCopier {
         return true
     }
 
+    /// Opens `path` in `directory` without following links. A new file gets the permissions `fileMode`.
     private func open(_ path: String, in directory: Directory, flags: Int32) throws(SystemCallError) -> Int32 {
         try directory.withFolder(of: path) { (folder, name) throws(SystemCallError) in
             try fileSystem.open(name, in: folder, flags: flags, mode: fileMode)

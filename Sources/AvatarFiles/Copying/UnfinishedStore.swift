@@ -22,7 +22,9 @@ import Darwin
 package final class UnfinishedStore {
     /// The path under which the caller writes the index.
     package var indexPath: String { place.indexPath }
+    /// The paths of the new store.
     private let place: CopyPlace
+    /// The locked mark, until the store is finished or abandoned.
     private let mark: UnfinishedMark
     /// Whether the leftovers of a killed process were cleared first.
     private let isLeftOver: Bool
@@ -67,11 +69,16 @@ package final class UnfinishedStore {
     }
 
     /// Whether a backup or restore to `layout` is running or was interrupted.
+    ///
+    /// The next backup or restore to the same place clears the leftovers and starts over.
     package static func isBegun(at layout: StoreLayout) -> Bool {
         let place = CopyPlace(layout: layout, directory: nil)
         return place.isLeftOver && !Directory.exists(layout.indexPath)
     }
 
+    /// Takes the mark, and clears the files of a killed process. `isLeftOver` says whether there were any.
+    ///
+    /// - Throws: `busy` if another process is at work there; `notEmpty` if the place is in use.
     private static func takeMark(_ place: CopyPlace) throws -> (UnfinishedMark, isLeftOver: Bool) {
         let mark = try UnfinishedMark.take(place.markPath, roots: place.roots)
         let isLeftOver = mark.wasThere && place.isLeftOver
@@ -93,6 +100,8 @@ package final class UnfinishedStore {
         (try makeRoot(of: .caches, for: id), try makeRoot(of: .documents, for: id))
     }
 
+    /// Creates the root and the staging folder of one class, and puts the mark of the store `id` beside the root. The
+    /// mark is durable on return.
     private func makeRoot(of storageClass: StorageClass, for id: String) throws(AvatarStoreError) -> Directory {
         let root = try folders.open(place.layout.root(of: storageClass), mode: mode)
         let staging = try folders.open(place.layout.staging(of: storageClass), mode: mode)
@@ -133,6 +142,7 @@ package final class UnfinishedStore {
         }
     }
 
+    /// Makes the file or folder at `path` durable.
     private func synchronize(_ path: String, _ fileSystem: any FileSystem) throws(SystemCallError) {
         let file = try fileSystem.open(path, in: AT_FDCWD, flags: O_RDONLY, mode: 0)
         defer { close(file) }
@@ -155,6 +165,7 @@ package final class UnfinishedStore {
 
 /// The folders that were created, so that they can be removed again.
 struct MadeFolders {
+    /// Parents come before their subfolders, because `remove` goes backwards.
     private var paths: [String] = []
 
     /// Opens the folder `path`; creates it and its parents if they are missing, and remembers which ones it created.

@@ -11,13 +11,14 @@ final class ReadConnection: RowSource {
     private var heldHitStatement: Statement?
     /// The snapshot that is held open for more lookups, and the number of lookups that have used it.
     private var held: (state: WALIndex.State, uses: Int)?
+    /// Whether a hit was looked up before. From the second lookup on, a snapshot is kept.
     private var hasLooked = false
     /// Whether the disk cannot be written, so that the file is read without locks.
     private let isImmutable: Bool
     /// Where commits show; `nil` for a file in which none can be seen.
     private(set) lazy var walIndex = isImmutable ? nil : WALIndex(of: connection)
 
-    /// The most lookups that share a snapshot.
+    /// The most lookups that share a snapshot. Then the log gets a chance to shrink, even if lookups never pause.
     private static let longestHold = 256
 
     /// Opens `path` for reading.
@@ -73,6 +74,8 @@ final class ReadConnection: RowSource {
     var isHolding: Bool { held != nil }
 
     /// Releases the snapshot that is held open.
+    ///
+    /// Does nothing without one.
     func releaseSnapshot() {
         guard held != nil else { return }
         held = nil
@@ -113,6 +116,10 @@ final class ReadConnection: RowSource {
     }
 
     /// Runs `body` in one read transaction, so that its reads see one state of the index.
+    ///
+    /// A long one keeps the log from shrinking, so callers read in pages.
+    ///
+    /// - Throws: an `AvatarStoreError` for an error of SQLite; any error of `body`.
     func snapshot<Result>(_ body: () throws -> Result) throws -> Result {
         try reading { try connection.snapshot(body) }
     }

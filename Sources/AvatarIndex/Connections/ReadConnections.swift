@@ -58,6 +58,8 @@ final class ReadConnections: Sendable {
     }
 
     /// Runs `body` with a connection that is not in use. If all are in use, waits for a random one.
+    ///
+    /// Random, so that waiting reads spread over all connections.
     private func withFreeSlot<Result: Sendable>(_ body: (ReadConnection, Slot) throws -> Result) throws -> Result {
         for slot in slots {
             let result = try slot.connection.withLockIfAvailable { connection in
@@ -92,6 +94,7 @@ final class ReadConnections: Sendable {
 
     /// One connection and its lock.
     private final class Slot: Sendable {
+        /// The connection; `nil` until its first use and after closing. The lock is held for a whole read.
         let connection = Mutex<ReadConnection?>(nil)
         /// Whether a release of the snapshot is scheduled.
         private let isTimerRunning = Atomic(false)

@@ -60,5 +60,6 @@ struct WALIndex: Sendable {
 }
 
 extension WALIndex: Equatable {
+    /// Equal addresses mean the same mapping. A file that was closed and opened again may be mapped elsewhere.
     static func == (left: WALIndex, right: WALIndex) -> Bool { left.words == right.words }
 }

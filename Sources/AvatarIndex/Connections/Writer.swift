@@ -5,6 +5,7 @@ import Synchronization
 /// The write connection of an index. Its callers take turns; a call inside a call ends the process.
 final class Writer: Sendable {
     // A connection must not be used by two threads at once: it is only reached while `turn` is locked.
+    /// The connection, until `close` ends it.
     private nonisolated(unsafe) let connection: Connection
     /// Locked while a caller uses the connection.
     private let turn = Mutex(())

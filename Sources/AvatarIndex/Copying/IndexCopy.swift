@@ -39,6 +39,7 @@ package final class IndexCopy: Sendable {
         }
     }
 
+    /// A copy whose schema is up to date.
     private init(_ writer: Writer) {
         self.writer = writer
     }
@@ -56,7 +57,9 @@ package final class IndexCopy: Sendable {
         }
     }
 
-    /// Closes the copy, which is then one plain file.
+    /// Closes the copy, which is then one plain file. It is not durable; `UnfinishedStore.finish(_:)` makes it so.
+    ///
+    /// - Throws: an error of the index.
     package func close() throws {
         try AvatarStoreError.translating("closing its copy") { try writer.close() }
     }
@@ -100,7 +103,10 @@ package final class IndexCopy: Sendable {
         }
     }
 
-    /// SQLite would make the file with wider permissions; it takes an empty one that is there.
+    /// Makes an empty file with the permission bits `mode`. SQLite would make it with wider permissions; it takes an
+    /// empty one that is there.
+    ///
+    /// A failure is not reported here: SQLite meets it next and gives the reason.
     private static func makeFile(at path: String, mode: UInt32) throws {
         let file = Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
         // If the place is not usable, SQLite's own message is better.
@@ -108,6 +114,10 @@ package final class IndexCopy: Sendable {
         Foundation.close(file)
     }
 
+    /// Opens the copy for writing, without a WAL and without synchronization: the copy is thrown away if its maker is
+    /// stopped.
+    ///
+    /// The temporary table `sought` is part of the connection, so it is not in the finished index.
     private static func open(_ path: String) throws -> Connection {
         let connection = try Connection(path: path, access: .readWrite, watched: CommitWatch.watched)
         try connection.execute(

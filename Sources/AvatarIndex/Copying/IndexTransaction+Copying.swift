@@ -26,6 +26,8 @@ extension IndexTransaction {
     }
 
     /// The number of entries.
+    ///
+    /// SQLite counts them one by one.
     package func entryCount() throws -> Int {
         Int(try integer("SELECT count(*) FROM avatar") ?? 0)
     }

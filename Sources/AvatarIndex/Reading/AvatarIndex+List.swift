@@ -221,6 +221,7 @@ extension AvatarState {
 }
 
 extension AvatarStoreError {
+    /// The error for a word that the view `avatar_overview` cannot produce. At most 40 characters of it are quoted.
     fileprivate static func unknownWord(_ word: String, in column: String) -> AvatarStoreError {
         let words = "\"\(word.prefix(40))\" in the column `\(column)` of `avatar_overview`"
         return AvatarStoreError(

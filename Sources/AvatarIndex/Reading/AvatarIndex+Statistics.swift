@@ -73,7 +73,9 @@ extension AvatarIndex {
         }
     }
 
-    /// Walks the entries once. A source without a picture for an e-mail address is not a failure.
+    /// Counts failures by kind, and entries that never had an image. Walks the entries once.
+    ///
+    /// A source without a picture for an e-mail address is not a failure.
     private static func countFailures(
         into statistics: inout IndexStatistics,
         on connection: ReadConnection
@@ -107,6 +109,8 @@ extension AvatarIndex {
     }
 
     /// The number of entries with a file.
+    ///
+    /// SQLite counts them one by one. An export calls it once, for the total of its progress.
     package func imageCount() throws -> Int {
         try readers.read { connection in
             Int(try connection.integer("SELECT count(*) FROM avatar WHERE file_id IS NOT NULL") ?? 0)

@@ -25,6 +25,8 @@ extension AvatarIndex {
     }
 
     /// The files that do not lie in the folder that their digest names.
+    ///
+    /// No index covers this, so it reads every file row of the class.
     package func strayFiles(of storageClass: StorageClass) throws -> [IndexedFile] {
         try readers.read { connection in
             try connection.rows(
@@ -45,7 +47,8 @@ extension AvatarIndex {
         }
     }
 
-    /// Whether the file is still published.
+    /// Whether the file is still published. A verification asks again before it reports a fault, because another
+    /// process may have replaced the file since.
     package func hasFile(id: Int64) throws -> Bool {
         try readers.read { connection in
             try connection.hasRow("SELECT 1 FROM file WHERE id = ?", [id])
@@ -84,6 +87,8 @@ extension AvatarIndex {
     }
 
     /// Whether the totals kept for `storageClass` equal the sums over its files and pending files.
+    ///
+    /// One statement, so a write of another process in between is not taken for a fault.
     package func isTotalRight(of storageClass: StorageClass) throws -> Bool {
         try readers.read { connection in
             try connection.integer(Self.totalCheckSQL, [storageClass.code]) == 1

@@ -28,6 +28,7 @@ final class HitCache: Sendable {
 
     /// A hit, and the count by which the cache sees that this process has changed its entry.
     fileprivate struct Found {
+        /// The hit as it was looked up.
         let hit: IndexHit
         /// The changes of this process to entries of the same stripe, counted at the lookup.
         let changes: UInt32
@@ -39,15 +40,18 @@ final class HitCache: Sendable {
         var walIndex: WALIndex?
         /// The state of the index in which the hits of this shard are valid.
         var state = WALIndex.State()
+        /// Whether the index is closed. `walIndex` would then point to memory that SQLite has unmapped.
         var isClosed = false
         /// When `young` is full it becomes `old`, and the entries of `old` that were not used since are forgotten.
         /// By the hash of the key. The key is compared in full too: of two keys with the same hash, one is kept.
         var young: [Int: Found] = [:]
+        /// The hits of the generation before `young`. One that is used again moves to `young`.
         var old: [Int: Found] = [:]
     }
 
     /// A shard behind its mutex.
     private final class Lock: Sendable {
+        /// The hits of this lock. A class, because an array cannot hold a mutex itself.
         let shard = Mutex(Shard())
     }
 
@@ -55,9 +59,12 @@ final class HitCache: Sendable {
     private let locks = (0..<shardCount).map { _ in Lock() }
     /// The number of changes of this process, by the last bits of the entries' row ids.
     private nonisolated(unsafe) let stripes: UnsafeMutablePointer<Atomic<UInt32>>  // Only used by atomic operations.
+    /// Whether any hit was ever kept. Until then commits need not be watched.
     private let isUsed = Atomic(false)
+    /// Whether this process is in a write transaction, whose commit will change the state of the index.
     private let isCommitting = Atomic(false)
 
+    /// Allocates the counters, 1 MiB of address space.
     init() {
         // Zero bytes are an `Atomic(0)`. So a process that reads one entry and counts nothing never touches these
         // pages.
@@ -126,6 +133,7 @@ final class HitCache: Sendable {
     /// Until `endCommit`, a changed state does not make the cache forget everything.
     func beginCommit() { isCommitting.store(true, ordering: .releasing) }
 
+    /// Ends what `beginCommit` began, whether the transaction was committed or not.
     func endCommit() { isCommitting.store(false, ordering: .releasing) }
 
     /// Tells the cache that exactly one commit, of this process, led from one state to the other.

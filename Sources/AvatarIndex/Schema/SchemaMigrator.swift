@@ -36,6 +36,10 @@ enum SchemaMigrator {
         if !pending.isEmpty { progress(WorkProgress(.migrating, .steps, done: pending.count, of: pending.count)) }
     }
 
+    /// Runs one step and sets the version, in one transaction. Does nothing if another process has applied the step
+    /// meanwhile.
+    ///
+    /// - Throws: an error of SQLite. Nothing of the step is applied then.
     private static func apply(_ step: Migration, to connection: Connection) throws {
         try connection.transaction { _ in
             guard try version(connection) < step.version else { return }
@@ -60,6 +64,8 @@ enum SchemaMigrator {
         )
     }
 
+    /// The SQL of every table, index, view and trigger. Indexes that SQLite makes by itself have none, so their names
+    /// stand in.
     private static let schemaSQL = "SELECT coalesce(sql, name) AS definition, name FROM sqlite_schema"
 
     /// The schema that a new index had when `version` was the newest.

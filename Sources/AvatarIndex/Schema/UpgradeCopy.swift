@@ -62,6 +62,7 @@ struct UpgradeCopy {
 
     /// A copy, or the unfinished part of one.
     private struct Part {
+        /// The path of the copy.
         let path: String
         /// The version that it is a copy of; `nil` for an unfinished one.
         let version: Int?
@@ -88,6 +89,8 @@ struct UpgradeCopy {
     }
 
     /// The size of a file in bytes; 0 if it cannot be read.
+    ///
+    /// Only the progress uses it, so an error does no harm.
     private static func bytes(of path: String) -> Int {
         var information = stat()
         return stat(path, &information) == 0 ? Int(information.st_size) : 0
@@ -123,6 +126,9 @@ struct UpgradeCopy {
         )
     }
 
+    /// Makes the bytes of the copy durable, before the rename gives it its name.
+    ///
+    /// - Throws: `storage` if that fails.
     private func synchronize(_ copy: String) throws {
         let file = open(copy, O_RDONLY | O_CLOEXEC)
         // Removed by the process that finished the upgrade; the rename finds that out.
@@ -131,6 +137,7 @@ struct UpgradeCopy {
         guard fsync(file) == 0 else { throw failure("The copy of the index could not be made durable") }
     }
 
+    /// The error `storage`, with the reason that `errno` gives. `what` is a main clause without its full stop.
     private func failure(_ what: String) -> AvatarStoreError {
         AvatarStoreError(.storage, "\(what) (\(String(cString: strerror(errno)))).", failure: .storage)
     }

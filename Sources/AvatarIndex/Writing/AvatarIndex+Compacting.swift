@@ -24,6 +24,10 @@ extension AvatarIndex {
     private static let pagesAtOnce = 512
 
     /// The pages of the file.
+    ///
+    /// Cheap: SQLite keeps all three numbers in the header of the file.
+    ///
+    /// - Throws: an error of the index.
     package func space() throws -> IndexSpace {
         try readers.read { connection in
             func number(_ name: String) throws -> Int {
@@ -59,6 +63,7 @@ extension AvatarIndex {
 
     /// The way in which SQLite returns unused pages: not at all, or in steps.
     private enum VacuumMode {
+        /// `none` also stands for SQLite's mode FULL, which this program does not set.
         case none, incremental
     }
 
@@ -70,6 +75,8 @@ extension AvatarIndex {
     }
 
     /// Returns a bounded number of unused pages to the disk, in one transaction.
+    ///
+    /// - Throws: `indexWasUpgraded` if another program has upgraded the schema; an error of SQLite.
     private func vacuumSome() throws {
         try onWriteConnection("giving back unused pages") { connection in
             try connection.transaction { transaction in
@@ -80,7 +87,10 @@ extension AvatarIndex {
         }
     }
 
-    /// Rewrites the whole file. SQLite makes two copies meanwhile: one beside the file, one in the log.
+    /// Rewrites the whole file (`VACUUM`). SQLite makes two copies meanwhile: one beside the file, one in the log.
+    /// Other writers wait until it is done.
+    ///
+    /// - Throws: `diskFull`, with nothing changed, if less than twice the size of the file is free; an error of SQLite.
     private func rewrite(freeBytes: Int) throws {
         let bytes = try space().bytes
         guard freeBytes >= 2 * bytes else {

@@ -93,6 +93,9 @@ extension IndexTransaction {
 
     /// Appends the changes of the transaction to the feed, and drops changes older than the last `limit` numbers.
     ///
+    /// A change takes as many numbers as it has contacts, and at least one. So `limit` also bounds the rows that name
+    /// contacts.
+    ///
     /// - Parameter time: the time that the feed records.
     func tellNews(at time: Timestamp, keeping limit: Int64) throws {
         var told = try news.items.flatMap { try changes(of: $0) }
@@ -133,13 +136,20 @@ extension IndexTransaction {
     private struct Told {
         /// The number of the change; set once all changes of the transaction are known.
         var sequence: Int64 = 0
+        /// The key of the image.
         let key: String
+        /// Whether the picture was added, changed or removed for the contacts in `owners`.
         let kind: AvatarChange.Kind
+        /// The digest of the new bytes; for a removal, of the last ones.
         let sha256: [UInt8]
+        /// The contacts that the change concerns; empty for an image that no contact uses.
         let owners: [String]
     }
 
     /// The changes of one entry, now that the transaction is done with it.
+    ///
+    /// Contacts that were linked get the picture as added, and contacts that were unlinked as removed. The other
+    /// contacts get a change of its bytes.
     private func changes(of item: TransactionNews.Item) throws -> [Told] {
         let isRemoved = item.ownersAtRemoval != nil
         let now = isRemoved ? nil : try firstRow(Self.contentSQL, [item.id]) { $0.optionalBlob("sha256") } ?? nil

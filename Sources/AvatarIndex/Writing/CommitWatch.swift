@@ -43,6 +43,9 @@ final class CommitWatch {
     }
 
     /// Called after the commit.
+    ///
+    /// Does nothing if another connection may have committed meanwhile. The cache then forgets all hits at the next
+    /// lookup.
     func commit(_ connection: Connection) {
         // A changed file concerns entries that are not known here: then the cache forgets everything.
         guard let walIndex, let before, changes.updated["file"] == nil, let after = walIndex.state(),

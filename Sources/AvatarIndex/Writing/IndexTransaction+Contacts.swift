@@ -114,11 +114,15 @@ extension IndexTransaction {
     }
 
     /// Whether any contact uses the image of entry `avatarID`.
+    ///
+    /// Removals ask it for each image of a contact, and keep those that another contact uses.
     package func hasOwner(_ avatarID: Int64) throws -> Bool {
         try hasRow("SELECT 1 FROM owner WHERE avatar_id = ? LIMIT 1", [avatarID])
     }
 
     /// The entries that `contact` uses.
+    ///
+    /// Fetched and embedded images alike, with a file or without.
     package func images(of contact: String) throws -> [(id: Int64, key: AvatarKey)] {
         try rows(
             """
@@ -176,6 +180,8 @@ extension IndexTransaction {
     }
 
     /// The images that `contact` had by the feed of changes and that no contact uses now. Reads the whole feed.
+    ///
+    /// Erasing a contact removes these images too.
     package func formerImages(of contact: String) throws -> [AvatarKey] {
         try rows(AvatarIndex.formerImages, [contact]) { AvatarKey(stored: $0.text("key")) }
     }

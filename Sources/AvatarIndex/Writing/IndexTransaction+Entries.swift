@@ -7,6 +7,7 @@ package struct EntryState: Sendable {
     package let id: Int64
     /// The URL that is fetched; `nil` for an own image.
     package let sourceURL: String?
+    /// The class that the image is stored in, or was stored in last.
     package let storageClass: StorageClass
     /// The row id of its file; `nil` without a file.
     package let fileID: Int64?
@@ -132,6 +133,8 @@ extension IndexTransaction {
     }
 
     /// Replaces the validators, times and failure that the index keeps of the origin's responses.
+    ///
+    /// It may change when a hit becomes stale, so the hit cache is told of the entry.
     package func setValidation(_ validation: ValidationRecord, of id: Int64) throws {
         try run(
             ChangesHits(
@@ -173,6 +176,8 @@ extension IndexTransaction {
     }
 
     /// Makes the entry due never again, and clears its failure: nothing needs its image any more.
+    ///
+    /// Writes nothing if the entry is not due and has no failure.
     package func stopChecking(_ id: Int64) throws {
         try run(
             KeepsHits(
@@ -214,6 +219,8 @@ extension IndexTransaction {
     }
 
     /// The interrupted download for `key`; `nil` if it does not exist.
+    ///
+    /// Read again under the write lock, because another process may have replaced it since the fetch began.
     package func partial(of key: AvatarKey) throws -> PartialRecord? {
         try firstRow(
             "SELECT \(PartialRecord.columns) FROM partial_download WHERE key = ?",
@@ -227,6 +234,8 @@ extension IndexTransaction {
     }
 
     /// The interrupted downloads older than `time`, and the oldest ones beyond `limit` bytes in total.
+    ///
+    /// Called after each new one is kept, so the table stays short: it is read as a whole.
     package func surplusPartials(olderThan time: Timestamp, beyond limit: Int) throws -> [PartialRecord] {
         var bytes = 0
         return try rows(

@@ -7,6 +7,7 @@ package struct PendingFile: Hashable, Sendable {
     package var storageClass: StorageClass
     /// Relative to the root of the class.
     package var path: String
+    /// The length of the file. The budget counts it from the moment the row is written.
     package var sizeBytes: Int
     /// The process that publishes or unlinks the file.
     package var holder: String
@@ -47,6 +48,7 @@ package struct ClassTotal: Hashable, Sendable {
 package struct EvictionCandidate: Hashable, Sendable {
     /// The row id of the file.
     package let fileID: Int64
+    /// The bytes that evicting the file frees.
     package let sizeBytes: Int
 }
 
@@ -61,6 +63,9 @@ extension IndexTransaction {
     }
 
     /// Names `file` as one that may exist from now on.
+    ///
+    /// The row must be committed before the file appears at its path. A process that is killed in between leaves a file
+    /// that the next one finds by this row.
     package func addPending(_ file: PendingFile) throws {
         try run(
             KeepsHits("INSERT INTO pending_file (storage_class, path, size_bytes, holder) VALUES (?, ?, ?, ?)"),
@@ -87,6 +92,8 @@ extension IndexTransaction {
     }
 
     /// The holders that have pending files.
+    ///
+    /// The recovery takes over those that are dead.
     package func pendingHolders() throws -> [String] {
         try rows("SELECT DISTINCT holder FROM pending_file") { $0.text("holder") }
     }
@@ -125,6 +132,8 @@ extension IndexTransaction {
     }
 
     /// The highest row id of a file; 0 without files.
+    ///
+    /// Row ids only grow, so the files up to this one can be recorded as durable.
     package func lastFileID() throws -> Int64 {
         try integer("SELECT max(id) FROM file") ?? 0
     }
@@ -188,6 +197,8 @@ extension IndexTransaction {
     }
 
     /// Records that the file was used at `microseconds`; the later time wins.
+    ///
+    /// Hits read no access time, so this write leaves the hit cache as it is.
     package func touch(fileID: Int64, microseconds: Int64) throws {
         try run(
             KeepsHits("UPDATE file SET last_access_us = ?1 WHERE id = ?2 AND last_access_us < ?1"),
@@ -264,6 +275,8 @@ extension IndexTransaction {
     }
 
     /// Sets the totals of `storageClass` to the sums of its rows.
+    ///
+    /// Called by a repair and for a copy of the index. Otherwise triggers keep the totals.
     package func recountTotal(of storageClass: StorageClass) throws {
         try run(
             KeepsHits(

@@ -9,6 +9,7 @@ struct KeepsHits {
     /// One statement; its parameters are bound when it runs.
     let sql: String
 
+    /// The SQL is checked when SQLite prepares it, not here.
     init(_ sql: String) {
         self.sql = sql
     }
@@ -19,6 +20,7 @@ struct ChangesHits {
     /// One statement; its parameters are bound when it runs.
     let sql: String
 
+    /// For a write that changes no hit, `KeepsHits` is cheaper: no row is recorded.
     init(_ sql: String) {
         self.sql = sql
     }
@@ -27,7 +29,9 @@ struct ChangesHits {
 /// One write transaction: everything that is changed together. Valid only inside the closure that it is handed to.
 package struct IndexTransaction: RowSource {
     // No other file reaches these two: all writes go through `run`, and so the hit cache misses none.
+    /// The transaction of SQLite, which `write` commits.
     private let transaction: Transaction
+    /// The rows whose hits change. The hit cache gets them after the commit.
     private let changes: ChangedRows
     /// The changes to pictures, which the feed of changes tells when the transaction ends.
     let news = TransactionNews()
@@ -77,7 +81,8 @@ extension IndexTransaction {
         try text("SELECT sync_holder FROM store")
     }
 
-    /// Marks the sync of `holder` as running; `nil`: no sync is.
+    /// Marks the sync of `holder` as running; `nil`: no sync is. If the process is killed, the free lock of its holder
+    /// tells other processes that the sync is over.
     package func setSyncHolder(_ holder: String?) throws {
         try run(KeepsHits("UPDATE store SET sync_holder = ?"), [holder])
     }
@@ -101,6 +106,9 @@ extension IndexTransaction {
 
     /// Records that from now on, during the boot `id`, files may not be on stable storage yet. All files that the index
     /// has are, unless another process recorded this first.
+    ///
+    /// Committed as durable (`AvatarIndex.Durability.power`) before the first change, so that the record survives the
+    /// power loss that it is for.
     package func beginBoot(_ id: String) throws {
         try run(
             KeepsHits(
@@ -122,6 +130,8 @@ extension IndexTransaction {
     }
 
     /// Records that all files are on stable storage.
+    ///
+    /// Called when the last process closes the store, once its file systems are synchronized.
     package func endBoot() throws {
         try run(KeepsHits("UPDATE store SET boot_id = NULL"))
     }
@@ -224,6 +234,8 @@ extension IndexTransaction {
     }
 
     /// Raises the hosts' earliest due times, which are lower bounds, to those of their entries.
+    ///
+    /// Called at the end of a sync. Without it, later syncs would walk hosts that have nothing due.
     package func refreshDueTimes(ofHostsDueAt time: Timestamp) throws {
         try run(
             KeepsHits(
@@ -245,6 +257,8 @@ extension IndexTransaction {
 
     /// Deletes every host that no entry is fetched from any more: its name may say whose image it served. The index does
     /// not know which image led to a host by a redirect, so all of those are deleted, with their pauses. Walks the entries.
+    ///
+    /// Called by removals that erase.
     package func eraseUnusedHosts() throws {
         try run(KeepsHits("DELETE FROM host WHERE id NOT IN (SELECT host_id FROM avatar WHERE host_id IS NOT NULL)"))
     }

@@ -15,6 +15,7 @@ struct Avatars: ParsableCommand {
     /// The version that `--version` prints.
     static let version = "0.1.0"
 
+    /// The general help and all commands in their groups. `CommandName` reads the names from here.
     static let configuration = CommandConfiguration(
         commandName: "avatars",
         abstract:

@@ -17,6 +17,7 @@ struct BackupCommand: AsyncParsableCommand {
             """
     )
 
+    /// The path of the new store, relative to the working directory or absolute.
     @Argument(help: "The directory to copy to.", completion: .directory)
     var directory: String
 

@@ -18,6 +18,7 @@ struct ChangesCommand: AsyncParsableCommand {
             """
     )
 
+    /// The last number that the reader has processed. Default: 0, the start of the feed.
     @Option(help: ArgumentHelp("List only changes after this sequence number.", valueName: "n"))
     var since: Int64 = 0
 

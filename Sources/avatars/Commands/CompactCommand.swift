@@ -15,6 +15,7 @@ struct CompactCommand: AsyncParsableCommand {
             """
     )
 
+    /// Opens the store for reading only, so nothing can change.
     @Flag(help: "Change nothing; print how much would be freed.")
     var dryRun = false
 

@@ -20,12 +20,15 @@ struct ConfigCommand: AsyncParsableCommand {
             """
     )
 
+    /// The setting to print or change; `nil` to print all.
     @Argument(help: "The name of the setting.", completion: .settingName)
     var name: String?
 
+    /// The new value as text, which `Setting.parse(_:)` reads; `nil` to print the setting.
     @Argument(help: "Its new value.", completion: .settingValue)
     var value: String?
 
+    /// Needs a new value: a setting that is only printed changes nothing anyway.
     @Flag(help: "Change nothing; print what would be evicted.")
     var dryRun = false
 

@@ -13,6 +13,7 @@ struct DemoCommand: AsyncParsableCommand {
             """
     )
 
+    /// The folder that the demo leaves behind; `nil` for a new temporary one.
     @Option(
         help: ArgumentHelp(
             "Keep the store and the contact list in this directory, to try commands on.",
@@ -22,6 +23,10 @@ struct DemoCommand: AsyncParsableCommand {
     )
     var keep: String?
 
+    /// Runs the demo and prints an error if a claim failed.
+    ///
+    /// - Throws: `ExitCode.someFailed` if a claim failed; the exit code of `unusableRoot` for an unusable folder; any
+    ///   error of the store.
     func run() async throws {
         do {
             let page = DemoPage(
@@ -40,6 +45,7 @@ struct DemoCommand: AsyncParsableCommand {
         }
     }
 
+    /// Writes a piece of the page to standard output.
     @Sendable
     private static func write(_ text: String) {
         do {

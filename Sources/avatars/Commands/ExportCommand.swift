@@ -15,12 +15,15 @@ struct ExportCommand: AsyncParsableCommand {
             """
     )
 
+    /// The path of the folder. It may lead through symbolic links.
     @Argument(help: "The folder to copy to.", completion: .directory)
     var directory: String
 
+    /// Filters the images; `nil` for both classes.
     @Option(name: .customLong("class"), help: "Only images of this class.")
     var storageClass: StorageClass?
 
+    /// Filters the images by a contact id; `nil` for all.
     @Option(parsing: .unconditional, help: ArgumentHelp("Only images of this contact.", valueName: "id"))
     var owner: String?
 

@@ -15,12 +15,15 @@ struct FetchCommand: AsyncParsableCommand {
             """
     )
 
+    /// In the order of the output. A URL that is not valid fails alone, with a line of its own.
     @Argument(help: ArgumentHelp("The URLs of the images.", valueName: "url"))
     var urls: [String]
 
+    /// Default: `cacheFirst`, which sends no request for a stored image.
     @Option(help: "When to use the stored image and when to send a request.")
     var policy = FetchOptions.Policy.cacheFirst
 
+    /// With `transient`, a stored image is not read: the command fetches the image and does not store it.
     @Option(name: .customLong("class"), help: "The storage class of the images.")
     var storage = FetchOptions.Storage.caches
 

@@ -14,9 +14,11 @@ struct GetCommand: AsyncParsableCommand {
             """
     )
 
+    /// A text that is not a valid key ends the command before it opens the store.
     @Argument(help: "A URL, name:NAME, contact:ID, or your own key.")
     var key: String
 
+    /// The path, or `-`; `nil` for standard output, except to a terminal.
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp("File to write, or - for standard output, even to a terminal.", valueName: "file"),
@@ -24,9 +26,11 @@ struct GetCommand: AsyncParsableCommand {
     )
     var output: String?
 
+    /// Default: `cacheFirst`, which sends no request for a stored image.
     @Option(help: "When to use the stored image and when to send a request.")
     var policy = FetchOptions.Policy.cacheFirst
 
+    /// With `transient`, a stored image is not read: the command fetches the image and does not store it.
     @Option(name: .customLong("class"), help: "The storage class of a fetched image.")
     var storage = FetchOptions.Storage.caches
 

@@ -19,15 +19,18 @@ struct ImportCommand: AsyncParsableCommand {
             """
     )
 
+    /// The path of the folder. It may lead through symbolic links.
     @Argument(help: "The folder with the images.", completion: .directory)
     var directory: String
 
+    /// Overrides the manifest; `nil` to follow it.
     @Option(
         name: .customLong("class"),
         help: "The storage class of all images. Default: as in the manifest, else documents."
     )
     var storageClass: StorageClass?
 
+    /// Reads the files and stores nothing. If there is no store yet, an empty temporary one stands in for it.
     @Flag(help: "Change nothing; print what would be imported.")
     var dryRun = false
 

@@ -17,27 +17,35 @@ struct ListCommand: AsyncParsableCommand {
             """
     )
 
+    /// Filters the entries; `nil` for both classes.
     @Option(name: .customLong("class"), help: "Only entries of this class.")
     var storageClass: StorageClass?
 
+    /// Filters by the state in the view `avatar_overview`; `nil` for all.
     @Option(help: "Only entries in this state.")
     var state: AvatarState?
 
+    /// Filters by a host name without a port; `nil` for all, own images included.
     @Option(help: ArgumentHelp("Only entries of this host name, on any port.", valueName: "name"))
     var host: String?
 
+    /// Filters by a contact id; `nil` for all.
     @Option(parsing: .unconditional, help: ArgumentHelp("Only images of this contact.", valueName: "id"))
     var owner: String?
 
+    /// Any order but `key` reads all entries for each page.
     @Option(help: "The order of the entries.")
     var sort = AvatarListQuery.Order.key
 
+    /// Also reverses the place of entries without the value: they come first then.
     @Flag(help: "Reverse the order.")
     var reverse = false
 
+    /// The maximum number of entries; `nil` to list all, page by page.
     @Option(help: ArgumentHelp("List at most N entries, then print where the next page starts.", valueName: "n"))
     var limit: Int?
 
+    /// The end of an earlier page in the same order; `nil` to begin at the start.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Continue after a page: the \"next\" that it printed.", valueName: "next")

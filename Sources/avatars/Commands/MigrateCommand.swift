@@ -15,9 +15,11 @@ struct MigrateCommand: AsyncParsableCommand {
             """
     )
 
+    /// Reads the schema version and opens nothing for writing.
     @Flag(help: "Change nothing; list the applied and pending steps.")
     var status = false
 
+    /// The same as `status`, under the name that other commands use.
     @Flag(help: "The same as --status.")
     var dryRun = false
 

@@ -14,12 +14,15 @@ struct MoveCommand: AsyncParsableCommand {
             """
     )
 
+    /// Parsed by `KeyArguments`: duplicates count once.
     @Argument(help: "URLs, name:NAME, contact:ID, or your own keys.")
     var keys: [String]
 
+    /// An image that is in this class already is left as it is, and not counted.
     @Option(help: "The storage class to move to.")
     var to: StorageClass
 
+    /// Checks that each key has an image with its file.
     @Flag(help: "Change nothing; print how many would be moved.")
     var dryRun = false
 

@@ -14,6 +14,7 @@ struct PathCommand: ParsableCommand {
             """
     )
 
+    /// The command sends no request, so an image that is not stored has no path.
     @Argument(help: "A URL, name:NAME, contact:ID, or your own key.")
     var key: String
 

@@ -21,21 +21,27 @@ struct RemoveCommand: AsyncParsableCommand {
             """
     )
 
+    /// Keys that the store lacks are errors; the others are removed all the same.
     @Argument(help: "URLs, name:NAME, contact:ID, or your own keys.")
     var keys: [String] = []
 
+    /// A contact id. Images that another contact uses stay.
     @Option(parsing: .unconditional, help: ArgumentHelp("Remove all images of this contact.", valueName: "id"))
     var owner: String?
 
+    /// A host name without a port.
     @Option(help: ArgumentHelp("Remove all images of this host name, on any port.", valueName: "name"))
     var host: String?
 
+    /// Selects every entry, own images included.
     @Flag(help: "Remove all entries.")
     var all = false
 
+    /// Sets `erasing`: the command then also checks that no trace is left, and fails otherwise.
     @Flag(help: "Leave no trace in the store.")
     var erase = false
 
+    /// Opens the store for reading only, so nothing can change.
     @Flag(help: "Change nothing; print what would be removed.")
     var dryRun = false
 

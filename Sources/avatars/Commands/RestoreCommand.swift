@@ -16,6 +16,7 @@ struct RestoreCommand: AsyncParsableCommand {
             """
     )
 
+    /// The directory that `backup` wrote. The command does not change it.
     @Argument(help: "The directory that holds the backup.", completion: .directory)
     var directory: String
 

@@ -15,12 +15,15 @@ struct SaveCommand: AsyncParsableCommand {
             """
     )
 
+    /// Read in full before it is stored, up to the setting `max-image-bytes`.
     @Argument(help: "The image file, or - for standard input.", completion: .file())
     var file: String
 
+    /// `.unconditional`, so that a name may begin with a dash.
     @Option(parsing: .unconditional, help: ArgumentHelp("The name: 1 to 1,024 bytes without NUL.", valueName: "name"))
     var name: String
 
+    /// Default: `documents`, because no origin can give the image again.
     @Option(name: .customLong("class"), help: "The storage class of the image.")
     var storageClass = StorageClass.documents
 

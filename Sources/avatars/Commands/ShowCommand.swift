@@ -12,6 +12,7 @@ struct ShowCommand: AsyncParsableCommand {
             """
     )
 
+    /// Any key of the store, as `list` prints it.
     @Argument(help: "A URL, name:NAME, contact:ID, or your own key.")
     var key: String
 

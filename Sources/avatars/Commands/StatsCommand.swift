@@ -17,9 +17,11 @@ struct StatsCommand: AsyncParsableCommand {
 
     /// The values of `--format`.
     enum Format: String, CaseIterable, ExpressibleByArgument {
+        /// `json` is the same as `--json`.
         case text, json, prometheus
     }
 
+    /// `nil` for text, or for JSON with `--json`.
     @Option(help: "The output format. Default: text.")
     var format: Format?
 

@@ -21,15 +21,19 @@ struct SyncCommand: AsyncParsableCommand {
             """
     )
 
+    /// Paths of lists. Without any, the sync revalidates stored images that are due.
     @Argument(help: "Contact lists: .json, .ndjson, .vcf, .txt, or - for standard input.", completion: .file())
     var contacts: [String] = []
 
+    /// One format for all lists. Standard input needs it, because it has no file name.
     @Option(help: "The format of the lists. Default: by file name.")
     var format: ContactList.Format?
 
+    /// Default: `revalidate`, which sends no request for a fresh image.
     @Option(help: "When to use the stored image and when to send a request.")
     var policy = FetchOptions.Policy.revalidate
 
+    /// `validate` refuses `transient`: a sync stores its images.
     @Option(
         name: .customLong("class"),
         help: "The storage class of the images: caches or documents.",
@@ -41,21 +45,26 @@ struct SyncCommand: AsyncParsableCommand {
     @Flag(help: "Request images that are still fresh, too.")
     var all = false
 
+    /// Sets `SyncOptions.limit`. The images beyond it count as skipped.
     @Option(help: ArgumentHelp("Request at most N images.", valueName: "n"))
     var limit: Int?
 
+    /// Sets `SyncOptions.maximumBytes`. Requests that are running by then are completed.
     @Option(
         help: ArgumentHelp("Stop after receiving about this many bytes, such as 20MB.", valueName: "bytes"),
         transform: ByteAmount.parse
     )
     var maxBytes: Int?
 
+    /// Sets `SyncOptions.timeLimit`, in seconds, up to a year. The progress display counts down to it.
     @Option(help: ArgumentHelp("Stop after this time; images that arrived are stored.", valueName: "seconds"))
     var timeLimit: Double?
 
+    /// Sets `SyncOptions.hostTimeLimit`, in seconds, counted from the first request to the host.
     @Option(help: ArgumentHelp("Skip the rest of a host that keeps the sync busy for longer.", valueName: "seconds"))
     var hostTimeLimit: Double?
 
+    /// Sets `SyncOptions.prunes`. Needs a list, because without one every contact would be missing.
     @Flag(
         help: ArgumentHelp(
             "Unlink contacts that the lists omit or give no picture. Skipped, with a notice, if a record is unreadable, the sync "
@@ -64,6 +73,7 @@ struct SyncCommand: AsyncParsableCommand {
     )
     var prune = false
 
+    /// Sets `SyncOptions.emailSources`, in the order of the arguments.
     @Option(
         help: ArgumentHelp(
             "Ask this service for the pictures of contacts without one, by a digest of their e-mail addresses: libravatar, "
@@ -77,6 +87,7 @@ struct SyncCommand: AsyncParsableCommand {
     )
     var emailSource: [Result<EmailSource, any Error>] = []
 
+    /// Sets `SyncOptions.emailRecheck`, in seconds, up to a year.
     @Option(
         help: ArgumentHelp(
             "Ask a service again about an address without a picture after this time. Default: 604800, a week.",
@@ -85,6 +96,7 @@ struct SyncCommand: AsyncParsableCommand {
     )
     var emailRecheck: Double?
 
+    /// Sets `SyncOptions.ignoresPauses`.
     @Flag(
         help: ArgumentHelp(
             "Also send requests to hosts that are paused after failures, starting with one per host. A pause that a host "
@@ -93,9 +105,11 @@ struct SyncCommand: AsyncParsableCommand {
     )
     var ignorePauses = false
 
+    /// Tries again every 200 ms. Without it, the exit code is 75 while another sync runs.
     @Flag(help: "Wait for another sync to end.")
     var wait = false
 
+    /// Opens the store for reading only; the plan needs no network.
     @Flag(help: "Send no request and change nothing; print the plan.")
     var dryRun = false
 

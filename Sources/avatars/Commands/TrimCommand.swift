@@ -14,12 +14,14 @@ struct TrimCommand: AsyncParsableCommand {
             """
     )
 
+    /// The bytes to trim to; `nil` for the low watermark of the store.
     @Option(
         help: ArgumentHelp("Bytes that may stay in the caches, such as 64MB.", valueName: "bytes"),
         transform: ByteAmount.parse
     )
     var budget: Int?
 
+    /// Opens the store for reading only, so nothing can change.
     @Flag(help: "Change nothing; print what would be evicted.")
     var dryRun = false
 

@@ -22,12 +22,15 @@ struct VerifyCommand: AsyncParsableCommand {
             """
     )
 
+    /// Without it, the store is only read.
     @Flag(help: "Repair the faults found.")
     var repair = false
 
+    /// Finds missing and truncated files, but no file whose bytes have changed.
     @Flag(help: "Compare lengths only; do not read the files.")
     var quick = false
 
+    /// Turns `--repair` off, so the faults are printed and stay.
     @Flag(help: "With --repair: change nothing; print what would be repaired.")
     var dryRun = false
 

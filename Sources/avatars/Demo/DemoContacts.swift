@@ -60,8 +60,11 @@ enum DemoPicture: Hashable, Sendable {
 
     /// The file format of a portrait.
     enum Format: Hashable, Sendable {
+        /// With a strong ETag.
         case png
+        /// With a weak ETag.
         case gif
+        /// With a `Last-Modified` field only.
         case bmp
     }
 
@@ -119,7 +122,9 @@ enum NameTable {
 
     /// Given names and family names that go together.
     private struct Region {
+        /// Ten given names.
         let given: [Substring]
+        /// Ten family names.
         let family: [Substring]
 
         /// Both texts hold ten names, separated by spaces.

@@ -143,5 +143,6 @@ extension DemoPicture {
         return breaks ? .image(bytes).behaving(.cutShort(after: half)) : .image(Array(bytes[..<half]))
     }
 
+    /// A fixed date in the past, so that it is a strong validator (RFC 9110 section 8.8.2.2).
     private static let longAgo = "Tue, 06 Jun 2023 08:30:00 GMT"
 }

@@ -9,9 +9,13 @@ final class DemoPage {
     /// The space before an indented line.
     private static let indent = "   "
 
+    /// Whether a bar may be redrawn in place.
     private let isTerminal: Bool
+    /// Whether headings and claims have colours.
     private let usesColour: Bool
+    /// The function that writes the text; the command passes one for standard output.
     private let output: @Sendable (String) -> Void
+    /// The number of headings so far.
     private var steps = 0
     /// The number of claims checked so far.
     private var claims = 0
@@ -130,6 +134,7 @@ final class DemoPage {
         text.last == " " ? trimmed(String(text.dropLast())) : text
     }
 
+    /// `text` with spaces up to `width` characters. A longer text stays as it is.
     private static func padded(_ text: String, to width: Int, isRightAligned: Bool) -> String {
         let space = String(repeating: " ", count: max(0, width - text.count))
         return isRightAligned ? space + text : text + space
@@ -163,9 +168,13 @@ final class DemoPage {
 
     /// ANSI codes of the styles in use.
     private enum Style: String {
+        /// For the headings of steps.
         case bold = "1"
+        /// For the headings of tables.
         case dim = "2"
+        /// For a claim that failed.
         case red = "31"
+        /// For a claim that held.
         case green = "32"
     }
 
@@ -180,12 +189,16 @@ final class DemoProgressLine: Sendable {
     /// The width of the bar in columns.
     private static let barWidth = 32
 
+    /// The space before the line.
     private let indent: String
+    /// Whether the bar is redrawn in place.
     private let isTerminal: Bool
+    /// The function that writes the text.
     private let output: @Sendable (String) -> Void
     /// The halves of the list that already have their line.
     private let halvesShown = Mutex(0)
 
+    /// Writes nothing yet; `begin` draws the first bar.
     init(indent: String, isTerminal: Bool, output: @escaping @Sendable (String) -> Void) {
         self.indent = indent
         self.isTerminal = isTerminal

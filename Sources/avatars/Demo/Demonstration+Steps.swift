@@ -155,6 +155,8 @@ extension Demonstration {
         try await syncDuringOutage(before)
     }
 
+    /// Reads the guest's picture with the default policy, then with `reload`, and checks that both give the stored
+    /// bytes.
     private func readDuringOutage(_ stored: StoredPicture) async throws {
         let read = try await store.avatar(for: guestURL)
         page.check(
@@ -170,6 +172,7 @@ extension Demonstration {
         )
     }
 
+    /// Tries 25 images, and checks that each failure is `unreachable` and every file is as before.
     private func syncDuringOutage(_ before: FolderSnapshot) async throws {
         let attempts = 25
         let report = try await sync(includingFresh: true, limit: attempts)
@@ -225,16 +228,21 @@ extension Demonstration {
 
     /// The size of the storage class `caches` according to the index, and according to the disk.
     private struct Usage {
+        /// All entries of the index, evicted ones included.
         let entries: Int
+        /// Files in `caches` according to the disk.
         let files: Int
         /// Bytes according to the index.
         let bytes: Int
         /// Bytes according to the disk.
         let onDisk: Int
+        /// Entries whose file was evicted.
         let evicted: Int
+        /// Files in `documents`: all files of the index without those of `caches` on disk.
         let documents: Int
     }
 
+    /// Measures the index and the disk now.
     private func usage() throws -> Usage {
         let statistics = try store.statistics()
         let disk = try cachedFiles()

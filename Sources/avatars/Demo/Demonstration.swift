@@ -240,7 +240,9 @@ struct DemoPlace: Sendable {
 
     /// A contact as an element of the JSON list.
     private struct Record: Encodable {
+        /// The contact's id, by which a later sync recognises the contact.
         let id: String
+        /// Not used by a sync; for the reader of the file.
         let name: String
         /// `nil`, and then left out of the file, for a contact without a picture.
         let avatarURL: String?
@@ -251,7 +253,9 @@ struct DemoPlace: Sendable {
 struct FolderSnapshot: Equatable {
     /// Size and modification time of one file.
     struct File: Equatable {
+        /// The length of the file in bytes.
         let sizeBytes: Int
+        /// The time of the last write. It reveals a file that was written again with the same bytes.
         let modified: Date
     }
 

@@ -4,6 +4,7 @@ import AvatarStore
 
 /// The contact lists that the arguments of `sync` name, read one after the other as a single sequence of records.
 struct ContactLists: AsyncSequence, Sendable {
+    /// Records of all lists, unreadable ones included.
     typealias Element = ContactRecord
 
     /// The lists in the order of the arguments; a name is the path as given, or `-`.
@@ -36,6 +37,7 @@ struct ContactLists: AsyncSequence, Sendable {
         return try ContactList.open(descriptor: 0, format: format)
     }
 
+    /// Begins at the first record of the first list.
     func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(lists)
     }
@@ -49,15 +51,20 @@ struct ContactLists: AsyncSequence, Sendable {
         /// The list being read.
         private var current: (name: String, records: ContactList.AsyncIterator)?
 
+        /// Reads nothing yet.
         fileprivate init(_ lists: [(name: String, list: ContactList)]) {
             rest = lists[...]
             namesLists = lists.count > 1
         }
 
+        /// As `next(isolation:)`, on no actor.
         mutating func next() async throws -> ContactRecord? {
             try await next(isolation: nil)
         }
 
+        /// The next record, from the next list once one is at its end; `nil` after the last one.
+        ///
+        /// - Throws: `AvatarStoreError` if a list cannot be read any more; `CancellationError`.
         mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> ContactRecord? {
             while true {
                 if let record = try await current?.records.next(isolation: actor) { return named(record) }

@@ -34,7 +34,8 @@ struct HeaderFile: Sendable {
         }
     }
 
-    /// The fields for `host`, written `name:port`; empty if there are none.
+    /// The fields for `host`, written `name:port`; empty if there are none. The HTTP client looks them up for each
+    /// request, so a redirect to another host does not take them along.
     subscript(host: String) -> [(name: String, value: String)] {
         fields[host] ?? []
     }
@@ -44,6 +45,9 @@ struct HeaderFile: Sendable {
         !text.isEmpty && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
     }
 
+    /// The content of the file at `path`.
+    ///
+    /// - Throws: `storage` if it cannot be read; `invalidConfiguration` if it is not UTF-8.
     private static func text(of path: String) throws -> String {
         guard let text = String(validating: try InputFile(path: path).allBytes(), as: UTF8.self) else {
             throw AvatarStoreError(

@@ -4,33 +4,44 @@ import Foundation
 
 /// The options of the commands that fetch: how many requests, how long, to which addresses, with which header fields.
 struct OriginOptions: ParsableArguments {
+    /// Sets `CachingMode.strict`: the freshness of RFC 9111 section 4.2, and no storing where the response forbids it
+    /// (section 3).
     @Flag(help: "Follow RFC 9111 to the letter for freshness and storing.")
     var strict = false
 
+    /// Sets `Configuration.connections`. `fetch` also reads at most this many URLs at once.
     @Option(help: ArgumentHelp("Request at most N images at once.", valueName: "n"))
     var connections = 64
 
+    /// Sets `Configuration.connectionsPerHost`. A host is a name and a port.
     @Option(help: ArgumentHelp("Request at most N images at once from one host.", valueName: "n"))
     var perHost = 8
 
+    /// Sets `Configuration.timeout`, in seconds: more than 0, at most a day.
     @Option(help: ArgumentHelp("Time limit for one image, redirects included.", valueName: "seconds"))
     var timeout = 60.0
 
+    /// Sets `HTTPOrigin.Configuration.maximumRedirects`. With 0, an image behind a redirect fails.
     @Option(help: ArgumentHelp("Follow at most N redirects for one image; 0 follows none.", valueName: "n"))
     var maxRedirects = 10
 
+    /// Sets `Configuration.isConstrained`. The program does not ask the system whether the network is metered.
     @Flag(help: "Fetch the smaller image where a contact has one, as on a constrained network.")
     var lowData = false
 
+    /// Turns off the guard against loopback and private addresses, to which a list from outside could otherwise send
+    /// requests.
     @Flag(help: "Also contact loopback and private addresses.")
     var allowPrivateNetwork = false
 
+    /// The ceiling of this run, in bytes. The budget that the store keeps stays as it is.
     @Option(
         help: ArgumentHelp("A lower budget for this run only, such as 64MB.", valueName: "bytes"),
         transform: ByteAmount.parse
     )
     var budget: Int?
 
+    /// The path of a `HeaderFile`. An argument would show its tokens in the process list.
     @Option(
         help: ArgumentHelp(
             "File of header fields to send, one per line: \"HOST[:PORT] NAME: VALUE\". Without a port: 80 and 443.",
@@ -40,9 +51,11 @@ struct OriginOptions: ParsableArguments {
     )
     var headerFile: String?
 
+    /// Sets `HTTPOrigin.Configuration.userAgent`. Default: `AvatarStore`.
     @Option(help: ArgumentHelp("Value of the User-Agent field.", valueName: "text"))
     var userAgent: String?
 
+    /// For hosts with a private certificate authority. The certificates are in addition to the system's.
     @Option(
         help: ArgumentHelp("PEM file of certificates to trust in addition to the system's.", valueName: "file"),
         completion: .file()

@@ -2,6 +2,7 @@ import ArgumentParser
 
 /// `--progress`, for the commands whose work may take long.
 struct ProgressOptions: ParsableArguments {
+    /// Default: a bar on a terminal, nothing in a pipe or a file.
     @Option(help: "Show progress as one line on a terminal, as plain lines for a log, or not at all.")
     var progress = ProgressDisplay.Style.auto
 
@@ -15,6 +16,7 @@ struct ProgressOptions: ParsableArguments {
 
 /// `--json`, for the commands that print data.
 struct OutputOptions: ParsableArguments {
+    /// Data becomes one JSON value on one line, or one value a line for a list. Messages stay text.
     @Flag(help: "Print JSON instead of text.")
     var json = false
 

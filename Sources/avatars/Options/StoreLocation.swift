@@ -25,9 +25,12 @@ struct StoreLocation {
 
     #if os(Linux)
     // XDG Base Directory Specification 0.8, which requires relative paths in these variables to be ignored.
+    /// The place for files that may be deleted at any time: `$XDG_CACHE_HOME`.
     private var cachesDirectory: String { absoluteValue("XDG_CACHE_HOME") ?? home + "/.cache" }
+    /// The place for files that must stay: `$XDG_DATA_HOME`.
     private var dataDirectory: String { absoluteValue("XDG_DATA_HOME") ?? home + "/.local/share" }
 
+    /// `$HOME`, or the home directory that Foundation finds where the variable is not an absolute path.
     private var home: String { absoluteValue("HOME") ?? NSHomeDirectory() }
 
     /// The environment variable `name`; `nil` if it is not an absolute path.
@@ -35,7 +38,9 @@ struct StoreLocation {
         value(name).flatMap { $0.hasPrefix("/") ? Self.absolute($0) : nil }
     }
     #else
+    /// The folder Caches, which the system may empty.
     private var cachesDirectory: String { Self.absolute(URL.cachesDirectory.path(percentEncoded: false)) }
+    /// The folder Application Support, which the system backs up and never empties.
     private var dataDirectory: String { Self.absolute(URL.applicationSupportDirectory.path(percentEncoded: false)) }
     #endif
 

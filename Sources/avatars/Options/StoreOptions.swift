@@ -5,6 +5,7 @@ import Logging
 
 /// The options of every command: where the store is, and how much is printed.
 struct StoreOptions: ParsableArguments {
+    /// The store directory as given. `layout` makes it absolute.
     @Option(
         name: .customLong("store"),
         help: ArgumentHelp(
@@ -15,15 +16,19 @@ struct StoreOptions: ParsableArguments {
     )
     var directory: String?
 
+    /// Drops progress, notes and summaries. Data, warnings and errors stay.
     @Flag(name: .shortAndLong, help: "Print data, warnings and errors only: no progress, notes or summary.")
     var quiet = false
 
+    /// Sets the log level `debug`. Progress then appears as plain lines, which log lines do not tear apart.
     @Flag(name: .shortAndLong, help: "Log to standard error.")
     var verbose = false
 
     #if os(Linux)
+    /// The default directories as the help names them; `StoreLocation` decides.
     private static let defaultPlaces = "~/.cache/avatars and ~/.local/share/avatars"
     #else
+    /// The default directories as the help names them; `StoreLocation` decides.
     private static let defaultPlaces = "avatars in the folders Caches and Application Support"
     #endif
 
@@ -83,6 +88,7 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
+    /// Deletes the temporary store of a dry run. A failure is ignored.
     private static func remove(_ folder: URL) {
         do {
             try FileManager.default.removeItem(at: folder)

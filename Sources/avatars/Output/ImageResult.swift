@@ -16,6 +16,7 @@ struct ImageResult: Sendable {
 
     /// The image's key; without one, the redacted URL.
     var key: String
+    /// Where the image comes from; `failed` without one.
     var outcome: Outcome
     /// Whether the image is past its freshness lifetime.
     var isStale = false
@@ -25,6 +26,7 @@ struct ImageResult: Sendable {
     var localFile: String?
     /// The size of the image in bytes.
     var sizeBytes: Int?
+    /// The media type of the recognised format, whatever the server said; `nil` if there is no image.
     var mediaType: String?
     /// The width in pixels.
     var width: Int?

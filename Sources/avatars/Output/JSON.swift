@@ -5,12 +5,19 @@ import Foundation
 ///
 /// An object always has all its fields, in alphabetical order; an absent value is `null`.
 enum JSON: Encodable, Sendable {
+    /// An absent value.
     case null
+    /// `true` or `false`.
     case boolean(Bool)
+    /// A count, a size in bytes or a sequence number.
     case integer(Int)
+    /// A number with a fraction, such as a duration in seconds.
     case number(Double)
+    /// A string, also for times.
     case text(String)
+    /// Values in their order.
     case array([JSON])
+    /// Fields. `line` prints them in alphabetical order.
     case object([String: JSON])
 
     init(_ value: Bool?) { self = value.map(JSON.boolean) ?? .null }
@@ -19,10 +26,12 @@ enum JSON: Encodable, Sendable {
 
     init(_ value: String?) { self = value.map(JSON.text) ?? .null }
 
+    /// A time in UTC as text (ISO 8601).
     init(_ value: Timestamp?) { self = value.map { .text($0.iso8601) } ?? .null }
 
     init(_ values: [String]) { self = .array(values.map(JSON.text)) }
 
+    /// Encodes the value itself, without the name of the case.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {

@@ -19,6 +19,7 @@ enum Message {
         write(text)
     }
 
+    /// Writes one line. Control characters in `text` are replaced, because it may quote names from outside.
     private static func write(_ text: String) {
         do {
             try Console.diagnostics.write("avatars: \(Wording.oneLine(text))\n")

@@ -10,6 +10,7 @@ struct OutputFile {
     /// `errno`.
     private let quotedPath: String
 
+    /// Opens nothing; `write` opens the file.
     init(path: String) {
         self.path = path
         quotedPath = "\"\(path)\""

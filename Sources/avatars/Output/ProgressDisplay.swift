@@ -19,7 +19,9 @@ final class ProgressDisplay: Sendable {
         case none
     }
 
+    /// The style resolved for this terminal or file.
     private enum Form {
+        /// One line that is redrawn, lines of a log, or no output.
         case bar, lines, nothing
     }
 
@@ -29,17 +31,23 @@ final class ProgressDisplay: Sendable {
         var progress: WorkProgress?
         /// The speed within the current phase.
         var pace = Pace(at: 0)
+        /// When the current phase began.
         var phaseBegan = 0.0
+        /// When a line was last written. The next one waits for `interval`.
         var lastShown = -Double.infinity
         /// Whether the cursor is in the line of a bar.
         var isBarOpen = false
+        /// The timer that repeats the last state; `nil` before the first progress and after the end.
         var timer: (any DispatchSourceTimer)?
     }
 
+    /// Resolved once, when the command begins.
     private let form: Form
     /// The longest that a phase may take, in seconds.
     private let timeLimit: Double?
+    /// The zero of all times in `State`.
     private let started = ContinuousClock.now
+    /// Shared by the work and by the timer's thread.
     private let state = Mutex(State())
 
     /// - Parameters:
@@ -169,6 +177,7 @@ final class ProgressDisplay: Sendable {
         )
     }
 
+    /// Writes to standard error. Failures are ignored: progress must not stop the work.
     private func write(_ text: String) {
         do {
             try Console.diagnostics.write(text)

@@ -3,7 +3,9 @@ import Foundation
 
 /// One line of progress: the amount done, bytes, speed, time left and failures.
 struct ProgressLine {
+    /// The progress reported last.
     private let progress: WorkProgress
+    /// The speed within the phase, for the rate and the time left.
     private let pace: Pace
     /// The seconds since the phase began.
     private let seconds: Double
@@ -30,6 +32,7 @@ struct ProgressLine {
         return "[\(body.padding(toLength: width, withPad: " ", startingAt: 0))]  \(text)"
     }
 
+    /// The parts of the text that apply, in their order; an ellipsis if there are none yet.
     private var parts: [String] {
         var parts: [String] = []
         if progress.total != nil || progress.done > 0 { parts.append(progress.amount) }

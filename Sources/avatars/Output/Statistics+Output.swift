@@ -86,6 +86,7 @@ extension LastSync {
         return "\(Wording.age(of: time.date)), exit code \(outcome.exitCode.rawValue): \(counts)"
     }
 
+    /// The colour of the line on a terminal; `nil` for a complete sync.
     fileprivate var colour: Colour? {
         switch outcome {
         case .complete: nil

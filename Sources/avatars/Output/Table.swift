@@ -4,9 +4,11 @@
 struct Table {
     /// A column.
     struct Column {
+        /// The first line of the column, in capitals by convention.
         var heading: String
         /// The least width; cells that are longer are printed in full.
         var width = 0
+        /// Whether cells end at the right edge of the column.
         var isRightAligned = false
 
         /// A column whose cells begin at the left.
@@ -27,16 +29,19 @@ struct Table {
         /// `nil` for the terminal's own colour.
         var colour: Colour?
 
+        /// A cell with `text`, made safe for a terminal.
         init(_ text: String, _ colour: Colour? = nil) {
             self.text = Wording.oneLine(text)
             self.colour = colour
         }
 
+        /// A cell without a colour.
         init(stringLiteral text: String) {
             self.init(text)
         }
     }
 
+    /// The columns with their present widths.
     private var columns: [Column]
     /// Whether cells are printed in their colours.
     private let hasColour = Console.output.hasColour
@@ -89,8 +94,11 @@ struct Table {
 
 /// A colour of the terminal, by its SGR parameter (ECMA-48, 8.3.117).
 enum Colour: Int {
+    /// For headings.
     case faint = 2
+    /// For failures.
     case red = 31
+    /// For success.
     case green = 32
     /// For warnings, because yellow is unreadable on white.
     case magenta = 35
@@ -98,6 +106,7 @@ enum Colour: Int {
 
 /// Names and values, one pair a line, for output without `--json`.
 struct Facts {
+    /// Two cells a row. They are kept until all names are known, for the width of the first column.
     private var rows: [[Table.Cell]] = []
 
     /// Adds a line with `name` and `value`, or nothing if `value` is `nil`.

@@ -22,9 +22,11 @@ func withBlockingThread<Result: Sendable>(_ work: @escaping @Sendable () throws 
 
 /// Resumes a continuation once, with the first result. The result may arrive before the continuation does.
 private final class Waiter<Value: Sendable>: Sendable {
+    /// The first of continuation and result waits for the other.
     private enum State {
         /// Neither the continuation nor a result has arrived.
         case idle
+        /// The continuation arrived first.
         case waiting(CheckedContinuation<Value, any Error>)
         /// The result arrived first.
         case settled(Result<Value, any Error>)
@@ -32,6 +34,7 @@ private final class Waiter<Value: Sendable>: Sendable {
         case done
     }
 
+    /// A lock, because the thread of the work and a cancellation may deliver at once.
     private let state = Mutex(State.idle)
 
     /// Resumes `continuation` with the result, now or once it arrives.

@@ -5,6 +5,7 @@ import Foundation
 final class InputFile: Sendable {
     /// The file in messages: its path in quotes, or "standard input".
     private let name: String
+    /// The open file. `deinit` closes it.
     private let descriptor: Int32
 
     /// Opens the file at `path` on another thread, because opening a pipe blocks until it has a writer.

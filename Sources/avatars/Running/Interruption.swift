@@ -10,13 +10,17 @@ final class Interruption: Sendable {
     /// then its group.
     private static let echo = Duration.milliseconds(250)
 
+    /// The state behind the mutex, which a Dispatch thread and the main thread share.
     private struct State {
         /// The number of the first signal; `nil` before it.
         var received: Int32?
+        /// When the first signal arrived. A signal within `echo` of it is ignored.
         var receivedAt = ContinuousClock.now
+        /// Keeps the source alive; a released one is cancelled.
         var source: (any DispatchSourceRead)?
     }
 
+    /// Shared by the signal handler's thread and by the task that asks for the exit status.
     private let state = Mutex(State())
 
     /// Ignores SIGPIPE, so that writing to a closed pipe is an error instead of the end of the process.

@@ -33,6 +33,9 @@ enum CommandName {
         if !topics.isEmpty { try require(topics.joined(separator: " ")) }
     }
 
+    /// Checks that the command `name` exists.
+    ///
+    /// - Throws: `ValidationError` otherwise, with the nearest command if one is near.
     private static func require(_ name: String) throws {
         guard !all.contains(name) else { return }
         let suggestion = nearest(to: name).map { "Did you mean `avatars \($0)`?" } ?? "`avatars --help` lists them."

@@ -3,6 +3,7 @@ import AvatarStore
 /// Reads of `get` and `fetch`. A store that is open for reading only gets the policy `offline`, because it could store
 /// nothing.
 struct StoreReads: Sendable {
+    /// The open store. Its owner closes it after the reads.
     let store: AvatarStore
     /// The options of each read.
     let options: FetchOptions

@@ -68,7 +68,7 @@ package final class Directory: Sendable {
     /// - Parameters:
     ///   - path: An absolute path.
     ///   - mode: The permissions of directories it creates, such as `0o700`.
-    ///   - allowsNetwork: Whether a network file system will do, as for a backup. Default: false.
+    ///   - allowsNetwork: Whether a network file system is accepted, as for a backup. Default: false.
     /// - Throws: `unusableRoot` for a symbolic link, a file or a network file system; `readOnly`, `diskFull` or
     ///   `storage` if the directory cannot be created or opened.
     package static func makeRoot(

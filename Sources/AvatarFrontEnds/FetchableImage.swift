@@ -151,7 +151,7 @@ extension ImageSource {
         options.allowLocalStorage ? fallback(options.fallbackImage) : nil
     }
 
-    /// The result after `error`: the fallback of `options`, which then tells of the error; without a fallback, the error.
+    /// The result after `error`: the fallback of `options`, with the error as its failure; without one, the error.
     func result(
         after error: AvatarStoreError,
         _ options: FetchableImageOptions

@@ -73,7 +73,7 @@ extension AvatarIndex {
 
     /// Whether the file at `path` exists and is not empty.
     ///
-    /// - Throws: `foreignIndex` if it is no regular file; `damagedIndex` if it is too short for a database.
+    /// - Throws: `foreignIndex` if it is not a regular file; `damagedIndex` if it is too short for a database.
     static func hasContent(_ path: String) throws -> Bool {
         try requireRegularFile(at: path)
         var information = stat()

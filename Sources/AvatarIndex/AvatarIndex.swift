@@ -38,8 +38,8 @@ package final class AvatarIndex: Sendable {
 
     /// Opens the index at `path` for reading and writing; makes it, or brings its schema up to date.
     ///
-    /// A foreign database and a newer schema are refused before a byte of the file is changed. A copy of an older one
-    /// lies beside it while it is upgraded.
+    /// It refuses a foreign database and a newer schema before it changes a byte of the file. While it upgrades an older
+    /// schema, it keeps a copy of the file beside it.
     ///
     /// - Parameter path: where the index is; its directory must exist.
     /// - Parameter fileMode: the permission bits of a new index, which holds URLs and contact ids.
@@ -268,7 +268,7 @@ package final class AvatarIndex: Sendable {
             PRAGMA journal_size_limit = 8388608;
             """
         )
-        // Finds out now if the file is no database; the pragmas above do not all read it.
+        // Fails now if the file is not a database: not all pragmas above read it.
         try connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")
         return connection
     }

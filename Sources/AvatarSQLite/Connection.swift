@@ -32,8 +32,8 @@ package final class Connection {
     /// - Parameter busyTimeoutMilliseconds: how long a call waits for another connection's lock before it fails as
     ///   `busy`; 0: not at all.
     /// - Parameter watched: the columns whose changes must be told; `nil`: none.
-    /// - Throws: `cannotOpen` if the file cannot be opened or made. A file that is no database is only found out by the
-    ///   first statement that reads it.
+    /// - Throws: `cannotOpen` if the file cannot be opened or made. Only the first statement that reads the
+    ///   file detects that it is not a database.
     package init(
         path: String,
         access: Access,
@@ -247,7 +247,7 @@ package final class Connection {
         return sqlite3_file_control(handle, nil, SQLITE_FCNTL_HAS_MOVED, &hasMoved) == SQLITE_OK && hasMoved != 0
     }
 
-    /// Moves content of the write-ahead log into the file, as much as possible without waiting for anyone.
+    /// Moves content of the write-ahead log into the file, as much as possible without waiting for other connections.
     package func checkpointPassively() throws(SQLiteError) {
         let code = sqlite3_wal_checkpoint_v2(try open(), nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         guard code == SQLITE_OK else { throw error(code) }
@@ -344,7 +344,7 @@ package final class Connection {
         }
         guard code == SQLITE_OK else { throw error(code) }
         guard let statement else { throw SQLiteError(.misuse, "There is no statement in the SQL.") }
-        // A row with the same key would be deleted, of which SQLite does not tell.
+        // SQLite would delete a row with the same key without reporting it.
         if let table = writeGuard?.tables.first, Self.words(of: sql).contains("REPLACE") {
             sqlite3_finalize(statement)
             throw SQLiteError(

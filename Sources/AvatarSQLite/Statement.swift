@@ -73,7 +73,7 @@ package final class Statement {
         let isFound = text.withUTF8 { bytes in
             do throws(SQLiteError) {
                 let handle = try begin()
-                // Reset before the buffer goes away; it is bound as it lies.
+                // Reset before the buffer goes away: SQLite reads the text in place.
                 defer { end(handle) }
                 try bind(bytes, to: handle)
                 guard try step(handle) else { return false }

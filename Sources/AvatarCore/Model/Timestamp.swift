@@ -46,7 +46,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension Timestamp {
-    /// How many seconds a stored time may lie in the future before it is distrusted: 300.
+    /// The most seconds that a stored time may be in the future before the store distrusts it: 300.
     ///
     /// Small corrections of the clock are normal on a machine that synchronises its time.
     package static let clockTolerance: Int64 = 300

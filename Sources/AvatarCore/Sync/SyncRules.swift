@@ -12,7 +12,7 @@ public enum ReadPolicy: String, Sendable, CaseIterable {
     case offline
 }
 
-/// The rules by which a sync classifies an image: what it was told, independent of the image.
+/// The rules by which a sync classifies images, the same for all images of the sync.
 package struct SyncRules: Sendable {
     package var policy: ReadPolicy
     /// Whether fresh images are requested too.

@@ -23,9 +23,9 @@ final class ReadConnection: RowSource {
 
     /// Opens `path` for reading.
     ///
-    /// - Parameter isImmutable: the file lies on a disk that cannot be written and has no pending WAL content;
+    /// - Parameter isImmutable: the file is on a read-only disk and has no pending WAL content;
     ///   SQLite then needs neither lock nor shared memory.
-    /// - Throws: `foreignIndex` if `path` is no regular file; `storage` if it cannot be opened.
+    /// - Throws: `foreignIndex` if `path` is not a regular file; `storage` if it cannot be opened.
     init(path: String, isImmutable: Bool, busyTimeoutSeconds: Int) throws {
         try AvatarIndex.requireRegularFile(at: path)
         self.isImmutable = isImmutable
@@ -126,8 +126,8 @@ final class ReadConnection: RowSource {
 
     /// Runs `body`, and ends its statements with an error once the task is cancelled.
     ///
-    /// - Parameter steps: how many steps of SQLite's machine lie between two looks at the task.
-    /// - Parameter tick: called at each of these looks.
+    /// - Parameter steps: the number of SQLite's instructions between two checks of the task.
+    /// - Parameter tick: called at each of these checks.
     func interruptible<Result>(
         every steps: Int32,
         tick: () -> Void = {},

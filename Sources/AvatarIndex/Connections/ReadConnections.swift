@@ -99,7 +99,7 @@ final class ReadConnections: Sendable {
         /// Whether a release of the snapshot is scheduled.
         private let isTimerRunning = Atomic(false)
 
-        /// Releases the connection's snapshot in ten milliseconds, also if it is in use again by then.
+        /// Releases the connection's snapshot in ten milliseconds, even if it is in use again by then.
         func releaseSoon() {
             guard !isTimerRunning.load(ordering: .relaxed),
                 !isTimerRunning.exchange(true, ordering: .acquiringAndReleasing)

@@ -13,7 +13,7 @@ package final class IndexCopy: Sendable {
     ///
     /// An older schema is brought up to date in the copy; nothing in the source changes.
     ///
-    /// - Parameter isImmutable: the source lies on a disk that cannot be written, and has no WAL content.
+    /// - Parameter isImmutable: the source is on a read-only disk, and has no WAL content.
     /// - Parameter fileMode: the permission bits of the copy.
     /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`; `indexWasUpgraded` if another program upgraded the
     ///   source meanwhile; `diskFull`, `busy` and `storage`; `CancellationError`.
@@ -69,7 +69,7 @@ package final class IndexCopy: Sendable {
     /// One read transaction, so one state. `VACUUM INTO` leaves deleted rows behind, which SQLite's backup interface
     /// would copy; it keeps application id, version and vacuum mode. Nothing is made durable.
     ///
-    /// - Parameter tick: called now and then while it goes on.
+    /// - Parameter tick: called now and then during the copy.
     /// - Throws: `damagedIndex` if there is no index at `source`; what `SchemaStatus.requireOurs` throws; an error if
     ///   the task is cancelled.
     static func snapshot(

@@ -24,7 +24,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The files that do not lie in the folder that their digest names.
+    /// The files outside of the folder that their digest names.
     ///
     /// No index covers this, so it reads every file row of the class.
     package func strayFiles(of storageClass: StorageClass) throws -> [IndexedFile] {

@@ -11,8 +11,8 @@ struct SchemaUpgrade {
     /// Receives the progress, first of the copy, then of the steps.
     var progress: ProgressHandler = { _ in }
 
-    /// Copies the index and applies the steps that it lacks. After a kill or a full disk, the next run goes on from the
-    /// last complete step.
+    /// Copies the index and applies the steps that it lacks. After a kill or a full disk, the next run continues after
+    /// the last complete step.
     ///
     /// - Throws: `diskFull` without room for the copy; an error of SQLite. The file has the schema of the last complete
     ///   step.

@@ -14,7 +14,7 @@ struct UpgradeCopy {
 
     /// Makes a copy of the index, which has schema version `version`, unless there is one; durable on return.
     ///
-    /// - Parameter progress: called now and then with the bytes written so far and the most that there can be.
+    /// - Parameter progress: called now and then with the bytes written so far and their maximum.
     /// - Throws: `diskFull`, with nothing changed, if there is less room than the index takes.
     func make(of version: Int, progress: @escaping (Int, Int) -> Void) throws {
         if all.contains(where: { ($0.version ?? version) < version }) { return }
@@ -35,7 +35,7 @@ struct UpgradeCopy {
         progress(size, size)
     }
 
-    /// Removes the copies, also those that a killed process left unfinished.
+    /// Removes the copies, including those that a killed process left unfinished.
     ///
     /// - Returns: the paths of those that could not be removed.
     @discardableResult

@@ -2,8 +2,8 @@ package import AvatarCore
 import AvatarSQLite
 
 /// The changes of one transaction to pictures and to their contacts: each entry before its first change, and the
-/// contacts that are linked and unlinked. `IndexTransaction.tellNews(at:keeping:)` works out at the end what the feed
-/// tells of it.
+/// contacts that are linked and unlinked. `IndexTransaction.tellNews(at:keeping:)` derives the changes of the
+/// feed from them at the end.
 final class TransactionNews {
     /// An entry that is changed.
     struct Item {
@@ -74,8 +74,8 @@ final class TransactionNews {
 
 /// The feed of changes. It is written at the end of the transaction that makes them, so it is as complete as the index.
 ///
-/// A picture is its bytes. An eviction or a purge does not change it, and neither does fetching the same bytes again;
-/// only removing an image for good removes it from the feed.
+/// A picture is its bytes. Evicting it, purging it or fetching the same bytes again is not a change. The feed has a
+/// removal only if the entry is removed, or its image is dropped together with its digest.
 extension IndexTransaction {
     /// Called before the picture or the contacts of entry `id` change.
     func noteContent(of id: Int64) throws {
@@ -117,8 +117,8 @@ extension IndexTransaction {
         try run(KeepsHits("UPDATE change_feed SET sequence = ?, floor = ?"), [sequence, floor])
     }
 
-    /// Empties the feed and goes on with numbers that no earlier feed has reached. The index now has another past than
-    /// its readers know, so all of them must start over.
+    /// Empties the feed and continues with numbers that no earlier feed has reached. Its readers know another history
+    /// than that of this index, so all of them must start over.
     ///
     /// The number is the time: no feed has had more changes than milliseconds have passed.
     package func restartFeed(at time: Timestamp) throws {
@@ -197,7 +197,7 @@ extension IndexTransaction {
         try rows("SELECT contact FROM owner WHERE avatar_id = ?", [id]) { $0.text("contact") }
     }
 
-    /// The key of an entry, and the digest of its picture, also of one that was evicted.
+    /// The key of an entry, and the digest of its picture, even if that was evicted.
     private static let contentSQL = """
         SELECT avatar.key, coalesce(file.sha256, avatar.absent_sha256) AS sha256
         FROM avatar LEFT JOIN file ON file.id = avatar.file_id WHERE avatar.id = ?

@@ -15,7 +15,7 @@ package struct EntryState: Sendable {
     package let failure: FailureKind?
     /// The number of failures since the last success.
     package let failureCount: Int
-    /// When the origin last responded, or was last asked in vain; `nil`: never.
+    /// When the origin last responded, or a request to it last failed; `nil`: never.
     package let checked: Timestamp?
     /// When the entry is due; `nil`: never.
     package let nextCheck: Timestamp?
@@ -134,7 +134,7 @@ extension IndexTransaction {
 
     /// Replaces the validators, times and failure that the index keeps of the origin's responses.
     ///
-    /// It may change when a hit becomes stale, so the hit cache is told of the entry.
+    /// It may change when a hit becomes stale, so the hit cache learns of the entry.
     package func setValidation(_ validation: ValidationRecord, of id: Int64) throws {
         try run(
             ChangesHits(

@@ -15,7 +15,7 @@ struct KeepsHits {
     }
 }
 
-/// A write that may change what a hit returns. The rows that it changes are told to the hit cache.
+/// A write that may change what a hit returns. The hit cache learns of the rows that it changes.
 struct ChangesHits {
     /// One statement; its parameters are bound when it runs.
     let sql: String
@@ -167,7 +167,7 @@ extension IndexTransaction {
     /// Records the time, and corrects times that a clock running ahead has written: they would put checks off for as
     /// long as the clock was wrong. The entries are walked only if there are such times.
     ///
-    /// - Parameter tolerance: in seconds; a difference between clocks that is no fault.
+    /// - Parameter tolerance: in seconds; the difference between clocks that is normal.
     /// - Parameter longestBlock: in seconds; the longest pause that a host can have ahead of it.
     /// - Returns: the number of corrected entries.
     package func noteClock(_ now: Timestamp, tolerance: Int64, longestBlock: Int64) throws -> Int {

@@ -38,7 +38,7 @@ final class Interruption: Sendable {
         return descriptor < 0 ? nil : descriptor
     }
 
-    /// Calls `stop` on the first signal that `descriptor` tells of, on a Dispatch thread.
+    /// Calls `stop` on the first signal that arrives at `descriptor`, on a Dispatch thread.
     func handle(_ descriptor: Int32, stop: @escaping @Sendable () -> Void) {
         state.withLock { state in
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())

@@ -30,14 +30,18 @@ struct ConnectionLimitTests {
 
     @Test func limitOfASyncIsItsOwn() async throws {
         try await StoreFixture.withStore { fixture in
-            let gate = LoopbackOrigin.Gate()
+            let (first, gate) = (LoopbackOrigin.Gate(), LoopbackOrigin.Gate())
             let contacts = contacts(6, fixture, heldBy: gate)
+            let image = SampleImage.png(seed: 0, byteCount: 800)
+            fixture.origin.setResponse(.image(image, cacheControl: "max-age=3600").held(by: first), for: "/0.png")
             let options = SyncOptions(connectionsPerHost: 2)
             let sync = Task { [store = fixture.store] in try await store.sync(contacts: contacts, options: options) }
 
             try await fixture.requestArrives(2)
-            try await Task.sleep(for: .milliseconds(200))
-            #expect(fixture.origin.requestCount == 2)
+            // Without the limit all six requests are sent before any response, and so before the third arrives.
+            first.open()
+            try await fixture.requestArrives(3)
+            #expect(fixture.origin.requestCount == 3)
             gate.open()
 
             #expect(try await sync.value.fetched == 6)

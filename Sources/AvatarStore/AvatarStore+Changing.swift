@@ -72,8 +72,8 @@ extension AvatarStore {
     ) async throws -> AvatarKey {
         let key = try AvatarKey(name: name)
         let writable = try requireWritable()
-        let limits = try limits(mode: nil, ceiling: nil)
-        let image = try stage(bytes, in: storageClass, within: limits, at: writable.places)
+        let limits = try parts.limits()
+        let image = try parts.intake(limits).stage(bytes, in: storageClass, at: writable.places)
         let change = Change(key: key, sourceURL: nil, host: nil, content: .image(image, validation: nil))
         try await writable.writer.commitNow(change, RoomRules(limits)).requireStored()
         return key
@@ -96,7 +96,7 @@ extension AvatarStore {
         _ images: [OwnImage],
         in storageClass: StorageClass = .documents
     ) async throws -> [Result<AvatarKey, AvatarStoreError>] {
-        try await ImageSaving(self, storageClass).run(images)
+        try await ImageSaving(parts, storageClass).run(images)
     }
 
     /// Removes the entry for `key`, and its file if no other entry uses it. As `remove(_:erasing:)` with one key.
@@ -167,43 +167,7 @@ extension AvatarStore {
     ///   if other processes replaced the image three times meanwhile; `readOnly` in a store that is open for reading
     ///   only; another error of the index or the disk.
     public func move(_ key: AvatarKey, to storageClass: StorageClass) async throws -> Bool {
-        // Another process may replace the image meanwhile; then the new one is moved.
-        for _ in 0..<3 {
-            if let isMoved = try await moveOnce(key, to: storageClass) { return isMoved }
-        }
-        throw AvatarStoreError(
-            .busy,
-            "\(key) was not moved: it was replaced three times meanwhile. Try again.",
-            failure: .storage
-        )
-    }
-
-    /// One attempt; `nil` if the image was replaced while it was copied.
-    private func moveOnce(_ key: AvatarKey, to storageClass: StorageClass) async throws -> Bool? {
-        let writable = try requireWritable()
-        let limits = try limits(mode: nil, ceiling: nil)
-        guard let entry = try index.entry(for: key), let file = entry.file else {
-            throw AvatarStoreError(.noSuchEntry, "\(key) cannot be moved: no image is stored for it.")
-        }
-        guard file.storageClass != storageClass else { return false }
-        guard let bytes = try roots.read(file) else {
-            throw AvatarStoreError(
-                .noSuchEntry,
-                "\(key) cannot be moved: its file is gone. Fetch it with `--policy reload` or save it again."
-            )
-        }
-        guard ContentDigest.sha256(bytes) == entry.sha256 else {
-            throw AvatarStoreError(
-                .noSuchEntry,
-                "\(key) cannot be moved: its file is damaged. Fetch it with `--policy reload` or save it again."
-            )
-        }
-        let image = try stage(bytes, in: storageClass, within: limits, at: writable.places)
-        let change = Change(key: key, sourceURL: nil, host: nil, content: .moved(image, file: file.id))
-        let committed = try await writable.writer.commitNow(change, RoomRules(limits))
-        if committed.wasChangedMeanwhile { return nil }
-        try committed.requireStored()
-        return true
+        try await parts.move(key, to: storageClass)
     }
 
     /// Evicts files from `caches`, the least recently used first, until at most `target` bytes are left.
@@ -233,57 +197,5 @@ extension AvatarStore {
         )
         try index.forEachEvictionCandidate { plan.offer(fileID: $0.fileID, sizeBytes: $0.sizeBytes) }
         return EvictionReport(files: plan.victims.count, bytes: plan.freed)
-    }
-
-    /// Writes `bytes` to a staged file and checks that they are an image within `limits`.
-    ///
-    /// - Throws: `imageRefused`; an error of the disk.
-    func stage(
-        _ bytes: [UInt8],
-        in storageClass: StorageClass,
-        within limits: Limits,
-        at places: StorePlaces
-    ) throws -> StagedImage {
-        try requireSize(bytes, limits)
-        let file = try places.files(of: storageClass).stage()
-        try file.write(bytes)
-        return file.finish(as: try inspect(file, limits))
-    }
-
-    /// Checks that `stage` would accept `bytes`, without writing them.
-    ///
-    /// - Throws: `imageRefused`.
-    func requireImage(_ bytes: [UInt8], _ limits: Limits) throws {
-        try requireSize(bytes, limits)
-        _ = try inspect(ByteArraySource(bytes), limits)
-    }
-
-    /// Whether the image stored for `key` has these bytes, and its file is there.
-    func isStored(_ bytes: [UInt8], as key: AvatarKey) throws -> Bool {
-        guard let entry = try index.entry(for: key), let file = entry.file, roots.contains(file) else { return false }
-        return entry.sha256 == ContentDigest.sha256(bytes)
-    }
-
-    /// - Throws: `imageRefused` if the bytes exceed `Setting.maximumImageBytes`.
-    private func requireSize(_ bytes: [UInt8], _ limits: Limits) throws {
-        guard bytes.count > limits.maximumImageBytes else { return }
-        throw AvatarStoreError(
-            .imageRefused,
-            "The image has \(bytes.count) bytes; the limit for one image is \(limits.maximumImageBytes) bytes "
-                + "(`avatars config max-image-bytes`).",
-            failure: .tooLarge
-        )
-    }
-
-    /// The format and size of an image.
-    ///
-    /// - Throws: `imageRefused` for bytes that are not an image, or have too many pixels.
-    private func inspect(_ source: some ByteSource, _ limits: Limits) throws -> ImageDescription {
-        let inspector = ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: configuration.allowsSVG)
-        do {
-            return try inspector.inspect(source)
-        } catch let rejection as ImageRejection {
-            throw AvatarStoreError(.imageRefused, rejection.message, failure: rejection.kind)
-        }
     }
 }

@@ -65,7 +65,7 @@ extension AvatarStore {
             oldestAccess: counted.oldestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
             newestAccess: counted.newestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
             schemaVersion: counted.schemaVersion,
-            addressGuard: origin.addressGuard,
+            addressGuard: fetching.origin.addressGuard,
             lastSync: counted.lastSync,
             failures: counted.failures,
             neverHad: counted.neverHad
@@ -115,7 +115,7 @@ extension AvatarStore {
             now: clock.now(),
             isThere: entry.file.map(roots.contains) ?? false
         )
-        let limits = try limits(mode: nil, ceiling: nil)
+        let limits = try parts.limits()
         var reasons = explanation.freshness(limits.freshness)
         if let url = entry.sourceURL, let host = try AvatarKey(url: url).host?.description {
             let health = try index.health(of: host)

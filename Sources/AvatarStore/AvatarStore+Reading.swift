@@ -40,7 +40,12 @@ extension AvatarStore {
         from source: String? = nil,
         options: FetchOptions = FetchOptions()
     ) async throws -> AvatarImage {
-        try await ImageRead(key, from: source, options, in: self) { [self] in try storedImage(for: key) }.run()
+        try await ImageRead(key, from: source, options, fetching) { [self] in
+            try storedImage(for: key)
+        } storedFile: { [self] in
+            try storedFile(for: key)
+        }
+        .run()
     }
 
     /// The image at `url` as a file, as `avatar(for:options:)`. Its bytes are not read into memory.
@@ -70,7 +75,8 @@ extension AvatarStore {
         from source: String? = nil,
         options: FetchOptions = FetchOptions()
     ) async throws -> AvatarFile {
-        try await ImageRead(key, from: source, options, in: self) { [self] in try storedFile(for: key) }.run()
+        let look: @Sendable () throws -> AvatarFile? = { [self] in try storedFile(for: key) }
+        return try await ImageRead(key, from: source, options, fetching, stored: look, storedFile: look).run()
     }
 
     /// The image stored for `url`, else `nil`. Sends no request and does not wait for writers.

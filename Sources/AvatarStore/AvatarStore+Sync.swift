@@ -131,7 +131,7 @@ extension AvatarStore {
 
     private func preview(_ source: SyncSource, _ options: SyncOptions) async throws -> SyncPreview {
         try options.validate(configuration)
-        var counter = try SyncPreviewCounter(self, options)
+        var counter = try SyncPreviewCounter(fetching, options)
         return try await counter.run(source)
     }
 
@@ -148,7 +148,15 @@ extension AvatarStore {
         let begun = ContinuousClock.now
         try await writer.beginSync(at: clock.now())
         do {
-            let run = try SyncRun(self, source, options, total: total, progress: progress, emit: emit)
+            let run = try SyncRun(
+                fetching,
+                source,
+                options,
+                accesses: accesses,
+                total: total,
+                progress: progress,
+                emit: emit
+            )
             let report = try await run.run()
             try await writer.endSync(startedAt: run.started, as: LastSync(report, at: clock.now()))
             return report

@@ -20,32 +20,14 @@ public final class AvatarStore: Sendable {
     /// The configuration that the store was opened with.
     public let configuration: Configuration
 
-    let index: AvatarIndex
-    /// The published files, for reading.
-    let roots: StoredRoots
+    /// Index, files and writer: all that works without a request.
+    let parts: StoreParts
+    /// Connections, fetches under way and the client that sends requests.
+    let fetching: FetchParts
     /// Buffers the times of use until they are written.
     let accesses: AccessRecorder
-    /// Fetches under way, by key: tasks that want the same image share one.
-    let flights = FlightTable<FetchJob.Fetched>()
-    /// Fetches of images that are not stored, by URL.
-    let transientFlights = FlightTable<AvatarImage>()
-    /// The progress of fetches, for readers that watch them.
-    let progress = FetchProgressTable()
-    /// The connection slots, in all and per host.
-    let slots: FetchSlots
-    let metrics = StoreMetrics()
-    /// `nil` in a store that is open for reading only.
-    private let writable: Writable?
-    /// The client that sends requests; created by the first fetch.
-    let origin: OriginHolder
     /// Whether a root without a store's mark holds files, so that the new index has to list them.
     private let hasUnlistedFiles: Bool
-
-    /// The parts that only a store open for writing has.
-    struct Writable: Sendable {
-        let places: StorePlaces
-        let writer: StoreWriter
-    }
 
     /// Opens the store at `directory`, an absolute path, with the default configuration. Creates it if it does not
     /// exist.
@@ -90,8 +72,8 @@ public final class AvatarStore: Sendable {
         case .readWrite, .readWriteExisting:
             try configuration.validate()
             let store = try AvatarStore(configuration, fileSystem: fileSystem, migrating: migrating)
-            try await store.writable?.writer.readBootMark()
-            await store.writable?.writer.recover(reportingTo: configuration.logger)
+            try await store.parts.writable?.writer.readBootMark()
+            await store.parts.writable?.writer.recover(reportingTo: configuration.logger)
             await store.recoverFromPowerLoss()
             if store.hasUnlistedFiles { _ = try await store.verify(repair: true, quick: true) }
             do {
@@ -202,17 +184,20 @@ public final class AvatarStore: Sendable {
         hasUnlistedFiles = try places.claim(storeID)
         places.suspects = SuspectFiles(index, logger: configuration.logger)
         let accesses = AccessRecorder(clock: configuration.clock)
+        let metrics = StoreMetrics()
         let writer = StoreWriter(index: index, places: places, accesses: accesses, metrics: metrics)
         accesses.onFull { [weak writer, logger = configuration.logger] in
             Task { await writer?.flushAccesses(reportingTo: logger) }
         }
         self.configuration = configuration
-        self.index = index
         self.accesses = accesses
-        roots = places.stored
-        writable = Writable(places: places, writer: writer)
-        slots = FetchSlots(configuration)
-        origin = OriginHolder(configuration)
+        parts = StoreParts(
+            configuration: configuration,
+            index: index,
+            roots: places.stored,
+            writable: StoreParts.Writable(places: places, writer: writer)
+        )
+        fetching = FetchParts(parts, metrics)
     }
 
     private init(readOnly configuration: Configuration) throws {
@@ -220,16 +205,15 @@ public final class AvatarStore: Sendable {
         // To a reader, an unfinished restore is not a store: `noStore`, not `damagedIndex`.
         if !UnfinishedStore.isBegun(at: layout) { try layout.requireNoLostIndex() }
         try layout.requireIndex()
-        self.configuration = configuration
-        index = try ReadOnlyIndex.open(layout)
+        let index = try ReadOnlyIndex.open(layout)
         let suspects = SuspectFiles(index, logger: configuration.logger)
         if let boot = try index.openBoot(), !BootID.isCurrent(boot.id) { suspects.begin(after: boot.lastDurableFile) }
-        roots = try StoredRoots(layout, suspects: suspects)
+        let roots = try StoredRoots(layout, suspects: suspects)
+        self.configuration = configuration
         accesses = AccessRecorder(clock: configuration.clock)
-        writable = nil
         hasUnlistedFiles = false
-        slots = FetchSlots(configuration)
-        origin = OriginHolder(configuration)
+        parts = StoreParts(configuration: configuration, index: index, roots: roots, writable: nil)
+        fetching = FetchParts(parts, StoreMetrics())
     }
 
     /// Writes buffered access times and closes the index and the connections to origins. Do not use the store
@@ -240,12 +224,12 @@ public final class AvatarStore: Sendable {
     public func close() async throws {
         var failure: (any Error)?
         do {
-            try await origin.shutdown()
+            try await fetching.origin.shutdown()
         } catch {
             failure = error
         }
         do {
-            if let writable { try await writable.writer.close() }
+            if let writable = parts.writable { try await writable.writer.close() }
         } catch {
             failure = failure ?? error
         }
@@ -262,76 +246,30 @@ public final class AvatarStore: Sendable {
 
     /// Compares the files if the power was lost since the store was last closed.
     private func recoverFromPowerLoss() async {
-        guard let writer = writable?.writer else { return }
+        guard let writer = parts.writable?.writer else { return }
         await writer.recoverFromPowerLoss(reportingTo: configuration.logger) { [self] lastDurableFile in
             verifier(repairingWith: writer, depth: .afterPowerLoss(lastDurableFile: lastDurableFile))
         }
     }
 
     /// Whether the store is open for reading only.
-    package var isReadOnly: Bool { writable == nil }
+    package var isReadOnly: Bool { parts.isReadOnly }
 
-    // MARK: For the engines
+    // MARK: For the extensions
 
+    var index: AvatarIndex { parts.index }
+    /// The published files, for reading.
+    var roots: StoredRoots { parts.roots }
     var clock: any WallClock { configuration.clock }
+    var metrics: StoreMetrics { fetching.metrics }
+    /// The connection slots, in all and per host.
+    var slots: FetchSlots { fetching.slots }
 
     /// The writer and its directories.
     ///
     /// - Throws: `readOnly` in a store that is open for reading only.
-    func requireWritable() throws(AvatarStoreError) -> Writable {
-        guard let writable else {
-            throw AvatarStoreError(
-                .readOnly,
-                "The store at \"\(configuration.layout.indexDirectory)\" cannot be changed: it was opened for reading only."
-            )
-        }
-        return writable
-    }
-
-    /// Whether the guard refuses every address that is not globally reachable.
-    var refusesAddresses: Bool { origin.addressGuard == .globalOnly }
-
-    /// The limits in force for a read with `options`.
-    func limits(_ options: FetchOptions) throws -> Limits {
-        try limits(mode: options.mode, ceiling: options.budgetCeiling)
-    }
-
-    /// The limits in force.
-    ///
-    /// - Parameter mode: the caching mode; `nil`: the configuration's.
-    /// - Parameter ceiling: a lower budget in bytes; `nil`: the budget that is set.
-    func limits(mode: CachingMode?, ceiling: Int?) throws -> Limits {
-        try index.limits(
-            mode: mode ?? configuration.mode,
-            respectsNoStore: configuration.respectsNoStore,
-            ceiling: ceiling
-        )
-    }
-
-    /// A fetcher that keeps to `limits`.
-    ///
-    /// - Parameter timeout: the time for one image in all; `nil`: the configuration's.
-    func fetcher(_ limits: Limits, timeout: Duration?) throws -> Fetcher {
-        let writable = try requireWritable()
-        let client = try origin.client()
-        return Fetcher(
-            origin: client,
-            places: writable.places,
-            clock: clock,
-            timeout: timeout ?? configuration.timeout,
-            allowsSVG: configuration.allowsSVG,
-            limits: limits,
-            metrics: metrics,
-            partials: PartialDownloads(
-                index: index,
-                places: writable.places,
-                writer: writable.writer,
-                clock: clock,
-                logger: configuration.logger
-            ),
-            progress: progress,
-            batchOrigin: client as? any BatchOriginClient
-        )
+    func requireWritable() throws(AvatarStoreError) -> StoreParts.Writable {
+        try parts.requireWritable()
     }
 }
 

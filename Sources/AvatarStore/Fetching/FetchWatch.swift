@@ -105,27 +105,6 @@ final class FetchProgressTable: Sendable {
     }
 }
 
-extension AvatarStore {
-    /// Keeps the running fetch of `key` from being cancelled while the returned value lives; `nil` without one.
-    ///
-    /// - Parameter isTransient: whether to hold the fetch that does not store its image.
-    package func holdFetch(of key: AvatarKey, isTransient: Bool = false) -> FlightHold? {
-        isTransient ? transientFlights.hold(key) : flights.hold(key)
-    }
-
-    /// The number of readers that wait for the fetch of `key`.
-    ///
-    /// - Parameter isTransient: whether to count the readers of the fetch that does not store its image.
-    package func waiterCount(of key: AvatarKey, isTransient: Bool = false) -> Int {
-        isTransient ? transientFlights.waiterCount(of: key) : flights.waiterCount(of: key)
-    }
-
-    /// Registers a reader of `key` with its priority and its watch, while the returned value lives.
-    func watch(_ key: AvatarKey, _ options: FetchOptions) -> FetchWatching {
-        FetchWatching(slots, progress, key, options)
-    }
-}
-
 /// A reader that waits for a fetch. It is registered from `init` to `deinit`.
 final class FetchWatching: Sendable {
     private let end: @Sendable () -> Void

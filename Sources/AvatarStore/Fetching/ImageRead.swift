@@ -1,6 +1,5 @@
 import AvatarCore
 import AvatarIndex
-import HTTPTypes
 
 /// The result of a read: a file, with or without its bytes.
 protocol ReadResult: Sendable {
@@ -25,30 +24,42 @@ extension AvatarFile: ReadResult {
 
 /// One read: the stored image or the origin's, as the policy of its options says.
 struct ImageRead<Result: ReadResult>: Sendable {
-    private let store: AvatarStore
+    /// The fetches that this read joins or begins.
+    private let fetching: FetchParts
     private let key: AvatarKey
     /// The URL that the caller gave for a key of its own.
     private let source: String?
     private let options: FetchOptions
     /// Looks the image up in the store; `nil` if it is not stored.
     private let stored: @Sendable () throws -> Result?
+    /// Looks the image up without its bytes; `nil` if it is not stored.
+    private let storedFile: @Sendable () throws -> AvatarFile?
 
+    /// A read of the image of `key`.
+    ///
+    /// - Parameters:
+    ///   - source: the URL that the caller gave for a key of its own.
+    ///   - stored: looks the image up in the store. A look-up counts as a use.
+    ///   - storedFile: as `stored`, without the bytes.
     init(
         _ key: AvatarKey,
         from source: String?,
         _ options: FetchOptions,
-        in store: AvatarStore,
-        stored: @escaping @Sendable () throws -> Result?
+        _ fetching: FetchParts,
+        stored: @escaping @Sendable () throws -> Result?,
+        storedFile: @escaping @Sendable () throws -> AvatarFile?
     ) {
-        self.store = store
+        self.fetching = fetching
         self.key = key
         self.source = source
         self.options = options
         self.stored = stored
+        self.storedFile = storedFile
     }
 
-    private var mode: CachingMode { options.mode ?? store.configuration.mode }
-    private var now: Timestamp { store.clock.now() }
+    private var parts: StoreParts { fetching.parts }
+    private var mode: CachingMode { options.mode ?? parts.configuration.mode }
+    private var now: Timestamp { parts.clock.now() }
 
     /// The image.
     ///
@@ -56,12 +67,12 @@ struct ImageRead<Result: ReadResult>: Sendable {
     ///   request; `overBudget`; `unsupportedURL`; an error of the index or the disk; `CancellationError`.
     func run() async throws -> Result {
         if options.storage == .transient {
-            return Result(notStored: try await store.transientAvatar(for: key, from: source, options))
+            return Result(notStored: try await fetching.transientAvatar(for: key, from: source, options))
         }
         try await keepSource()
         let found = try stored()
         if let found, try suffices(found.file) {
-            store.metrics.read(from: .store)
+            fetching.metrics.read(from: .store)
             return try await promote(found)
         }
         guard options.policy != .offline else {
@@ -71,9 +82,9 @@ struct ImageRead<Result: ReadResult>: Sendable {
                 : "is stored but stale. Strict mode must ask its origin first, and the policy `offline` forbids that"
             throw AvatarStoreError(.fetchFailed, "\(key) \(reason).", failure: .offline)
         }
-        store.metrics.miss()
+        fetching.metrics.miss()
         let result = try await fetch()
-        store.metrics.read(from: result.file.source)
+        fetching.metrics.read(from: result.file.source)
         return result
     }
 
@@ -105,17 +116,17 @@ struct ImageRead<Result: ReadResult>: Sendable {
 
     /// Fetches the image, or joins the fetch of the key that is running.
     private func fetchOnce() async throws -> FetchJob.Fetched {
-        let watching = store.watch(key, options)
+        let watching = fetching.watch(key, options)
         defer { withExtendedLifetime(watching) {} }
         while true {
             do {
-                return try await store.flights.join(key) { [self] in
+                return try await fetching.flights.join(key) { [self] in
                     // Since the caller looked, another process may have stored the image.
-                    let seen = try store.index.entry(for: key)
-                    if let file = try store.storedFile(for: key), try suffices(file) {
+                    let seen = try parts.index.entry(for: key)
+                    if let file = try storedFile(), try suffices(file) {
                         return FetchJob.Fetched(outcome: .stored(isChanged: false))
                     }
-                    return try await store.fetchAndStore(key, from: source, options, seen: seen)
+                    return try await fetching.fetchAndStore(key, from: source, options, seen: seen)
                 }
             } catch is CancellationError where !Task.isCancelled {
                 // A sync began the fetch and gave it up; this reader did not.
@@ -125,10 +136,10 @@ struct ImageRead<Result: ReadResult>: Sendable {
 
     /// Stores the URL that the caller gave for a custom key, if the index has another one.
     private func keepSource() async throws {
-        guard let source, !store.isReadOnly, let entry = try store.index.entry(for: key) else { return }
+        guard let source, !parts.isReadOnly, let entry = try parts.index.entry(for: key) else { return }
         let url = try AvatarKey(url: source)
         guard entry.sourceURL != url.rawValue, let host = url.host else { return }
-        try await store.requireWritable().writer.setSource(url.rawValue, host: host.description, of: key)
+        try await parts.requireWritable().writer.setSource(url.rawValue, host: host.description, of: key)
     }
 
     // MARK: The stored image
@@ -148,8 +159,8 @@ struct ImageRead<Result: ReadResult>: Sendable {
 
     /// Whether the full image should replace the smaller one now.
     private func wantsBetter(_ file: AvatarFile) throws -> Bool {
-        guard options.policy != .offline, !store.isConstrained(options.isConstrained) else { return false }
-        return try store.index.entry(for: file.key)?.validation.isBackingOff(at: now) != true
+        guard options.policy != .offline, !fetching.isConstrained(options.isConstrained) else { return false }
+        return try parts.index.entry(for: file.key)?.validation.isBackingOff(at: now) != true
     }
 
     /// Whether the stored image is fresh, and was selected by the request that would be sent now (RFC 9111 section
@@ -166,9 +177,10 @@ struct ImageRead<Result: ReadResult>: Sendable {
 
     /// The freshness of the stored image by the rules of `strict`; `nil` in the other mode, and if nothing is stored.
     private func strictFreshness() throws -> Freshness? {
-        guard mode == .strict, let entry = try store.index.entry(for: key) else { return nil }
+        guard mode == .strict, let entry = try parts.index.entry(for: key) else { return nil }
         let metadata = ResponseMetadata(stored: entry.validation)
-        return try store.limits(options).freshness.assess(metadata, for: store.requestFields(for: entry))
+        let limits = try parts.limits(mode: options.mode, ceiling: options.budgetCeiling)
+        return try limits.freshness.assess(metadata, for: fetching.requestFields(for: entry))
     }
 
     /// The stored image, marked as stale, with the failure that prevented a newer one.
@@ -185,8 +197,8 @@ struct ImageRead<Result: ReadResult>: Sendable {
 
     /// Moves the image from `caches` to `documents` if the caller asked for that.
     private func promote(_ found: Result) async throws -> Result {
-        guard options.storage == .documents, found.file.storageClass == .caches, !store.isReadOnly,
-            try await store.move(found.file.key, to: .documents), var moved = try stored()
+        guard options.storage == .documents, found.file.storageClass == .caches, !parts.isReadOnly,
+            try await parts.move(found.file.key, to: .documents), var moved = try stored()
         else { return found }
         moved.file.isStale = found.file.isStale
         moved.file.source = found.file.source
@@ -201,13 +213,5 @@ extension ReadResult {
         var result = self
         result.file.source = source
         return result
-    }
-}
-
-extension AvatarStore {
-    /// The header fields that a request for the image would carry; `nil` if its response varies by none.
-    func requestFields(for entry: AvatarEntry) throws -> HTTPFields? {
-        guard ResponseMetadata(stored: entry.validation).selection != nil, let url = entry.sourceURL else { return nil }
-        return try origin.client().requestFields(for: url)
     }
 }

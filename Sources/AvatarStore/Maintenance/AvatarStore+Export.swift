@@ -36,13 +36,13 @@ extension AvatarStore {
     ) async throws -> ExportReport {
         let directory = try StoreLayout.absoluteDirectory(directory)
         try configuration.layout.requireOutside(directory)
-        return try await PictureExport(of: query, from: self, to: directory, progress: progress).run()
+        return try await PictureExport(of: query, from: parts, to: directory, progress: progress).run()
     }
 }
 
 /// One export.
 private actor PictureExport {
-    private let store: AvatarStore
+    private let parts: StoreParts
     private let query: AvatarListQuery
     private let directory: String
     private let progress: ProgressHandler
@@ -59,11 +59,11 @@ private actor PictureExport {
 
     init(
         of query: AvatarListQuery,
-        from store: AvatarStore,
+        from parts: StoreParts,
         to directory: String,
         progress: @escaping ProgressHandler
     ) {
-        self.store = store
+        self.parts = parts
         self.query = query
         self.directory = directory
         self.progress = progress
@@ -71,7 +71,7 @@ private actor PictureExport {
 
     /// Exports all images. The manifest gets its final name last, so a killed export is not taken for a finished one.
     func run() throws -> ExportReport {
-        let folder = try PictureFolder(writing: directory, fileMode: store.configuration.fileMode)
+        let folder = try PictureFolder(writing: directory, fileMode: parts.configuration.fileMode)
         try folder.lock()
         try clearLeftovers(in: folder)
         do {
@@ -103,13 +103,13 @@ private actor PictureExport {
     /// Writes the matching images, page by page.
     private func write(to folder: PictureFolder) throws {
         // An export without images writes an empty manifest.
-        try folder.append([], to: PictureManifest.unfinishedName, at: 0, mode: store.configuration.fileMode)
-        let total = try query.selectsAll ? store.index.imageCount() : nil
+        try folder.append([], to: PictureManifest.unfinishedName, at: 0, mode: parts.configuration.fileMode)
+        let total = try query.selectsAll ? parts.index.imageCount() : nil
         var query = query
         query.after = nil
         query.limit = AvatarListQuery().limit
         repeat {
-            let page = try store.index.list(query)
+            let page = try parts.index.list(query)
             for item in page.items where item.localFile != nil {
                 try Task.checkCancellation()
                 try write(item, to: folder)
@@ -126,11 +126,11 @@ private actor PictureExport {
         let key = item.key
         // Another process may replace or evict the image meanwhile.
         for _ in 0..<3 {
-            guard let entry = try store.index.entry(for: key), let file = entry.file else { break }
-            guard let bytes = try store.roots.read(file), ContentDigest.sha256(bytes) == entry.sha256 else { continue }
+            guard let entry = try parts.index.entry(for: key), let file = entry.file else { break }
+            guard let bytes = try parts.roots.read(file), ContentDigest.sha256(bytes) == entry.sha256 else { continue }
             let name = name(for: key, ImageFormat(rawValue: file.mediaType), in: folder)
             try note(entry, file: file, owners: item.contacts, as: name, in: folder)
-            try folder.write(bytes, to: name, mode: store.configuration.fileMode)
+            try folder.write(bytes, to: name, mode: parts.configuration.fileMode)
             report.images += 1
             report.bytes += bytes.count
             return
@@ -167,7 +167,7 @@ private actor PictureExport {
             line,
             to: PictureManifest.unfinishedName,
             at: manifestBytes,
-            mode: store.configuration.fileMode
+            mode: parts.configuration.fileMode
         )
         manifestBytes += line.count
     }

@@ -79,7 +79,7 @@ extension AvatarStore {
         _ = try requireWritable()
         return try await PictureImport(
             of: directory,
-            into: self,
+            into: parts,
             as: storageClass,
             isPreview: false,
             progress: progress
@@ -98,7 +98,7 @@ extension AvatarStore {
     ) async throws -> ImportReport {
         try await PictureImport(
             of: directory,
-            into: self,
+            into: parts,
             as: storageClass,
             isPreview: true,
             progress: progress
@@ -108,14 +108,14 @@ extension AvatarStore {
 
 /// One import: first the files that the manifest names, then all others in the folder.
 private actor PictureImport {
-    private let store: AvatarStore
+    private let parts: StoreParts
     private let directory: String
     /// The storage class for all images; `nil`: as the manifest says.
     private let storageClass: StorageClass?
     /// Whether nothing is stored.
     private let isPreview: Bool
     private let progress: ProgressHandler
-    private let limits: Limits
+    private let intake: ImageIntake
     private var report = ImportReport()
     /// The file that each key was imported from.
     private var files: [AvatarKey: String] = [:]
@@ -129,17 +129,17 @@ private actor PictureImport {
 
     init(
         of directory: String,
-        into store: AvatarStore,
+        into parts: StoreParts,
         as storageClass: StorageClass?,
         isPreview: Bool,
         progress: @escaping ProgressHandler
     ) throws {
-        self.store = store
+        self.parts = parts
         self.directory = directory
         self.storageClass = storageClass
         self.isPreview = isPreview
         self.progress = progress
-        limits = try store.limits(mode: nil, ceiling: nil)
+        intake = parts.intake(try parts.limits())
     }
 
     /// Imports all files; the report counts what was done.
@@ -180,7 +180,7 @@ private actor PictureImport {
         try Task.checkCancellation()
         report.found += 1
         do {
-            try await store(try ImportedPicture(entry, in: folder, within: limits, as: storageClass))
+            try await store(try ImportedPicture(entry, in: folder, within: intake.limits, as: storageClass))
         } catch let error as AvatarStoreError where Self.concernsOneFile(error) {
             report.add(
                 .init(file: entry.file, kind: error.failure ?? .badRecord, message: "\(entry.file): \(error.message)")
@@ -199,9 +199,9 @@ private actor PictureImport {
             throw AvatarStoreError(.invalidKey, "\(other) has the same key, \(picture.key).", failure: .badRecord)
         }
         files[picture.key] = picture.file
-        let present = try store.index.entry(for: picture.key)
-        let image = try picture.inspect(limits, allowsSVG: store.configuration.allowsSVG)
-        let isStored = present?.file.map(store.roots.contains) ?? false
+        let present = try parts.index.entry(for: picture.key)
+        let image = try intake.inspect(ByteArraySource(picture.bytes))
+        let isStored = present?.file.map(parts.roots.contains) ?? false
         // A stored image of a URL came from its origin, which is worth more than the copy in the folder.
         let isDamaged = try isStored && present?.sha256 == picture.sha256 && present.map(isDamaged) == true
         if isStored, !isDamaged, present?.sha256 == picture.sha256 || picture.sourceURL != nil {
@@ -216,21 +216,21 @@ private actor PictureImport {
     /// Whether the stored file's bytes differ from the index.
     private func isDamaged(_ entry: AvatarEntry) throws -> Bool {
         guard let file = entry.file else { return false }
-        return try store.roots.files(of: file.storageClass).digest(of: file.path) != entry.sha256
+        return try parts.roots.files(of: file.storageClass).digest(of: file.path) != entry.sha256
     }
 
     /// Stages and commits one image.
     private func commit(_ picture: ImportedPicture, _ image: ImageDescription) async throws {
-        let writable = try store.requireWritable()
-        let staged = try store.stage(picture.bytes, in: picture.storageClass, within: limits, at: writable.places)
+        let writable = try parts.requireWritable()
+        let staged = try intake.stage(picture.bytes, in: picture.storageClass, at: writable.places)
         let change = Change(
             key: picture.key,
             sourceURL: picture.sourceURL,
             host: picture.host,
             owners: picture.owners,
-            content: .image(staged, validation: picture.sourceURL == nil ? nil : .dueAt(store.clock.now()))
+            content: .image(staged, validation: picture.sourceURL == nil ? nil : .dueAt(parts.clock.now()))
         )
-        try await writable.writer.commitNow(change, RoomRules(limits)).requireStored()
+        try await writable.writer.commitNow(change, RoomRules(intake.limits)).requireStored()
     }
 }
 
@@ -298,15 +298,6 @@ private struct ImportedPicture {
 
     private static func refusal(_ message: String, _ kind: FailureKind = .badRecord) -> AvatarStoreError {
         AvatarStoreError(.imageRefused, message, failure: kind)
-    }
-
-    func inspect(_ limits: Limits, allowsSVG: Bool) throws -> ImageDescription {
-        do {
-            return try ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: allowsSVG)
-                .inspect(ByteArraySource(bytes))
-        } catch let rejection as ImageRejection {
-            throw AvatarStoreError(.imageRefused, rejection.message, failure: rejection.kind)
-        }
     }
 }
 

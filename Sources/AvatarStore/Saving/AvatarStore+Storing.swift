@@ -112,7 +112,7 @@ extension AvatarStore {
             )
         }
         let writable = try requireWritable()
-        let limits = try limits(mode: nil, ceiling: nil)
+        let limits = try parts.limits()
         let entry = try index.entry(for: key)
         let target = try FetchTarget(key: key, source: source, entry: entry, storageClass: storageClass)
         let time = min(fetched, clock.now())
@@ -138,7 +138,7 @@ extension AvatarStore {
             policy: limits.freshness,
             jitter: .random(in: 0...1)
         )
-        let image = try stage(bytes, in: target.storageClass, within: limits, at: writable.places)
+        let image = try parts.intake(limits).stage(bytes, in: target.storageClass, at: writable.places)
         var change = Change(.image(image, validation: validation), of: target, requested: time)
         change.isSupplied = true
         // Another process may store an image meanwhile. Its time is compared with this one's when the change is committed.

@@ -20,10 +20,9 @@ actor ImageSaving {
     /// The number of images committed together.
     static let batchSize = 256
 
-    private let store: AvatarStore
     private let storageClass: StorageClass
-    private let writable: AvatarStore.Writable
-    private let limits: Limits
+    private let writable: StoreParts.Writable
+    private let intake: ImageIntake
     private var results: [Result<AvatarKey, AvatarStoreError>] = []
 
     /// Its own thread, because writing and hashing block for long.
@@ -33,11 +32,13 @@ actor ImageSaving {
         thread.asUnownedSerialExecutor()
     }
 
-    init(_ store: AvatarStore, _ storageClass: StorageClass) throws {
-        self.store = store
+    /// Images to be stored in `storageClass`, by the limits in force now.
+    ///
+    /// - Throws: `readOnly` in a store that is open for reading only; an error of the index.
+    init(_ parts: StoreParts, _ storageClass: StorageClass) throws {
         self.storageClass = storageClass
-        writable = try store.requireWritable()
-        limits = try store.limits(mode: nil, ceiling: nil)
+        writable = try parts.requireWritable()
+        intake = parts.intake(try parts.limits())
     }
 
     /// Saves `images`; the results are in their order.
@@ -56,7 +57,7 @@ actor ImageSaving {
                     discard(batch)
                     throw error
                 }
-                group.addTask { [writer = writable.writer, rules = RoomRules(limits)] in
+                group.addTask { [writer = writable.writer, rules = RoomRules(intake.limits)] in
                     try await Self.commit(batch, with: writer, under: rules)
                 }
             }
@@ -91,7 +92,7 @@ actor ImageSaving {
 
     private func stage(_ image: OwnImage) throws -> Change {
         let key = try AvatarKey(name: image.name)
-        let staged = try store.stage(image.bytes, in: storageClass, within: limits, at: writable.places)
+        let staged = try intake.stage(image.bytes, in: storageClass, at: writable.places)
         return Change(key: key, content: .image(staged, validation: nil))
     }
 

@@ -54,22 +54,28 @@ extension SyncPreview: CustomStringConvertible {
 
 /// Plans a sync and counts the plan. Sends no request and changes nothing.
 struct SyncPreviewCounter {
-    private let store: AvatarStore
+    private let parts: StoreParts
+    private let lookup: SyncLookup
+    private let intake: ImageIntake
     private let options: SyncOptions
-    private let limits: Limits
     private let circumstances: SyncCircumstances
     private var planner: SyncPlanner
     private var preview = SyncPreview()
     /// Contacts that no source has a picture for, and that would lose others.
     private var withFormerImages = 0
 
-    init(_ store: AvatarStore, _ options: SyncOptions) throws {
-        self.store = store
+    /// A counter for a sync with `options` that begins now.
+    ///
+    /// - Throws: an error of the index.
+    init(_ fetching: FetchParts, _ options: SyncOptions) throws {
+        parts = fetching.parts
+        lookup = SyncLookup(parts)
         self.options = options
-        let now = store.clock.now()
-        limits = try store.limits(mode: options.mode, ceiling: nil)
-        planner = SyncPlanner(try store.syncRules(options, limits))
-        let hosts = try store.syncHosts(options, timeLimit: nil, at: now)
+        let now = parts.clock.now()
+        let limits = try parts.limits(mode: options.mode)
+        intake = parts.intake(limits)
+        planner = SyncPlanner(SyncRules(options, limits, fetching))
+        let hosts = try SyncHosts(parts.index, options, timeLimit: nil, at: now)
         circumstances = SyncCircumstances(hosts: hosts, now: now)
     }
 
@@ -78,7 +84,7 @@ struct SyncPreviewCounter {
         while true {
             let items = try await walk(256)
             if items.isEmpty { break }
-            let steps = try planner.plan(items, store.snapshot(for: items).known, circumstances)
+            let steps = try planner.plan(items, lookup.snapshot(for: items).known, circumstances)
             for step in steps { try count(step) }
         }
         try countLeavers()
@@ -125,7 +131,7 @@ struct SyncPreviewCounter {
         for photo in listed.photos {
             let key = try listed.key(of: photo.number)
             do {
-                if try !store.isStored(photo.bytes, as: key) { try store.requireImage(photo.bytes, limits) }
+                if try !parts.isStored(photo.bytes, as: key) { try intake.requireImage(photo.bytes) }
                 preview.saved += 1
             } catch let error as AvatarStoreError where error.code == .imageRefused {
                 preview.unreadable += 1
@@ -146,7 +152,7 @@ struct SyncPreviewCounter {
         preview.unlinked += withFormerImages
         var last = ""
         while true {
-            let page = try store.index.contacts(after: last, limit: 512)
+            let page = try parts.index.contacts(after: last, limit: 512)
             guard let end = page.last else { return }
             last = end
             preview.unlinked += planner.leavers(among: page).count

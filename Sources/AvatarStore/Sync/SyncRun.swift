@@ -16,11 +16,13 @@ import AvatarIndex
 /// The run reads a bounded number of items ahead, and begins no request while too many results are collected. So memory
 /// does not depend on the length of the list, and the disk is never far behind the network.
 final class SyncRun {
-    private let store: AvatarStore
+    private let parts: StoreParts
+    private let flights: FlightTable<FetchJob.Fetched>
+    private let lookup: SyncLookup
     private let options: SyncOptions
     private let source: SyncSource
-    private let writable: AvatarStore.Writable
-    private let limits: Limits
+    private let writable: StoreParts.Writable
+    private let intake: ImageIntake
     /// When the sync began.
     let started: Timestamp
 
@@ -40,39 +42,39 @@ final class SyncRun {
     private var failure: (any Error)?
 
     init(
-        _ store: AvatarStore,
+        _ fetching: FetchParts,
         _ source: SyncSource,
         _ options: SyncOptions,
+        accesses: AccessRecorder,
         total: Int?,
         progress: @escaping @Sendable (SyncProgress) -> Void,
         emit: (@Sendable (SyncEvent) async -> Void)?
     ) throws {
-        self.store = store
+        parts = fetching.parts
+        flights = fetching.flights
+        lookup = SyncLookup(parts)
         self.source = source
         self.options = options
-        started = store.clock.now()
-        limits = try store.limits(mode: options.mode, ceiling: options.budgetCeiling)
-        writable = try store.requireWritable()
-        let rules = try store.syncRules(options, limits)
+        started = parts.clock.now()
+        let limits = try parts.limits(mode: options.mode, ceiling: options.budgetCeiling)
+        intake = parts.intake(limits)
+        writable = try parts.requireWritable()
+        let rules = SyncRules(options, limits, fetching)
         planner = SyncPlanner(rules)
-        let engine = try store.fetchEngine(
-            limits,
-            timeout: options.timeout,
-            isConstrained: rules.isConstrained
-        )
+        let engine = try fetching.engine(limits, timeout: options.timeout, isConstrained: rules.isConstrained)
         dispatcher = SyncDispatcher(
             engine,
-            flights: store.flights,
-            connections: options.connections(store.configuration),
-            connectionsPerHost: options.connectionsPerHost(store.configuration),
-            hosts: try store.syncHosts(options, timeLimit: options.hostTimeLimit, at: started),
+            flights: flights,
+            connections: options.connections(parts.configuration),
+            connectionsPerHost: options.connectionsPerHost(parts.configuration),
+            hosts: try SyncHosts(parts.index, options, timeLimit: options.hostTimeLimit, at: started),
             inbox: inbox
         )
         committer = SyncCommitter(
             engine,
-            flights: store.flights,
+            flights: flights,
             batchSize: options.batchSize,
-            accessedBefore: store.accesses.nextTime(),
+            accessedBefore: accesses.nextTime(),
             inbox: inbox
         )
         tally = SyncTally(total: total, progress: progress, emit: emit)
@@ -168,13 +170,13 @@ final class SyncRun {
         case .caughtUp(let job, let flight, let outcome):
             dispatcher.finish(job.target)
             settle(job.target, byAnotherProcess: outcome)
-            store.flights.finish(job.key, flight, .success(FetchJob.Fetched(outcome: outcome)))
+            flights.finish(job.key, flight, .success(FetchJob.Fetched(outcome: outcome)))
             await promoteNow()
         case .gaveUp(let job, let flight, let counts, let error):
             dispatcher.finish(job.target)
             tally.count(requests: counts.requestCount, bytesReceived: counts.byteCount)
             giveUp(job.target, error)
-            store.flights.finish(job.key, flight, .failure(error))
+            flights.finish(job.key, flight, .failure(error))
         case .joined(let job, let result):
             dispatcher.finish(job.target)
             switch result {
@@ -201,7 +203,7 @@ final class SyncRun {
     /// Targets of hosts at their limit do not count, so that one slow host does not stop the reading for others. But at
     /// most 20,000 targets wait in all.
     private var wantsToRead: Bool {
-        let readAhead = 2 * max(4 * options.connections(store.configuration), options.batchSize)
+        let readAhead = 2 * max(4 * options.connections(parts.configuration), options.batchSize)
         return !isExhausted && !shouldStop && committer.waitingCount < readAhead && dispatcher.canQueueMore
             && dispatcher.readyCount < readAhead
     }
@@ -216,11 +218,11 @@ final class SyncRun {
                 // Once settled, the entry is no longer due, and a second walk would not find its file.
                 if let file = entry.file { committer.protect(file.id) }
             }
-            var (known, lost) = try store.snapshot(for: items)
+            var (known, lost) = try lookup.snapshot(for: items)
             let former = SyncPlanner.formerImages(of: items, known)
             if !former.isEmpty {
                 try await unlink(former)
-                (known, lost) = try store.snapshot(for: items)
+                (known, lost) = try lookup.snapshot(for: items)
             }
             try await retire(lost)
             let circumstances = try await circumstances(lacksImage: known.lacksImage(for: items))
@@ -236,7 +238,7 @@ final class SyncRun {
     private func advanceChains() async {
         for chain in contacts.takeChainsToAdvance() where !shouldStop {
             do {
-                let (known, lost) = try store.snapshot(for: chain)
+                let (known, lost) = try lookup.snapshot(for: chain)
                 try await retire(lost)
                 try await carryOut(planner.advance(chain, known, circumstances(lacksImage: true)))
             } catch {
@@ -249,7 +251,7 @@ final class SyncRun {
     ///
     /// - Parameter lacksImage: whether some image is not stored yet. Only then does it matter whether there is room.
     private func circumstances(lacksImage: Bool) async throws -> SyncCircumstances {
-        var circumstances = SyncCircumstances(hosts: dispatcher.hosts, now: store.clock.now())
+        var circumstances = SyncCircumstances(hosts: dispatcher.hosts, now: parts.clock.now())
         circumstances.isOffline = dispatcher.isOffline
         if lacksImage, options.storage != .documents, !dispatcher.isOffline {
             circumstances.hasRoom = try await committer.hasRoom(wantedFiles: wantedFiles)
@@ -357,7 +359,7 @@ final class SyncRun {
     /// Links contacts to images that get no request, unless the index has the links already.
     private func link(_ kept: [Kept]) throws {
         guard !kept.isEmpty else { return }
-        let missing = try store.index.unlinked(kept.map { ($0.contact, $0.entry) })
+        let missing = try parts.index.unlinked(kept.map { ($0.contact, $0.entry) })
         for (item, isMissing) in zip(kept, missing) where isMissing { committer.link(item.key, item.contact) }
     }
 
@@ -378,7 +380,7 @@ final class SyncRun {
                 case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .nothingYet: break
                 }
             }
-            files.formUnion(try store.index.entries(for: keys).compactMap { $0?.file?.id })
+            files.formUnion(try parts.index.entries(for: keys).compactMap { $0?.file?.id })
         }
     }
 
@@ -528,9 +530,9 @@ final class SyncRun {
         if options.storage == .documents { toPromote.append(key) }
         if case .notStored = outcome {
             // The store has no image for the waiting readers, so they fetch it themselves.
-            store.flights.finish(key, flight, .failure(CancellationError()))
+            flights.finish(key, flight, .failure(CancellationError()))
         } else {
-            store.flights.finish(key, flight, .success(FetchJob.Fetched(outcome: outcome)))
+            flights.finish(key, flight, .success(FetchJob.Fetched(outcome: outcome)))
         }
         linkWaiting(for: key, keepsGone: item.change.keepsGone)
     }
@@ -586,7 +588,7 @@ final class SyncRun {
     private func contact(of key: AvatarKey, _ listed: String?) -> String? {
         guard listed == nil, tally.reportsMore else { return listed }
         do {
-            return try store.index.contacts(using: key).first
+            return try parts.index.contacts(using: key).first
         } catch {
             failure = failure ?? error
             return nil
@@ -598,7 +600,7 @@ final class SyncRun {
         guard error.failure != .tooLarge else {
             let failure = FetchFailure(kind: .tooLarge, message: error.message)
             var change = item.change
-            change.content = .failed(failure, checked: store.clock.now())
+            change.content = .failed(failure, checked: parts.clock.now())
             committer.add(SyncCommitter.Item(change: change))
             return count(failure, key, of: item.change.owners.first)
         }
@@ -638,7 +640,7 @@ final class SyncRun {
 
     private func promote(_ key: AvatarKey) async throws {
         do {
-            _ = try await store.move(key, to: .documents)
+            _ = try await parts.move(key, to: .documents)
         } catch let error as AvatarStoreError where error.code == .noSuchEntry {
             // The image was removed or purged in between. The next sync finds it missing.
         }
@@ -671,13 +673,13 @@ final class SyncRun {
         of contact: String,
         _ linked: [AvatarKey]
     ) throws -> Bool {
-        guard try !store.isStored(photo.bytes, as: key) else {
+        guard try !parts.isStored(photo.bytes, as: key) else {
             tally.update { $0.saved += 1 }
             if !linked.contains(key) { committer.link(key, contact) }
             return true
         }
         do {
-            let image = try store.stage(photo.bytes, in: .documents, within: limits, at: writable.places)
+            let image = try intake.stage(photo.bytes, in: .documents, at: writable.places)
             let change = Change(key: key, owners: [contact], content: .image(image, validation: nil))
             committer.add(SyncCommitter.Item(change: change))
             return true
@@ -724,7 +726,7 @@ final class SyncRun {
     private func unlinkReplacedImages() async throws {
         guard failure == nil else { return }
         let replaced = try contacts.replacedImages { keys in
-            try store.index.entries(for: keys).contains { $0?.file != nil }
+            try parts.index.entries(for: keys).contains { $0?.file != nil }
         }
         try await unlink(replaced)
     }
@@ -746,12 +748,12 @@ final class SyncRun {
         tally.update { $0.unlinked += Set(contacts.toPrune.map { KeyFingerprint($0.contact) }).count }
         var last = ""
         while true {
-            let page = try store.index.contacts(after: last, limit: 512)
+            let page = try parts.index.contacts(after: last, limit: 512)
             guard let end = page.last else { return }
             last = end
             let leavers = planner.leavers(among: page)
             let links = try leavers.flatMap { contact in
-                try store.index.imageKeys(of: contact).map { (contact: contact, key: $0) }
+                try parts.index.imageKeys(of: contact).map { (contact: contact, key: $0) }
             }
             try await writable.writer.unlink(links)
             tally.update { $0.unlinked += leavers.count }

@@ -4,31 +4,45 @@ import AvatarIndex
 
 // The inputs of a plan: rules from the options, hosts from the index, and the state of the items in index and disk.
 
-extension AvatarStore {
+extension SyncRules {
     /// The rules by which a sync with `options` classifies its items.
-    func syncRules(_ options: SyncOptions, _ limits: Limits) throws -> SyncRules {
-        var rules = SyncRules(policy: options.policy, checksAll: options.checksAll)
-        rules.isConstrained = isConstrained(options.isConstrained)
-        rules.refusesAddresses = refusesAddresses
-        rules.ignoresPauses = options.ignoresPauses
+    ///
+    /// - Parameter limits: the limits of the sync, with its rules of freshness.
+    init(_ options: SyncOptions, _ limits: Limits, _ fetching: FetchParts) {
+        self.init(policy: options.policy, checksAll: options.checksAll)
+        isConstrained = fetching.isConstrained(options.isConstrained)
+        refusesAddresses = fetching.refusesAddresses
+        ignoresPauses = options.ignoresPauses
         // The freshness in the index was judged for the store's own mode; in `offlineFirst` without the request's
         // fields.
         let isJudged = options.mode == nil && limits.freshness.mode == .offlineFirst
-        rules.freshness = isJudged ? nil : limits.freshness
-        rules.requestFields = { [self] in try requestFields(for: $0) }
-        rules.storageClass = options.storage.storageClass
-        rules.requestLimit = options.limit
-        rules.prunes = options.prunes
-        rules.emailRecheckMilliseconds = Int64(min(options.emailRecheck / .milliseconds(1), Double(Int64.max / 2)))
-        return rules
+        freshness = isJudged ? nil : limits.freshness
+        requestFields = { try fetching.requestFields(for: $0) }
+        storageClass = options.storage.storageClass
+        requestLimit = options.limit
+        prunes = options.prunes
+        emailRecheckMilliseconds = Int64(min(options.emailRecheck / .milliseconds(1), Double(Int64.max / 2)))
     }
+}
 
+extension SyncHosts {
     /// The hosts that failed at their last request, or are paused until after `now`.
     ///
     /// - Parameter timeLimit: the time that the sync may spend on one host; `nil` for no limit.
     /// - Throws: an error of the index.
-    func syncHosts(_ options: SyncOptions, timeLimit: Duration?, at now: Timestamp) throws -> SyncHosts {
-        SyncHosts(try index.ailingHosts(at: now), timeLimit: timeLimit, ignoresPauses: options.asksPausedHosts)
+    init(_ index: AvatarIndex, _ options: SyncOptions, timeLimit: Duration?, at now: Timestamp) throws {
+        self.init(try index.ailingHosts(at: now), timeLimit: timeLimit, ignoresPauses: options.asksPausedHosts)
+    }
+}
+
+/// Looks up what index and disk hold for the items of a sync.
+struct SyncLookup {
+    private let index: AvatarIndex
+    private let roots: StoredRoots
+
+    init(_ parts: StoreParts) {
+        index = parts.index
+        roots = parts.roots
     }
 
     /// The state of `items` in index and disk, and the files that are missing or have another length than the index

@@ -1,0 +1,163 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+import HTTPTypes
+
+/// The parts of an open store that fetches share: the connections, the fetches under way and the client.
+///
+/// Reads run a fetch with it from beginning to end. A sync takes an engine from it and runs its fetches itself.
+struct FetchParts: Sendable {
+    /// Index, files and writer.
+    let parts: StoreParts
+    /// Fetches under way, by key: tasks that want the same image share one.
+    let flights = FlightTable<FetchJob.Fetched>()
+    /// Fetches of images that are not stored, by URL.
+    let transientFlights = FlightTable<AvatarImage>()
+    /// The progress of fetches, for readers that watch them.
+    let progress = FetchProgressTable()
+    /// The connection slots, in all and per host.
+    let slots: FetchSlots
+    let metrics: StoreMetrics
+    /// The client that sends requests; created by the first fetch.
+    let origin: OriginHolder
+
+    /// Parts without a fetch under way. A store makes them once, so that all of its fetches share them.
+    init(_ parts: StoreParts, _ metrics: StoreMetrics) {
+        self.parts = parts
+        self.metrics = metrics
+        slots = FetchSlots(parts.configuration)
+        origin = OriginHolder(parts.configuration)
+    }
+
+    // MARK: Requests
+
+    /// Whether the guard refuses every address that is not globally reachable.
+    var refusesAddresses: Bool { origin.addressGuard == .globalOnly }
+
+    /// Whether the network counts as metered: the caller's own word, else the configuration's.
+    func isConstrained(_ said: Bool?) -> Bool {
+        said ?? parts.configuration.isConstrained()
+    }
+
+    /// The header fields that a request for the image would carry; `nil` if its response varies by none.
+    ///
+    /// - Throws: `invalidConfiguration` as `OriginHolder.client()`.
+    func requestFields(for entry: AvatarEntry) throws -> HTTPFields? {
+        guard ResponseMetadata(stored: entry.validation).selection != nil, let url = entry.sourceURL else { return nil }
+        return try origin.client().requestFields(for: url)
+    }
+
+    /// The engine for fetches with `options`.
+    private func engine(_ options: FetchOptions) throws -> FetchEngine {
+        try engine(
+            parts.limits(mode: options.mode, ceiling: options.budgetCeiling),
+            timeout: options.timeout,
+            isConstrained: isConstrained(options.isConstrained)
+        )
+    }
+
+    /// An engine that keeps to `limits`.
+    ///
+    /// - Parameters:
+    ///   - timeout: the time for one image in all; `nil`: the configuration's.
+    ///   - isConstrained: whether the network is constrained.
+    /// - Throws: `readOnly` in a store that is open for reading only; `invalidConfiguration` as `OriginHolder.client()`.
+    func engine(_ limits: Limits, timeout: Duration?, isConstrained: Bool) throws -> FetchEngine {
+        let writable = try parts.requireWritable()
+        return FetchEngine(
+            index: parts.index,
+            writer: writable.writer,
+            places: writable.places,
+            slots: slots,
+            fetcher: try fetcher(limits, timeout: timeout, writable),
+            limits: limits,
+            isConstrained: isConstrained,
+            clock: parts.clock,
+            logger: parts.configuration.logger
+        )
+    }
+
+    private func fetcher(_ limits: Limits, timeout: Duration?, _ writable: StoreParts.Writable) throws -> Fetcher {
+        let client = try origin.client()
+        return Fetcher(
+            origin: client,
+            places: writable.places,
+            clock: parts.clock,
+            timeout: timeout ?? parts.configuration.timeout,
+            allowsSVG: parts.configuration.allowsSVG,
+            limits: limits,
+            metrics: metrics,
+            partials: PartialDownloads(
+                index: parts.index,
+                places: writable.places,
+                writer: writable.writer,
+                clock: parts.clock,
+                logger: parts.configuration.logger
+            ),
+            progress: progress,
+            batchOrigin: client as? any BatchOriginClient
+        )
+    }
+
+    // MARK: Fetches of reads
+
+    /// Registers a reader of `key` with its priority and its watch, while the returned value lives.
+    func watch(_ key: AvatarKey, _ options: FetchOptions) -> FetchWatching {
+        FetchWatching(slots, progress, key, options)
+    }
+
+    /// Fetches or revalidates one image and commits the result. Several processes that do this at the same time send
+    /// one request.
+    ///
+    /// - Parameter seen: the entry that the decision to fetch was based on. If another process has stored something
+    ///   newer since, no request is sent.
+    func fetchAndStore(
+        _ key: AvatarKey,
+        from source: String?,
+        _ options: FetchOptions,
+        seen: AvatarEntry?
+    ) async throws -> FetchJob.Fetched {
+        let engine = try engine(options)
+        var target = try FetchTarget(
+            key: key,
+            source: source,
+            entry: seen,
+            storageClass: options.storage.storageClass
+        )
+        target.isUnconditional = options.policy == .reload
+        try target.consider(lowDataURL: options.lowDataURL, isConstrained: engine.isConstrained)
+        var job = FetchJob(target, engine)
+        return try await job.run(options.priority)
+    }
+
+    /// Fetches an image without storing it, once for all callers that wait for it. The store's image is not read. A
+    /// host's request for a pause applies here too, and is stored.
+    func transientAvatar(
+        for key: AvatarKey,
+        from source: String?,
+        _ options: FetchOptions
+    ) async throws -> AvatarImage {
+        guard options.policy != .offline else {
+            throw AvatarStoreError(
+                .fetchFailed,
+                "\(key) cannot be fetched: the policy `offline` forbids requests, and the storage `transient` ignores the "
+                    + "stored image.",
+                failure: .offline
+            )
+        }
+        let engine = try engine(options)
+        var target = try FetchTarget(key: key, source: source, entry: nil, storageClass: .caches)
+        target.isTransient = true
+        try target.consider(lowDataURL: options.lowDataURL, isConstrained: engine.isConstrained)
+        let watching = watch(key, options)
+        defer { withExtendedLifetime(watching) {} }
+        // The image and the smaller one are two downloads: the flight is named after the requested URL.
+        let job = FetchJob(target, engine)
+        var image = try await transientFlights.join(target.requestKey) {
+            try await job.runWithoutStoring(options.priority)
+        }
+        image.file.key = key
+        image.file.isLowData = target.isLowData
+        return image
+    }
+}

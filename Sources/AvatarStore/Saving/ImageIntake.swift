@@ -1,0 +1,52 @@
+import AvatarCore
+import AvatarFiles
+import AvatarImages
+
+/// Checks images that come from a caller or a list instead of an origin, and stages them.
+struct ImageIntake: Sendable {
+    /// The limits on the bytes and pixels of one image.
+    let limits: Limits
+    /// Whether an SVG counts as an image.
+    let allowsSVG: Bool
+
+    /// Writes `bytes` to a staged file of `storageClass` and checks that they are an image within the limits.
+    ///
+    /// - Throws: `imageRefused`; an error of the disk.
+    func stage(_ bytes: [UInt8], in storageClass: StorageClass, at places: StorePlaces) throws -> StagedImage {
+        try requireSize(bytes)
+        let file = try places.files(of: storageClass).stage()
+        try file.write(bytes)
+        return file.finish(as: try inspect(file))
+    }
+
+    /// Checks that `stage` would accept `bytes`, without writing them.
+    ///
+    /// - Throws: `imageRefused`.
+    func requireImage(_ bytes: [UInt8]) throws {
+        try requireSize(bytes)
+        _ = try inspect(ByteArraySource(bytes))
+    }
+
+    /// The format and size of an image. Does not compare its bytes with the limit.
+    ///
+    /// - Throws: `imageRefused` for bytes that are not an image, or have too many pixels.
+    func inspect(_ source: some ByteSource) throws -> ImageDescription {
+        let inspector = ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: allowsSVG)
+        do {
+            return try inspector.inspect(source)
+        } catch let rejection as ImageRejection {
+            throw AvatarStoreError(.imageRefused, rejection.message, failure: rejection.kind)
+        }
+    }
+
+    /// - Throws: `imageRefused` if the bytes exceed `Setting.maximumImageBytes`.
+    private func requireSize(_ bytes: [UInt8]) throws {
+        guard bytes.count > limits.maximumImageBytes else { return }
+        throw AvatarStoreError(
+            .imageRefused,
+            "The image has \(bytes.count) bytes; the limit for one image is \(limits.maximumImageBytes) bytes "
+                + "(`avatars config max-image-bytes`).",
+            failure: .tooLarge
+        )
+    }
+}

@@ -1,0 +1,68 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+
+/// The parts of an open store that reads, syncs, saves and imports work with.
+///
+/// `AvatarStore` is the public interface on top. It owns these parts and passes them on, so no engine depends on it.
+struct StoreParts: Sendable {
+    /// The configuration that the store was opened with.
+    let configuration: AvatarStore.Configuration
+    let index: AvatarIndex
+    /// The published files, for reading.
+    let roots: StoredRoots
+    /// `nil` in a store that is open for reading only.
+    let writable: Writable?
+
+    /// The parts that only a store open for writing has.
+    struct Writable: Sendable {
+        let places: StorePlaces
+        let writer: StoreWriter
+    }
+
+    /// The clock for freshness, backoff and access times.
+    var clock: any WallClock { configuration.clock }
+
+    /// Whether the store is open for reading only.
+    var isReadOnly: Bool { writable == nil }
+
+    /// The writer and its directories.
+    ///
+    /// - Throws: `readOnly` in a store that is open for reading only.
+    func requireWritable() throws(AvatarStoreError) -> Writable {
+        guard let writable else {
+            throw AvatarStoreError(
+                .readOnly,
+                "The store at \"\(configuration.layout.indexDirectory)\" cannot be changed: it was opened for reading only."
+            )
+        }
+        return writable
+    }
+
+    /// The limits in force.
+    ///
+    /// - Parameters:
+    ///   - mode: the caching mode. Default: `nil`, the configuration's.
+    ///   - ceiling: a lower budget in bytes. Default: `nil`, the budget that is set.
+    /// - Throws: an error of the index.
+    func limits(mode: CachingMode? = nil, ceiling: Int? = nil) throws -> Limits {
+        try index.limits(
+            mode: mode ?? configuration.mode,
+            respectsNoStore: configuration.respectsNoStore,
+            ceiling: ceiling
+        )
+    }
+
+    /// The check of images that callers pass in, as the configuration and `limits` say.
+    func intake(_ limits: Limits) -> ImageIntake {
+        ImageIntake(limits: limits, allowsSVG: configuration.allowsSVG)
+    }
+
+    /// Whether the image stored for `key` has these bytes, and its file is there.
+    ///
+    /// - Throws: an error of the index.
+    func isStored(_ bytes: [UInt8], as key: AvatarKey) throws -> Bool {
+        guard let entry = try index.entry(for: key), let file = entry.file, roots.contains(file) else { return false }
+        return entry.sha256 == ContentDigest.sha256(bytes)
+    }
+}

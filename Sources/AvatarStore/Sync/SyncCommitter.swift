@@ -3,8 +3,6 @@ import AvatarFiles
 import AvatarIndex
 
 /// Commits the results of one sync to files and index, one batch at a time, while more images are fetched.
-///
-/// It also tracks the byte budget: the bytes that count against it, and the files that must not be evicted.
 final class SyncCommitter {
     /// A change that waits for its commit.
     struct Item: Sendable {
@@ -17,6 +15,9 @@ final class SyncCommitter {
     private let engine: FetchEngine
     private let flights: FlightTable<FetchJob.Fetched>
     private let inbox: SyncInbox<SyncSignal>
+    /// Gives each batch the budget and the files to spare.
+    private let room: SyncRoom
+    /// The maximum number of changes per commit.
     private let batchSize: Int
 
     /// Changes that wait for a batch, in order of arrival.
@@ -27,20 +28,6 @@ final class SyncCommitter {
     /// Whether a tick is on its way.
     private var isTicking = false
 
-    /// The budget, and the files that an eviction must spare.
-    private var rules: RoomRules
-    /// Files of entries that the sync has passed, which it must not evict. A sync without a list cannot find them
-    /// again.
-    private var settledFiles: Set<Int64> = []
-    /// The mean size of the images in `caches` in bytes, as of the last commit.
-    private var typicalBytes = 1
-    /// The bytes that count against the budget, as of the last commit.
-    private var accountedBytes = 0
-    /// Whether `hasRoom` has asked the writer.
-    private var hasLookedForRoom = false
-    /// Whether an image of typical size did not fit. If so, the sync requests no more images that are not stored yet.
-    private(set) var isRoomExhausted = false
-
     /// The longest time that a result waits for its batch to fill up.
     private static let longestWait = Duration.milliseconds(500)
     /// The time between two looks at collected results while requests are under way.
@@ -49,26 +36,24 @@ final class SyncCommitter {
     /// A committer without changes.
     ///
     /// - Parameters:
+    ///   - flights: the fetches that readers may wait for.
     ///   - batchSize: the maximum number of changes per commit.
-    ///   - accessedBefore: the begin of the sync in microseconds. Files last used later are not evicted.
     ///   - inbox: receives the results of commits, and ticks.
     init(
         _ engine: FetchEngine,
         flights: FlightTable<FetchJob.Fetched>,
+        room: SyncRoom,
         batchSize: Int,
-        accessedBefore: Int64,
         inbox: SyncInbox<SyncSignal>
     ) {
         self.engine = engine
         self.flights = flights
         self.batchSize = batchSize
         self.inbox = inbox
-        rules = RoomRules(engine.limits)
-        rules.accessedBefore = accessedBefore
-        rules.protection = .unknown
+        self.room = room
     }
 
-    // MARK: Batches
+    // MARK: Changes
 
     /// Results that wait for a commit.
     var waitingCount: Int { collected.count }
@@ -92,6 +77,47 @@ final class SyncCommitter {
         change.keepsGone = keepsGone
         collected.append(Item(change: change))
     }
+
+    /// The link of a contact to an image that gets no request. `entry` is the row id of the image.
+    typealias StoredLink = (key: AvatarKey, contact: String, entry: Int64)
+
+    /// Collects links to images that get no request, unless the index has them already.
+    ///
+    /// - Throws: an error of the index.
+    func linkIfMissing(_ links: [StoredLink]) throws {
+        guard !links.isEmpty else { return }
+        let missing = try engine.index.unlinked(links.map { ($0.contact, $0.entry) })
+        for (item, isMissing) in zip(links, missing) where isMissing { link(item.key, item.contact) }
+    }
+
+    /// Collects the result of a fetch.
+    ///
+    /// - Parameters:
+    ///   - flight: the number of the fetch in the flight table.
+    ///   - isNews: whether the index has to record the health of the host.
+    func add(_ result: FetchResult, of job: FetchJob, _ flight: Int, isNews: Bool) {
+        let target = job.target
+        guard var change = job.change(for: result) else {
+            // The image must not be stored. The contacts are linked to the stored one, if there is one.
+            if case .image(let image, _, _) = result.content {
+                engine.places.files(of: image.storageClass).discard(image)
+            }
+            var links = Change(key: target.key, owners: target.owners, content: .linked)
+            links.keepsGone = target.keepsGone
+            return add(Item(change: links, fetch: (job, flight)))
+        }
+        if !isNews { change.hostNote = nil }
+        add(Item(change: change, fetch: (job, flight)))
+    }
+
+    /// Collects `failure` as the outcome of a change whose image was refused.
+    func add(_ failure: FetchFailure, inPlaceOf refused: Change) {
+        var change = refused
+        change.content = .failed(failure, checked: engine.clock.now())
+        add(Item(change: change))
+    }
+
+    // MARK: Batches
 
     /// Begins to commit the next batch, if it is full, late, or all there is.
     ///
@@ -119,7 +145,7 @@ final class SyncCommitter {
 
     /// Begins to commit the present batch again, now that the files to protect are known.
     func commit(_ group: inout DiscardingTaskGroup) {
-        let (writer, inbox, rules, changes) = (engine.writer, inbox, rules, committing.map(\.change))
+        let (writer, inbox, rules, changes) = (engine.writer, inbox, room.rules, committing.map(\.change))
         group.addTask {
             do {
                 inbox.put(.committed(.success(try await writer.commit(changes, rules))))
@@ -165,64 +191,5 @@ final class SyncCommitter {
         }
         committing = []
         collected = []
-    }
-
-    // MARK: Room
-
-    /// Reads the totals of the caches from the index.
-    ///
-    /// - Throws: an error of the index.
-    func lookAtTotals() throws {
-        let total = try engine.index.total(of: .caches)
-        typicalBytes = max(1, total.bytes / max(1, total.files))
-        accountedBytes = total.accountedBytes
-    }
-
-    /// Whether it makes sense to request an image that is not stored yet: not in a store that is full of wanted images.
-    /// The first call finds out, so that no batch is fetched in vain.
-    ///
-    /// - Parameter wantedFiles: walks the source once more for the files of all images that it names.
-    /// - Throws: an error of the index, the disk or the source.
-    func hasRoom(wantedFiles: () async throws -> Set<Int64>) async throws -> Bool {
-        if isRoomExhausted { return false }
-        guard !hasLookedForRoom else { return true }
-        hasLookedForRoom = true
-        do {
-            isRoomExhausted = try await !engine.writer.couldFit(typicalBytes, rules)
-        } catch is ProtectionNeeded {
-            protect(only: try await wantedFiles())
-            isRoomExhausted = try await !engine.writer.couldFit(typicalBytes, rules)
-        }
-        return !isRoomExhausted
-    }
-
-    /// Whether one more image of typical size fits into the budget beside all that is outstanding.
-    ///
-    /// - Parameter requests: the requests under way.
-    func fitsOneMore(besides requests: Int) -> Bool {
-        let outstanding = requests + openCount
-        return outstanding == 0 || accountedBytes + (outstanding + 1) * typicalBytes <= rules.limits.budget
-    }
-
-    /// Records that an image of `bytes` did not fit.
-    func noteRefusal(of bytes: Int) {
-        if bytes <= 2 * typicalBytes { isRoomExhausted = true }
-    }
-
-    /// Records a file that this sync must not evict. Its access time does not protect it: a new file inherits the old
-    /// one's.
-    func protect(_ file: Int64) {
-        settledFiles.insert(file)
-        if case .files(var files) = rules.protection {
-            // Released first: inserting into a set with two references would copy it.
-            rules.protection = .everything
-            files.insert(file)
-            rules.protection = .files(files)
-        }
-    }
-
-    /// Records all files that this sync must not evict: `files`, and those that it has walked over.
-    func protect(only files: Set<Int64>) {
-        rules.protection = .files(files.union(settledFiles))
     }
 }

@@ -2,7 +2,7 @@ import AvatarCore
 
 /// The contacts of one sync that wait: for the outcome of a request, or for the end of the sync, when replaced images
 /// are unlinked from them.
-struct SyncContacts {
+final class SyncContacts {
     /// A contact and an image to unlink from it.
     typealias Link = (contact: String, key: AvatarKey)
 
@@ -23,32 +23,32 @@ struct SyncContacts {
     // MARK: In flight
 
     /// Records that a request for `key` begins for `chain`.
-    mutating func begin(_ key: AvatarKey, for chain: CandidateChain) {
+    func begin(_ key: AvatarKey, for chain: CandidateChain) {
         chains[key] = [chain]
     }
 
     /// Records that `contact` shares the image of `key`, which is in flight.
-    mutating func share(_ key: AvatarKey, with contact: String) {
+    func share(_ key: AvatarKey, with contact: String) {
         if chains[key] != nil { namedPlainly.insert(key) }
         waiting[key, default: []].append(contact)
     }
 
     /// Records that `chain` waits for `key`, its current candidate, which is in flight.
-    mutating func wait(_ chain: CandidateChain, for key: AvatarKey) {
+    func wait(_ chain: CandidateChain, for key: AvatarKey) {
         chains[key, default: []].append(chain)
         waiting[key, default: []].append(chain.contact)
         if !chain.hasNext && !chain.isByEmail { namedPlainly.insert(key) }
     }
 
     /// Takes the contacts that share the image of `key`, apart from the first one. They do not wait any more.
-    mutating func takeWaiting(for key: AvatarKey) -> [String] {
+    func takeWaiting(for key: AvatarKey) -> [String] {
         waiting.removeValue(forKey: key) ?? []
     }
 
     /// Records that `key` failed.
     ///
     /// - Returns: whether the failure counts, because some contact has no other candidate.
-    mutating func takeLastResort(_ key: AvatarKey) -> Bool {
+    func takeLastResort(_ key: AvatarKey) -> Bool {
         namedPlainly.remove(key) != nil
     }
 
@@ -56,7 +56,7 @@ struct SyncContacts {
     ///
     /// - Returns: the change in the number of settled contacts. It is negative if contacts that were counted with `key`
     ///   are open again.
-    mutating func fail(_ key: AvatarKey) -> Int {
+    func fail(_ key: AvatarKey) -> Int {
         var settled = 0
         for chain in chains.removeValue(forKey: key) ?? [] {
             // The contact is settled when its last candidate is.
@@ -70,7 +70,7 @@ struct SyncContacts {
     /// Records that the candidate `key` is settled and has an image, or may have one later. Its chains end.
     ///
     /// - Returns: the number of contacts settled by this, apart from the one that `key` is counted with.
-    mutating func endChains(at key: AvatarKey) -> Int {
+    func endChains(at key: AvatarKey) -> Int {
         namedPlainly.remove(key)
         return chains.removeValue(forKey: key)?.count { !$0.ownsTarget } ?? 0
     }
@@ -79,7 +79,7 @@ struct SyncContacts {
     var hasChainsToAdvance: Bool { !toAdvance.isEmpty }
 
     /// Takes the chains whose next candidate has to be planned.
-    mutating func takeChainsToAdvance() -> [CandidateChain] {
+    func takeChainsToAdvance() -> [CandidateChain] {
         defer { toAdvance = [] }
         return toAdvance
     }
@@ -87,12 +87,12 @@ struct SyncContacts {
     // MARK: At the end
 
     /// Unlinks `former` from `contact` at the end of the sync, if one of `successors` is stored by then.
-    mutating func replace(_ former: [AvatarKey], by successors: [AvatarKey], of contact: String) {
+    func replace(_ former: [AvatarKey], by successors: [AvatarKey], of contact: String) {
         replaced.append((contact, former, successors))
     }
 
     /// Unlinks `keys` from `contact` at the end of the sync, if the sync prunes.
-    mutating func prune(_ keys: [AvatarKey], from contact: String) {
+    func prune(_ keys: [AvatarKey], from contact: String) {
         toPrune += keys.map { (contact, $0) }
     }
 

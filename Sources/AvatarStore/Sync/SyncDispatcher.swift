@@ -14,7 +14,7 @@ final class SyncDispatcher {
     /// Planned targets that wait for a connection.
     private var queues: HostQueues<FetchTarget>
     /// The health of the hosts, updated with each response.
-    private(set) var hosts: SyncHosts
+    private var hosts: SyncHosts
     /// Revalidations under way, by the numbers of their fetches in the flight table.
     private var revalidating: [Int: (job: FetchJob, revalidation: Revalidation)] = [:]
     /// Whether a request failed because there is no network.
@@ -72,6 +72,13 @@ final class SyncDispatcher {
     /// The reason why `target` gets no request now; `nil` if it may get one.
     func reasonToSkip(_ target: FetchTarget) -> SkipReason? {
         isOffline ? .offline : hosts.reasonToSkip(target.host, at: engine.clock.now())
+    }
+
+    /// The circumstances of the next plan, as the responses so far show them: hosts, network and time.
+    var circumstances: SyncCircumstances {
+        var circumstances = SyncCircumstances(hosts: hosts, now: engine.clock.now())
+        circumstances.isOffline = isOffline
+        return circumstances
     }
 
     /// Sends the requests that the client has gathered.

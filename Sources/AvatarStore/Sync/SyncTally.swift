@@ -1,9 +1,14 @@
 import AvatarCore
+import AvatarIndex
 
-/// Counts the results of a sync, and reports progress and events to its caller.
-struct SyncTally {
+/// The result of a sync so far: its counts, or its first error. Reports progress and events to the caller.
+final class SyncTally {
+    /// Names the contacts of an image that failed, if the list does not.
+    private let index: AvatarIndex
     /// The report so far.
     private(set) var report = SyncReport()
+    /// The first error of the store or the list. It ends the sync, which throws it.
+    private(set) var failure: (any Error)?
     /// Settled contacts, or settled entries if the sync has no list.
     private var done = 0
     /// The number of contacts or entries; `nil` if unknown.
@@ -14,71 +19,101 @@ struct SyncTally {
     /// Events not delivered yet.
     private var events: [SyncEvent] = []
 
+    /// A tally without counts.
+    ///
+    /// - Parameters:
+    ///   - total: the number of contacts or entries; `nil` if unknown.
+    ///   - progress: called after each page and each commit.
+    ///   - emit: delivers an event; `nil` without a reader.
     init(
+        _ index: AvatarIndex,
         total: Int?,
         progress: @escaping @Sendable (SyncProgress) -> Void,
         emit: (@Sendable (SyncEvent) async -> Void)?
     ) {
+        self.index = index
         self.total = total
         self.progress = progress
         self.emit = emit
     }
 
+    // MARK: The end
+
+    /// Records an error of the store or the list. The first one counts.
+    func fail(_ error: any Error) {
+        failure = failure ?? error
+    }
+
+    /// Whether the sync sends no more requests: it failed, was cancelled, or its time is up.
+    var shouldStop: Bool { Task.isCancelled || failure != nil || report.ranOutOfTime }
+
+    /// Whether requests under way are cancelled too. After an error they run to their end.
+    var isCutShort: Bool { Task.isCancelled || report.ranOutOfTime }
+
+    /// The report of a sync that has ended.
+    ///
+    /// - Throws: the first error.
+    func result() throws -> SyncReport {
+        if let failure { throw failure }
+        return report
+    }
+
     // MARK: Telling
 
     /// Reports the progress of the sync.
-    mutating func tellProgress() {
+    func tellProgress() {
         let now = SyncProgress(done: done, total: total, report: report)
         progress(now)
         if emit != nil { events.append(.progress(now)) }
     }
 
     /// Delivers the gathered events, and waits for their reader.
-    mutating func tellEvents() async {
+    func tellEvents() async {
         guard let emit, !events.isEmpty else { return }
         let told = events
         events = []
         for event in told { await emit(event) }
     }
 
-    private mutating func note(_ key: AvatarKey, _ outcome: FetchOutcome) {
+    private func note(_ key: AvatarKey, _ outcome: FetchOutcome) {
         if emit != nil { events.append(.image(key, outcome)) }
     }
 
     // MARK: Counting
 
     /// Changes counts that need no event.
-    mutating func update(_ change: (inout SyncReport) -> Void) {
+    func update(_ change: (inout SyncReport) -> Void) {
         change(&report)
     }
 
     /// Counts `count` contacts or entries as settled; a negative one takes that back.
-    mutating func settle(_ count: Int = 1) {
+    func settle(_ count: Int = 1) {
         done += count
     }
 
     /// Adds the requests and the bytes of one fetch.
-    mutating func count(requests: Int, bytesReceived: Int) {
+    func count(requests: Int, bytesReceived: Int) {
         report.requests += requests
         report.bytesReceived += bytesReceived
     }
 
     /// Counts the outcome of a fetch, except a failure.
-    mutating func count(_ outcome: FetchOutcome, _ key: AvatarKey) {
+    func count(_ outcome: FetchOutcome, _ key: AvatarKey) {
         report.count(outcome)
         note(key, outcome)
     }
 
     /// Counts a saved photo. `isChanged`: it replaced other bytes.
-    mutating func countSaved(_ key: AvatarKey, isChanged: Bool) {
+    func countSaved(_ key: AvatarKey, isChanged: Bool) {
         report.saved += 1
         note(key, .stored(isChanged: isChanged))
     }
 
-    /// Counts the failure of an image.
+    /// Counts the failure of an image, and reports it with its contact.
     ///
-    /// - Parameter contact: the contact to report with it.
-    mutating func count(_ failure: FetchFailure, _ key: AvatarKey, of contact: String?) {
+    /// - Parameter listed: the contact in the list; `nil` to look it up in the index.
+    func count(_ failure: FetchFailure, _ key: AvatarKey, of listed: String?) {
+        let contact = contact(of: key, listed)
         // The missing network is reported once. It is not a failure of an image.
         guard failure.kind != .offline else { return report.skip(.offline) }
         report.count(.failed(failure))
@@ -86,8 +121,27 @@ struct SyncTally {
         report.add(.init(failure, key, contact: contact))
     }
 
+    /// Reports why the image of `key` is not stored, without counting it.
+    ///
+    /// - Parameter listed: the contact in the list; `nil` to look it up in the index.
+    func add(_ failure: FetchFailure, _ key: AvatarKey, of listed: String?) {
+        let contact = contact(of: key, listed)
+        report.add(.init(failure, key, contact: contact))
+    }
+
+    /// The contact to report with `key`: the one in the list, else the first one in the index.
+    private func contact(of key: AvatarKey, _ listed: String?) -> String? {
+        guard listed == nil, reportsMore else { return listed }
+        do {
+            return try index.contacts(using: key).first
+        } catch {
+            fail(error)
+            return nil
+        }
+    }
+
     /// Whether the report has room for another failure. The rest is only counted.
-    var reportsMore: Bool { report.failures.count < SyncReport.largestFailureCount }
+    private var reportsMore: Bool { report.failures.count < SyncReport.largestFailureCount }
 }
 
 extension SyncReport.Failure {

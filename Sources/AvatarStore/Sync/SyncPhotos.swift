@@ -1,0 +1,98 @@
+import AvatarCore
+import AvatarFiles
+
+/// Saves the embedded photos of a list: documents under the contacts' own keys, written only if their bytes are new.
+struct SyncPhotos {
+    private let parts: StoreParts
+    private let intake: ImageIntake
+    private let writable: StoreParts.Writable
+    private let committer: SyncCommitter
+    private let contacts: SyncContacts
+    private let tally: SyncTally
+
+    /// Photos of one sync: checked by `intake`, staged in `writable`, committed with the fetched images.
+    init(
+        _ parts: StoreParts,
+        _ intake: ImageIntake,
+        _ writable: StoreParts.Writable,
+        _ committer: SyncCommitter,
+        _ contacts: SyncContacts,
+        _ tally: SyncTally
+    ) {
+        self.parts = parts
+        self.intake = intake
+        self.writable = writable
+        self.committer = committer
+        self.contacts = contacts
+        self.tally = tally
+    }
+
+    /// Saves the photos of one contact, and unlinks those of an earlier list.
+    ///
+    /// - Throws: an error of the index or the disk; `invalidKey` for a contact whose id cannot be part of a key.
+    func save(_ planned: PlannedPhotos) async throws {
+        let listed = planned.listed
+        if !listed.hasURL { tally.settle() }
+        var isReadable = listed.unreadable.isEmpty
+        for image in listed.unreadable { try countUnreadable(image, of: listed) }
+        for photo in listed.photos {
+            let isSaved = try save(photo, as: listed.key(of: photo.number), of: listed.contact, planned.linked)
+            isReadable = isReadable && isSaved
+        }
+        try await writable.writer.unlink(planned.formerPhotos.map { (listed.contact, $0) })
+        // While a photo cannot be read, the contact keeps the fetched image.
+        guard isReadable, !planned.formerImages.isEmpty else { return }
+        let keys = try listed.photos.map { try listed.key(of: $0.number) }
+        contacts.replace(planned.formerImages, by: keys, of: listed.contact)
+    }
+
+    /// - Returns: whether the photo is an image, and stored or about to be.
+    private func save(
+        _ photo: ContactPhoto,
+        as key: AvatarKey,
+        of contact: String,
+        _ linked: [AvatarKey]
+    ) throws -> Bool {
+        guard try !parts.isStored(photo.bytes, as: key) else {
+            tally.update { $0.saved += 1 }
+            if !linked.contains(key) { committer.link(key, contact) }
+            return true
+        }
+        do {
+            let image = try intake.stage(photo.bytes, in: .documents, at: writable.places)
+            let change = Change(key: key, owners: [contact], content: .image(image, validation: nil))
+            committer.add(SyncCommitter.Item(change: change))
+            return true
+        } catch let error as AvatarStoreError where error.code == .imageRefused {
+            tally.update { report in
+                report.unreadable += 1
+                report.add(.init(photo, error, key: key, contact: contact))
+            }
+            return false
+        }
+    }
+
+    /// Counts an embedded image that cannot be read. The image of an earlier list stays.
+    private func countUnreadable(_ image: UnreadableContactImage, of listed: ListedPhotos) throws {
+        let failure = try SyncReport.Failure(image, of: listed)
+        tally.update { report in
+            report.unreadable += 1
+            report.add(failure)
+        }
+    }
+
+    /// Counts a photo that was committed or refused.
+    func count(_ key: AvatarKey, _ committed: Committed) {
+        switch committed.outcome {
+        case .stored(let isChanged): tally.countSaved(key, isChanged: isChanged)
+        case .overBudget(let error): countUnsaved(key, error)
+        case .failed(let failure): countUnsaved(key, failure.error)
+        case .notModified, .notStored, nil: break
+        }
+    }
+
+    private func countUnsaved(_ key: AvatarKey, _ error: AvatarStoreError) {
+        tally.update { $0.unreadable += 1 }
+        tally.add(FetchFailure(kind: .storage, message: error.message), key, of: nil)
+    }
+}

@@ -1,0 +1,119 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+
+/// Reads the source of one sync, and plans what to do about its items: `SyncPlanner` with the inputs that it needs.
+final class SyncPlanning {
+    private var planner: SyncPlanner
+    private let walk: SyncSource.Walk
+    /// Whether the source can count its rest, so that it is not read on once all requests are planned.
+    private let countsRest: Bool
+    /// Whether the source has been read to its end, or the sync has stopped reading it.
+    private(set) var isExhausted = false
+
+    private let lookup: SyncLookup
+    /// Unlinks former candidates before the items are planned.
+    private let writer: StoreWriter
+    /// Knows the health of the hosts, and whether there is a network.
+    private let dispatcher: SyncDispatcher
+    private let room: SyncRoom
+    /// Whether new images go to `caches`, whose budget may have no room.
+    private let usesBudget: Bool
+
+    /// The number of items in one page. Signals are handled between two pages.
+    private static let pageSize = 256
+
+    /// A planning that has read nothing.
+    ///
+    /// - Parameter usesBudget: whether new images go to `caches`.
+    init(
+        _ source: SyncSource,
+        _ rules: SyncRules,
+        _ parts: StoreParts,
+        _ writer: StoreWriter,
+        _ dispatcher: SyncDispatcher,
+        _ room: SyncRoom,
+        usesBudget: Bool
+    ) {
+        planner = SyncPlanner(rules)
+        walk = source.makeWalk()
+        countsRest = source.countsRest
+        lookup = SyncLookup(parts)
+        self.writer = writer
+        self.dispatcher = dispatcher
+        self.room = room
+        self.usesBudget = usesBudget
+    }
+
+    // MARK: Steps
+
+    /// Reads one page of the source, and returns the steps for its items.
+    ///
+    /// - Throws: an error of the index, the disk or the source.
+    func nextSteps() async throws -> [SyncStep] {
+        let items = try await walk(planner.hasReachedLimit && countsRest ? 0 : Self.pageSize)
+        isExhausted = items.isEmpty
+        for case .entry(let entry) in items {
+            // Once settled, the entry is no longer due, and a second walk would not find its file.
+            if let file = entry.file { room.protect(file.id) }
+        }
+        var (known, lost) = try lookup.snapshot(for: items)
+        let former = SyncPlanner.formerImages(of: items, known)
+        if !former.isEmpty {
+            try await writer.unlink(inBatches: former)
+            (known, lost) = try lookup.snapshot(for: items)
+        }
+        try await room.retire(lost)
+        let circumstances = try await circumstances(lacksImage: known.lacksImage(for: items))
+        return try planner.plan(items, known, circumstances)
+    }
+
+    /// The steps for the next candidate of `chain`, whose candidate turned out to have no image.
+    ///
+    /// - Throws: an error of the index, the disk or the source.
+    func steps(advancing chain: CandidateChain) async throws -> [SyncStep] {
+        let (known, lost) = try lookup.snapshot(for: chain)
+        try await room.retire(lost)
+        return try await planner.advance(chain, known, circumstances(lacksImage: true))
+    }
+
+    /// Reads no more of the source: the sync ends early.
+    func stop() {
+        isExhausted = true
+    }
+
+    /// The circumstances for the planner: hosts, time, network and room.
+    ///
+    /// - Parameter lacksImage: whether some image is not stored yet. Only then does it matter whether there is room.
+    private func circumstances(lacksImage: Bool) async throws -> SyncCircumstances {
+        var circumstances = dispatcher.circumstances
+        if lacksImage, usesBudget, !dispatcher.isOffline { circumstances.hasRoom = try await room.hasRoom() }
+        return circumstances
+    }
+
+    // MARK: The outcome of planned requests
+
+    /// Whether a request for `key` is planned or under way.
+    func isInFlight(_ key: AvatarKey) -> Bool { planner.isInFlight(key) }
+
+    /// Records that the outcome for `key` is known.
+    func settle(_ key: AvatarKey) {
+        planner.settle(key)
+    }
+
+    /// Records that a planned request was not sent. The request limit counts requests sent, so another target may use
+    /// this one.
+    func returnRequest() {
+        planner.returnRequest()
+    }
+
+    // MARK: Contacts that the list omits
+
+    /// Whether the list tells which contacts it omits, and the sync prunes.
+    var mayPrune: Bool { planner.mayPrune }
+
+    /// Those of `contacts` for which the list has no picture.
+    func leavers(among contacts: [String]) -> [String] {
+        planner.leavers(among: contacts)
+    }
+}

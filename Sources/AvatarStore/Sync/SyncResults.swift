@@ -1,0 +1,206 @@
+import AvatarCore
+
+/// Takes note of outcomes: counts them, links the contacts that waited, and tells the readers that wait for the fetch.
+///
+/// An outcome is known once its batch is committed, another task or process had the image, or no request is sent.
+struct SyncResults {
+    private let planning: SyncPlanning
+    private let committer: SyncCommitter
+    private let room: SyncRoom
+    private let contacts: SyncContacts
+    private let photos: SyncPhotos
+    private let promotion: SyncPromotion
+    /// The fetches that readers may wait for.
+    private let flights: FlightTable<FetchJob.Fetched>
+    private let tally: SyncTally
+
+    /// Notes outcomes in the parts of one sync.
+    init(
+        _ planning: SyncPlanning,
+        _ committer: SyncCommitter,
+        _ room: SyncRoom,
+        _ contacts: SyncContacts,
+        _ photos: SyncPhotos,
+        _ promotion: SyncPromotion,
+        _ flights: FlightTable<FetchJob.Fetched>,
+        _ tally: SyncTally
+    ) {
+        self.planning = planning
+        self.committer = committer
+        self.room = room
+        self.contacts = contacts
+        self.photos = photos
+        self.promotion = promotion
+        self.flights = flights
+        self.tally = tally
+    }
+
+    // MARK: Commits
+
+    /// Takes note of the batch that was just committed.
+    ///
+    /// - Throws: an error of the index or the disk. The sync ends with it.
+    func take(_ summary: CommitSummary) async throws {
+        tally.update { $0.evicted += summary.evicted }
+        // An error here fails the batch, and with it the readers that wait for it.
+        try room.lookAtTotals()
+        for (item, committed) in zip(committer.takeCommitted(), summary.results) { take(item, committed) }
+        try await promotion.promoteWaiting()
+    }
+
+    /// Counts the outcome of one committed change, and tells the readers that wait for it.
+    private func take(_ item: SyncCommitter.Item, _ committed: Committed) {
+        let key = item.change.key
+        if let file = committed.file { room.protect(file) }
+        guard let (job, flight) = item.fetch else {
+            if item.change.image != nil { photos.count(key, committed) }
+            return
+        }
+        // For an image that must not be stored, only the links are committed.
+        let outcome = committed.outcome ?? .notStored
+        tally.settle()
+        if case .overBudget(let error) = outcome {
+            countOverBudget(item, error)
+        } else {
+            count(outcome, of: job.target)
+        }
+        promotion.add(key)
+        if case .notStored = outcome {
+            // The store has no image for the waiting readers, so they fetch it themselves.
+            flights.finish(key, flight, .failure(CancellationError()))
+        } else {
+            flights.finish(key, flight, .success(FetchJob.Fetched(outcome: outcome)))
+        }
+        linkWaiting(for: key, keepsGone: item.change.keepsGone)
+    }
+
+    private func countOverBudget(_ item: SyncCommitter.Item, _ error: AvatarStoreError) {
+        let key = item.change.key
+        guard error.failure != .tooLarge else {
+            let failure = FetchFailure(kind: .tooLarge, message: error.message)
+            committer.add(failure, inPlaceOf: item.change)
+            return tally.count(failure, key, of: item.change.owners.first)
+        }
+        tally.count(.overBudget(error), key)
+        // The stored image stays, and the contacts are linked to it.
+        for contact in item.change.owners { committer.link(key, contact, keepsGone: item.change.keepsGone) }
+        room.noteRefusal(of: item.change.image?.sizeBytes ?? 0)
+    }
+
+    // MARK: Fetches of others
+
+    /// Counts an image that another process fetched or revalidated meanwhile. It counts as fresh even if its response
+    /// is stale already, because this sync sends no request for it.
+    func take(_ job: FetchJob, _ flight: Int, byAnotherProcess outcome: FetchOutcome) async {
+        let target = job.target
+        tally.settle()
+        if case .failed = outcome {
+            count(outcome, of: target)
+        } else {
+            tally.update { report in
+                report.answered += 1
+                report.fresh += 1
+            }
+        }
+        if let file = target.entry?.file { room.protect(file.id) }
+        promotion.add(target.key)
+        linkAll(of: target)
+        flights.finish(job.key, flight, .success(FetchJob.Fetched(outcome: outcome)))
+        await promoteNow()
+    }
+
+    /// Counts an image that another task of this process fetched meanwhile, or failed to.
+    func take(_ job: FetchJob, byAnotherTask result: Result<FetchOutcome, any Error>) async {
+        let target = job.target
+        switch result {
+        case .success(let outcome):
+            tally.settle()
+            count(outcome, of: target)
+            promotion.add(target.key)
+            linkAll(of: target)
+            await promoteNow()
+        case .failure(let error):
+            giveUp(target, error)
+        }
+    }
+
+    /// Moves the collected images now rather than after the next commit: they are stored already.
+    private func promoteNow() async {
+        do {
+            try await promotion.promoteWaiting()
+        } catch {
+            tally.fail(error)
+        }
+    }
+
+    // MARK: No result
+
+    /// Counts a fetch that ended without a result: it was cancelled, or the store failed.
+    ///
+    /// - Parameter counts: the requests and bytes by then.
+    func giveUp(_ job: FetchJob, _ flight: Int, _ counts: Tally, _ error: any Error) {
+        tally.count(requests: counts.requestCount, bytesReceived: counts.byteCount)
+        giveUp(job.target, error)
+        flights.finish(job.key, flight, .failure(error))
+    }
+
+    private func giveUp(_ target: FetchTarget, _ error: any Error) {
+        if !(error is CancellationError) { tally.fail(error) }
+        skip(target, tally.report.ranOutOfTime ? .timeIsUp : .interrupted)
+    }
+
+    /// Counts an image as skipped, for a `reason`. Its contacts are still linked to the stored image.
+    func skip(_ target: FetchTarget, _ reason: SkipReason) {
+        tally.update { $0.skip(reason) }
+        // If the sync ends early, the progress must not count the rest as done.
+        if !tally.shouldStop { tally.settle() }
+        linkIfStored(target)
+    }
+
+    /// Counts an image as over budget, without a request.
+    func leaveOut(_ target: FetchTarget) {
+        tally.update { $0.overBudget += 1 }
+        tally.settle()
+        linkIfStored(target)
+    }
+
+    // MARK: Counting
+
+    /// Counts the outcome of a fetch. A failure does not count while all contacts have another candidate.
+    private func count(_ outcome: FetchOutcome, of target: FetchTarget) {
+        guard case .failed(let failure) = outcome else { return tally.count(outcome, target.key) }
+        if contacts.takeLastResort(target.key) || !failure.isNone(for: target) {
+            tally.count(failure, target.key, of: target.owners.first)
+        } else {
+            tally.update { $0.answered += 1 }
+        }
+        if failure.hasNothing(for: target) { tally.settle(contacts.fail(target.key)) }
+    }
+
+    // MARK: Links
+
+    private func linkIfStored(_ target: FetchTarget) {
+        let others = finish(target.key)
+        guard target.entry != nil else { return }
+        for contact in target.owners + others { committer.link(target.key, contact, keepsGone: target.keepsGone) }
+    }
+
+    private func linkAll(of target: FetchTarget) {
+        for contact in target.owners { committer.link(target.key, contact, keepsGone: target.keepsGone) }
+        linkWaiting(for: target.key, keepsGone: target.keepsGone)
+    }
+
+    /// Links the contacts that share the image of `key`, now that the outcome is known.
+    private func linkWaiting(for key: AvatarKey, keepsGone: Bool) {
+        for contact in finish(key) { committer.link(key, contact, keepsGone: keepsGone) }
+    }
+
+    /// Ends the chains and the plan of `key`.
+    ///
+    /// - Returns: the contacts that share the image, apart from the first one.
+    private func finish(_ key: AvatarKey) -> [String] {
+        tally.settle(contacts.endChains(at: key))
+        planning.settle(key)
+        return contacts.takeWaiting(for: key)
+    }
+}

@@ -1,0 +1,75 @@
+import AvatarCore
+import AvatarIndex
+
+/// The end of a sync: unlinks images that others have replaced, and the contacts that the list omits.
+struct SyncUnlinking {
+    private let index: AvatarIndex
+    private let writer: StoreWriter
+    private let planning: SyncPlanning
+    private let contacts: SyncContacts
+    private let tally: SyncTally
+    /// Whether the options ask for pruning.
+    private let prunes: Bool
+
+    /// The end of one sync.
+    init(
+        _ index: AvatarIndex,
+        _ writer: StoreWriter,
+        _ planning: SyncPlanning,
+        _ contacts: SyncContacts,
+        _ tally: SyncTally,
+        prunes: Bool
+    ) {
+        self.index = index
+        self.writer = writer
+        self.planning = planning
+        self.contacts = contacts
+        self.tally = tally
+        self.prunes = prunes
+    }
+
+    /// Unlinks images that another image has replaced. A failed sync replaces nothing.
+    ///
+    /// - Throws: an error of the index or the disk.
+    func unlinkReplacedImages() async throws {
+        guard tally.failure == nil else { return }
+        let replaced = try contacts.replacedImages { keys in
+            try index.entries(for: keys).contains { $0?.file != nil }
+        }
+        try await writer.unlink(inBatches: replaced)
+    }
+
+    /// Unlinks the contacts that the list omits, if the sync prunes and was not ended early.
+    ///
+    /// - Throws: an error of the index or the disk.
+    func prune() async throws {
+        guard planning.mayPrune, !tally.shouldStop else {
+            tally.update { $0.hasKeptLeavers = prunes }
+            return
+        }
+        try await writer.unlink(inBatches: contacts.toPrune)
+        tally.update { $0.unlinked += Set(contacts.toPrune.map { KeyFingerprint($0.contact) }).count }
+        var last = ""
+        while true {
+            let page = try index.contacts(after: last, limit: 512)
+            guard let end = page.last else { return }
+            last = end
+            let leavers = planning.leavers(among: page)
+            let links = try leavers.flatMap { contact in
+                try index.imageKeys(of: contact).map { (contact: contact, key: $0) }
+            }
+            try await writer.unlink(links)
+            tally.update { $0.unlinked += leavers.count }
+            if Task.isCancelled { return }
+        }
+    }
+}
+
+extension StoreWriter {
+    /// Unlinks in transactions of bounded length: other processes wait for them.
+    nonisolated func unlink(inBatches links: [SyncContacts.Link]) async throws {
+        for start in stride(from: 0, to: links.count, by: 256) {
+            try await unlink(Array(links[start..<min(start + 256, links.count)]))
+        }
+    }
+}

@@ -64,12 +64,3 @@ struct SyncUnlinking {
         }
     }
 }
-
-extension StoreWriter {
-    /// Unlinks in transactions of bounded length: other processes wait for them.
-    nonisolated func unlink(inBatches links: [SyncContacts.Link]) async throws {
-        for start in stride(from: 0, to: links.count, by: 256) {
-            try await unlink(Array(links[start..<min(start + 256, links.count)]))
-        }
-    }
-}

@@ -22,8 +22,9 @@ import Logging
 ///
 /// No method awaits between its steps, so within a process each method runs as a whole.
 ///
-/// The steps are in `StoreWriter+Publish.swift` (1 and 2), `StoreWriter+Apply.swift` (3), and here (delete); what is deleted
-/// and why in `StoreWriter+Evict.swift` and `StoreWriter+Remove.swift`; a dead process's work in `StoreWriter+Recover.swift`.
+/// The steps are in `StoreWriter+Publish.swift` (1 and 2), `StoreWriter+Apply.swift` and `StoreWriter+Links.swift` (3), and
+/// here (delete); what is deleted and why in `StoreWriter+Evict.swift` and `StoreWriter+Remove.swift`; a dead process's work
+/// in `StoreWriter+Recover.swift`.
 actor StoreWriter {
     /// The index: the only writer in this process is here.
     let index: AvatarIndex

@@ -14,6 +14,7 @@ final class Deadlines: Sendable {
     static let shared = Deadlines()
 
     private struct State {
+        /// The last number given to a deadline.
         var lastNumber = 0
         /// The deadlines that have not passed, by their numbers.
         var waiting: [Int: Waiter] = [:]
@@ -24,6 +25,7 @@ final class Deadlines: Sendable {
     /// One deadline and its action.
     private struct Waiter {
         let deadline: ContinuousClock.Instant
+        /// Cancels the work. Called at most once, on a dispatch thread.
         let cancel: @Sendable () -> Void
     }
 
@@ -80,6 +82,7 @@ final class Deadlines: Sendable {
         _ = state.withLock { $0.waiting.removeValue(forKey: number) }
     }
 
+    /// Sets the shared timer. An earlier timer still fires, and `ring` ignores it.
     private func setAlarm(_ time: ContinuousClock.Instant) {
         let wait = max(.zero, ContinuousClock.now.duration(to: time))
         let milliseconds = Int(min(wait / .milliseconds(1), 1e12).rounded(.up))

@@ -5,6 +5,7 @@ import Logging
 
 /// The parts of a store that a fetch needs, and its limits.
 struct FetchEngine: Sendable {
+    /// Holds the entries and the health of the hosts.
     let index: AvatarIndex
     /// Commits the results.
     let writer: StoreWriter
@@ -12,12 +13,15 @@ struct FetchEngine: Sendable {
     let places: StorePlaces
     /// The connections that all fetches of the store share.
     let slots: FetchSlots
+    /// Sends the request and stages the body.
     let fetcher: Fetcher
     /// Sizes, budget and freshness rules of this fetch.
     let limits: Limits
     /// Whether the network is constrained, so that a smaller image is fetched where there is one.
     let isConstrained: Bool
+    /// The clock for backoff, pauses and freshness. Timeouts use the system's monotonic clock.
     let clock: any WallClock
+    /// Receives reports about leases.
     let logger: Logger
 }
 
@@ -32,6 +36,7 @@ struct FetchEngine: Sendable {
 struct FetchJob: Sendable {
     /// The result of a whole run.
     struct Fetched: Sendable {
+        /// The outcome in the store.
         var outcome: FetchOutcome
         /// The image, if the outcome is `notStored`.
         var image: AvatarImage?
@@ -43,6 +48,7 @@ struct FetchJob: Sendable {
     /// Held until the job is released, so that the next holder finds in the index what this one has committed.
     private var lease: FetchLease?
 
+    /// A job without a lease and without a request. `begin` or `beginAtOnce` comes first.
     init(_ target: FetchTarget, _ engine: FetchEngine) {
         self.target = target
         self.engine = engine
@@ -163,6 +169,9 @@ struct FetchJob: Sendable {
         return change
     }
 
+    /// The validators and the next check of a response, for the index.
+    ///
+    /// - Parameter fetched: when the bytes were received; for a 304 this is earlier than the response.
     private func validation(_ metadata: ResponseMetadata, fetched: Timestamp?) -> ValidationRecord {
         var validation = ValidationRecord(
             metadata,

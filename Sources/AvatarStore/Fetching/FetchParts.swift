@@ -17,6 +17,7 @@ struct FetchParts: Sendable {
     let progress = FetchProgressTable()
     /// The connection slots, in all and per host.
     let slots: FetchSlots
+    /// Counts reads, misses and fetches of the whole store.
     let metrics: StoreMetrics
     /// The client that sends requests; created by the first fetch.
     let origin: OriginHolder
@@ -77,6 +78,7 @@ struct FetchParts: Sendable {
         )
     }
 
+    /// A fetcher that keeps to `limits`, with the client that the first call creates.
     private func fetcher(_ limits: Limits, timeout: Duration?, _ writable: StoreParts.Writable) throws -> Fetcher {
         let client = try origin.client()
         return Fetcher(

@@ -15,6 +15,7 @@ struct FetchResult: Sendable {
         case failed(FetchFailure)
     }
 
+    /// The meaning of the response for the image.
     var content: Content
     /// When the fetch began.
     var began: Timestamp
@@ -43,18 +44,23 @@ final class Tally: Sendable {
     private let requests = Atomic<Int>(0)
     private let bytes = Atomic<Int>(0)
 
+    /// Counts one HTTP request. A redirect is another one.
     func addRequest() {
         requests.add(1, ordering: .relaxed)
     }
 
+    /// Counts bytes of a body as received, before a content coding is decoded.
     func add(bytes count: Int) {
         bytes.add(count, ordering: .relaxed)
     }
 
+    /// HTTP requests sent so far, including redirects.
     var requestCount: Int { requests.load(ordering: .relaxed) }
 
+    /// Bytes received so far.
     var byteCount: Int { bytes.load(ordering: .relaxed) }
 
+    /// The result of the fetch, with the counts so far.
     func result(_ content: FetchResult.Content, began: Timestamp, ended: Timestamp) -> FetchResult {
         FetchResult(
             content: content,

@@ -30,6 +30,7 @@ final class FetchSlots: Sendable {
         /// The number of slots that the host may have in use when this waiter begins.
         let perHost: Int
         var priority: FetchPriority
+        /// Resumed once: with a slot, or with `CancellationError`.
         let continuation: CheckedContinuation<Void, any Error>
     }
 
@@ -124,6 +125,10 @@ final class FetchSlots: Sendable {
         state.withLock { $0.wish(for: key) }
     }
 
+    /// Waits for a slot of `host`.
+    ///
+    /// - Parameter limit: the number of slots that the host may have in use when this fetch begins.
+    /// - Throws: `CancellationError` if the task is cancelled before a slot is free.
     private func take(_ host: String, _ key: AvatarKey, _ priority: FetchPriority, _ limit: Int) async throws {
         let number = state.withLock { $0.nextNumber() }
         defer { state.withLock { _ = $0.cancelled.remove(number) } }
@@ -149,6 +154,7 @@ final class FetchSlots: Sendable {
         }
     }
 
+    /// Frees a slot, and resumes the waiter that gets it.
     private func release(_ host: String) {
         // One slot became free, so one waiter may begin. It may be of any host: the total limit may have held it back.
         state.withLock { $0.release(host, total) }?.continuation.resume()
@@ -161,15 +167,18 @@ extension FetchSlots.State {
         case started, waiting, cancelled
     }
 
+    /// The next number for a waiter or a wish. Both share one sequence.
     fileprivate mutating func nextNumber() -> Int {
         lastNumber += 1
         return lastNumber
     }
 
+    /// The most urgent wish for `key`; `nil` without one.
     fileprivate func wish(for key: AvatarKey) -> FetchPriority? {
         wishes[key]?.values.max()
     }
 
+    /// Moves the waiters of `key` to their new places. They keep their order of arrival.
     fileprivate mutating func setPriority(_ priority: FetchPriority, of key: AvatarKey) {
         let concerned = waiting.filter { $0.key == key && $0.priority != priority }
         guard !concerned.isEmpty else { return }
@@ -193,6 +202,7 @@ extension FetchSlots.State {
         return .started
     }
 
+    /// Inserts `waiter` behind the more urgent ones, and behind those that wait longer.
     fileprivate mutating func insert(_ waiter: FetchSlots.Waiter) {
         let place = waiting.firstIndex { ($0.priority, -$0.number) < (waiter.priority, -waiter.number) }
         waiting.insert(waiter, at: place ?? waiting.endIndex)
@@ -219,6 +229,9 @@ extension FetchSlots.State {
         return waiter
     }
 
+    /// Takes a slot without a waiter.
+    ///
+    /// - Returns: `false` if no slot is free, or a fetch waits, which goes first.
     fileprivate mutating func beginAtOnce(_ host: String, _ total: Int, _ perHost: Int) -> Bool {
         guard waiting.isEmpty, active < total, activeByHost[host, default: 0] < perHost else { return false }
         start(host)
@@ -230,6 +243,7 @@ extension FetchSlots.State {
         activeByHost[host, default: 0] += 1
     }
 
+    /// Whether both limits leave a slot for `waiter`.
     private func isFree(for waiter: FetchSlots.Waiter, _ total: Int) -> Bool {
         active < total && activeByHost[waiter.host, default: 0] < waiter.perHost
     }

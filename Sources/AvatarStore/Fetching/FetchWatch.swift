@@ -28,6 +28,7 @@ package final class FetchWatch: Sendable {
         var change: (@Sendable (FetchPriority) -> Void)?
     }
 
+    /// Receives the progress of the fetch.
     let report: Report
     private let state: Mutex<State>
 
@@ -71,7 +72,9 @@ package final class FetchWatch: Sendable {
 /// The readers that want the progress of each fetch.
 final class FetchProgressTable: Sendable {
     private struct State {
+        /// The last number given to a reader.
         var lastNumber = 0
+        /// The readers of each fetch, by their numbers.
         var reports: [AvatarKey: [Int: FetchWatch.Report]] = [:]
     }
 
@@ -109,6 +112,7 @@ final class FetchProgressTable: Sendable {
 final class FetchWatching: Sendable {
     private let end: @Sendable () -> Void
 
+    /// Registers a reader of `key`. The priority of its watch replaces the one in `options`.
     init(_ slots: FetchSlots, _ progress: FetchProgressTable, _ key: AvatarKey, _ options: FetchOptions) {
         let wish = slots.newWish()
         guard let watch = options.watch else {

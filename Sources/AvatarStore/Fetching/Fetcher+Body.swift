@@ -139,6 +139,7 @@ extension Fetcher {
         return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
     }
 
+    /// - Throws: `FetchFailure` if `bytes` exceed `Setting.maximumImageBytes`.
     private func requireSize(_ bytes: Int, _ target: FetchTarget) throws {
         guard bytes > limits.maximumImageBytes else { return }
         throw FetchFailure.tooLarge(named(target), limit: limits.maximumImageBytes)

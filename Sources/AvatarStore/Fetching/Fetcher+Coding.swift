@@ -37,8 +37,11 @@ private final class BodyDecoder {
     }
 
     private let body: OriginBody
+    /// The codings in lower case, in the order in which they were applied.
     private let codings: [String]
+    /// The maximum size in bytes, before decoding. `Fetcher` checks the size after it.
     private let limit: Int
+    /// The redacted URL, for messages.
     private let name: String
     private var state = State.undecided
     /// Bytes received, before decoding.

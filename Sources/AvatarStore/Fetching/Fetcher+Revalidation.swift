@@ -3,6 +3,7 @@ import HTTPTypes
 
 /// A conditional request that was begun without a task of its own.
 struct Revalidation: Sendable {
+    /// The image, and its entry when the request was begun.
     let target: FetchTarget
     /// Counts its requests and bytes.
     let tally: Tally
@@ -12,9 +13,11 @@ struct Revalidation: Sendable {
     fileprivate let requested: Timestamp
     /// When the request was begun, for its duration.
     fileprivate let start: ContinuousClock.Instant
+    /// The end of the time for one image, body included.
     fileprivate let deadline: ContinuousClock.Instant
     /// The number of its deadline in `Deadlines.shared`.
     fileprivate let number: Int
+    /// The request under way, which the client can cancel or finish.
     fileprivate let request: any BegunRequest
 
     /// Cancels the request. It then arrives as a `CancellationError`.
@@ -105,6 +108,7 @@ extension Fetcher {
         return result(revalidation, content, ended: clock.now())
     }
 
+    /// The stored response updated by a 304; `nil` if the 304 does not refer to it, or its file is gone.
     private func confirmed(
         _ revalidation: Revalidation,
         _ head: OriginHead,
@@ -126,6 +130,7 @@ extension Fetcher {
         return DeadlinePassed()
     }
 
+    /// The result of a revalidation, counted by the metrics.
     private func result(
         _ revalidation: Revalidation,
         _ content: FetchResult.Content,

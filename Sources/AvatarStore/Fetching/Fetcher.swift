@@ -7,9 +7,11 @@ import HTTPTypes
 ///
 /// The request is conditional if the image is stored, and a range request if an earlier download was interrupted.
 struct Fetcher: Sendable {
+    /// The client that sends the requests.
     let origin: any OriginClient
     /// The folders for staged files.
     let places: StorePlaces
+    /// The clock of request and response times (RFC 9111 section 4.2.3).
     let clock: any WallClock
     /// The time limit for one image, including redirects and the body.
     let timeout: Duration
@@ -17,6 +19,7 @@ struct Fetcher: Sendable {
     let allowsSVG: Bool
     /// The limits on bytes and pixels, and the freshness rules.
     let limits: Limits
+    /// Counts each fetch with its duration.
     let metrics: StoreMetrics
     /// Interrupted downloads, to resume and to keep.
     let partials: PartialDownloads
@@ -66,6 +69,7 @@ struct Fetcher: Sendable {
         try await request(target, HTTPFields(), nil, tally) ?? unaskedConfirmation(target)
     }
 
+    /// The failure for a 304 that no condition asked for.
     private func unaskedConfirmation(_ target: FetchTarget) -> FetchResult.Content {
         .failed(
             FetchFailure(
@@ -168,6 +172,7 @@ struct Fetcher: Sendable {
         }
     }
 
+    /// The metadata of a response as the index keeps them, with the request's fields that `Vary` names.
     private func metadata(_ response: OriginResponse, _ times: Times, _ target: FetchTarget) -> ResponseMetadata {
         ResponseMetadata(
             // A part that completes the stored one counts as a 200 (RFC 9110 section 15.3.7.3).

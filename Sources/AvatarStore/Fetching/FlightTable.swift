@@ -9,6 +9,7 @@ import Synchronization
 package final class FlightTable<Value: Sendable>: Sendable {
     /// One running fetch.
     private struct Flight {
+        /// Tells this fetch from a later one of the same key.
         let number: Int
         /// The task of the fetch; `nil` if a sync runs it.
         var task: Task<Void, Never>?
@@ -17,15 +18,18 @@ package final class FlightTable<Value: Sendable>: Sendable {
         /// Numbers of the holders: they keep the fetch going without waiting for it.
         var holds: Set<Int> = []
 
+        /// Whether a reader waits for the fetch or a holder keeps it.
         var isWanted: Bool { !waiters.isEmpty || !holds.isEmpty }
     }
 
     private struct State {
+        /// The running fetches. A cancelled one is not in here.
         var flights: [AvatarKey: Flight] = [:]
         /// Cancelled fetches whose tasks have not ended yet.
         var ending: [AvatarKey: (number: Int, task: Task<Void, Never>)] = [:]
         var lastNumber = 0
 
+        /// The next number for a fetch, a waiter or a holder. All share one sequence.
         mutating func nextNumber() -> Int {
             lastNumber += 1
             return lastNumber
@@ -34,6 +38,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    /// A table without a fetch.
     package init() {}
 
     /// The value of the running fetch of `key`. Without one, begins a fetch with the closure.

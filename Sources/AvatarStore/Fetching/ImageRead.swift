@@ -3,6 +3,7 @@ import AvatarIndex
 
 /// The result of a read: a file, with or without its bytes.
 protocol ReadResult: Sendable {
+    /// The description of the image, which a read completes with source and failure.
     var file: AvatarFile { get set }
 
     /// The result for an image that is not stored.
@@ -58,6 +59,7 @@ struct ImageRead<Result: ReadResult>: Sendable {
     }
 
     private var parts: StoreParts { fetching.parts }
+    /// The caching mode of this read: its own, else the configuration's.
     private var mode: CachingMode { options.mode ?? parts.configuration.mode }
     private var now: Timestamp { parts.clock.now() }
 
@@ -209,6 +211,7 @@ struct ImageRead<Result: ReadResult>: Sendable {
 }
 
 extension ReadResult {
+    /// The same result with another source, for the caller and the metrics.
     fileprivate func coming(from source: AvatarFile.Source) -> Self {
         var result = self
         result.file.source = source

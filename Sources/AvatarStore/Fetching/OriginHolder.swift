@@ -13,6 +13,7 @@ final class OriginHolder: Sendable {
     private let own = Mutex<HTTPOrigin?>(nil)
     #endif
 
+    /// A holder without a client. The first fetch makes one, so a store without fetches starts none.
     init(_ configuration: AvatarStore.Configuration) {
         self.configuration = configuration
     }

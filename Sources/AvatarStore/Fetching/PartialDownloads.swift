@@ -13,10 +13,15 @@ struct PartialDownloads: Sendable {
     /// The size in bytes at which a running download is kept, so that even `kill -9` does not lose it.
     static let earlyBytes = 256 << 10
 
+    /// Lists the partial downloads.
     let index: AvatarIndex
+    /// Holds their files, beside the staged ones.
     let places: StorePlaces
+    /// Writes and removes their rows.
     let writer: StoreWriter
+    /// Dates each partial download; old ones are removed first.
     let clock: any WallClock
+    /// Receives the errors of keeping one, which fail no fetch.
     let logger: Logger
 
     /// The partial download of the image of `target`; `nil` if the whole image has to be requested.
@@ -39,6 +44,7 @@ struct PartialDownloads: Sendable {
 
     /// A partial download that can be resumed.
     struct Found {
+        /// Its row: name, tag and URL.
         let record: PartialRecord
         /// The file with the bytes received so far. The rest is appended to it.
         let file: StagedFile

@@ -5,6 +5,7 @@ import DequeModule
 /// Hosts take turns, and each has a limit of active targets, so a slow host delays only itself.
 struct HostQueues<Target> {
     private struct Queue {
+        /// Targets not taken yet, in order of arrival.
         var waiting: Deque<Target> = []
         /// Targets taken and not finished.
         var active = 0
@@ -14,6 +15,7 @@ struct HostQueues<Target> {
 
     /// The maximum number of active targets per host.
     private let perHost: Int
+    /// The queues by host (name and port). A host without waiting and active targets has none.
     private var queues: [String: Queue] = [:]
     /// Hosts that have waiting targets and are below their limit, each once, in the order of their turns.
     private var turns: Deque<String> = []

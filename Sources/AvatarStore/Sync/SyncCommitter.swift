@@ -6,14 +6,18 @@ import AvatarIndex
 final class SyncCommitter {
     /// A change that waits for its commit.
     struct Item: Sendable {
+        /// The change for the index, with a staged image if it brings one.
         var change: Change
         /// The fetch, and its number in the flight table, where readers may wait for it; `nil` for a change without a
         /// fetch. The job holds its lease until the commit, so that the next holder finds the image in the index.
         var fetch: (job: FetchJob, flight: Int)?
     }
 
+    /// The writer that commits, and the places of staged images.
     private let engine: FetchEngine
+    /// The fetches that readers may wait for. `abandon` fails them.
     private let flights: FlightTable<FetchJob.Fetched>
+    /// Receives the results of commits, and ticks.
     private let inbox: SyncInbox<SyncSignal>
     /// Gives each batch the budget and the files to spare.
     private let room: SyncRoom
@@ -24,6 +28,7 @@ final class SyncCommitter {
     private var collected: [Item] = []
     /// The batch that the writer is committing; empty while it commits none.
     private var committing: [Item] = []
+    /// When the last commit ended. Results that wait too long since then are committed in a smaller batch.
     private var lastCommit = ContinuousClock.now
     /// Whether a tick is on its way.
     private var isTicking = false

@@ -5,8 +5,11 @@ import AvatarFiles
 ///
 /// Hosts take turns. A stored image is revalidated without a task of its own; any other fetch gets a task.
 final class SyncDispatcher {
+    /// Runs the fetches.
     private let engine: FetchEngine
+    /// The fetches of this process, so that a reader and the sync do not fetch the same image.
     private let flights: FlightTable<FetchJob.Fetched>
+    /// Receives the results of fetches.
     private let inbox: SyncInbox<SyncSignal>
     /// The maximum number of requests under way.
     private let connections: Int
@@ -23,6 +26,13 @@ final class SyncDispatcher {
     /// The maximum number of waiting targets.
     private static let mostWaiting = 20_000
 
+    /// A dispatcher without a target.
+    ///
+    /// - Parameters:
+    /// - connections: the maximum number of requests under way.
+    /// - connectionsPerHost: the maximum number of requests under way per host (name and port).
+    /// - hosts: the health of the hosts when the sync begins.
+    /// - inbox: receives the results of fetches.
     init(
         _ engine: FetchEngine,
         flights: FlightTable<FetchJob.Fetched>,

@@ -18,8 +18,10 @@ public enum SyncEvent: Sendable {
 public struct SyncEvents: AsyncSequence, Sendable {
     /// The event.
     public typealias Element = SyncEvent
+    /// A channel without a buffer: a sender waits until its event is read.
     typealias Channel = AsyncThrowingChannel<SyncEvent, any Error>
 
+    /// Runs the sync, and passes each event to `emit`. Called once for each iteration.
     let sync: @Sendable (_ emit: @escaping @Sendable (SyncEvent) async -> Void) async throws -> SyncReport
 
     /// Begins the sync.
@@ -39,6 +41,7 @@ public struct SyncEvents: AsyncSequence, Sendable {
 
     /// Where an iteration stands.
     public struct Iterator: AsyncIteratorProtocol {
+        /// Carries the events from the sync's task to the iteration.
         let channel: Channel
         /// Ends the sync with the last iterator.
         let running: RunningTask

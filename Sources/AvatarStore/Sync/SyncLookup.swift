@@ -40,6 +40,7 @@ struct SyncLookup {
     private let index: AvatarIndex
     private let roots: StoredRoots
 
+    /// A look-up in the index and the published files of an open store.
     init(_ parts: StoreParts) {
         index = parts.index
         roots = parts.roots

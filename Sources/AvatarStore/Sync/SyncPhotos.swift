@@ -91,6 +91,7 @@ struct SyncPhotos {
         }
     }
 
+    /// Counts a photo that could not be stored. The report names the contact that the index has for it.
     private func countUnsaved(_ key: AvatarKey, _ error: AvatarStoreError) {
         tally.update { $0.unreadable += 1 }
         tally.add(FetchFailure(kind: .storage, message: error.message), key, of: nil)

@@ -4,7 +4,9 @@ import AvatarIndex
 
 /// Reads the source of one sync, and plans what to do about its items: `SyncPlanner` with the inputs that it needs.
 final class SyncPlanning {
+    /// Classifies items, and remembers what the source named so far.
     private var planner: SyncPlanner
+    /// The one walk over the source that the sync plans by.
     private let walk: SyncSource.Walk
     /// Whether the source can count its rest, so that it is not read on once all requests are planned.
     private let countsRest: Bool

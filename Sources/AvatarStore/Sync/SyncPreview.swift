@@ -58,6 +58,7 @@ struct SyncPreviewCounter {
     private let lookup: SyncLookup
     private let intake: ImageIntake
     private let options: SyncOptions
+    /// The hosts and the time when the dry run began. It sends no request, so they stay as they are.
     private let circumstances: SyncCircumstances
     private var planner: SyncPlanner
     private var preview = SyncPreview()
@@ -79,6 +80,9 @@ struct SyncPreviewCounter {
         circumstances = SyncCircumstances(hosts: hosts, now: now)
     }
 
+    /// Plans all of `source`, and returns the counts.
+    ///
+    /// - Throws: an error of the index or the source; `CancellationError`.
     mutating func run(_ source: SyncSource) async throws -> SyncPreview {
         let walk = source.makeWalk()
         while true {
@@ -144,6 +148,7 @@ struct SyncPreviewCounter {
         }
     }
 
+    /// Counts the contacts that a pruning sync would unlink.
     private mutating func countLeavers() throws {
         guard planner.mayPrune else {
             preview.hasKeptLeavers = options.prunes

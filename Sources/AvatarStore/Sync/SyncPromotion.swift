@@ -2,8 +2,8 @@ import AvatarCore
 
 /// Moves images to `documents`, in a sync that wants its images there.
 ///
-/// A fetched image is published in the storage class of its entry. An image that was in `caches` before the sync is
-/// moved once it needs no request, or its response is committed.
+/// A new image is published there at once. An image that is in `caches` and stays as it is, without a request or after a
+/// 304, is moved.
 final class SyncPromotion {
     private let parts: StoreParts
     /// Whether the sync wants its images as documents. If not, nothing is moved.
@@ -11,6 +11,9 @@ final class SyncPromotion {
     /// Images whose outcome is known, and that are moved after the commit.
     private var waiting: [AvatarKey] = []
 
+    /// A promotion without a collected image.
+    ///
+    /// - Parameter isWanted: whether the sync stores its images as documents.
     init(_ parts: StoreParts, isWanted: Bool) {
         self.parts = parts
         self.isWanted = isWanted

@@ -74,6 +74,8 @@ struct SyncResults {
         linkWaiting(for: key, keepsGone: item.change.keepsGone)
     }
 
+    /// Counts an image that found no room. One that exceeds the whole budget counts as a failure, so that it is not
+    /// requested again soon.
     private func countOverBudget(_ item: SyncCommitter.Item, _ error: AvatarStoreError) {
         let key = item.change.key
         guard error.failure != .tooLarge else {
@@ -144,6 +146,7 @@ struct SyncResults {
         flights.finish(job.key, flight, .failure(error))
     }
 
+    /// Skips a target whose fetch ended without a result. An error that is not a cancellation ends the sync.
     private func giveUp(_ target: FetchTarget, _ error: any Error) {
         if !(error is CancellationError) { tally.fail(error) }
         skip(target, tally.report.ranOutOfTime ? .timeIsUp : .interrupted)
@@ -179,12 +182,14 @@ struct SyncResults {
 
     // MARK: Links
 
+    /// Links all contacts of a target that got no request, if the index has an entry for it.
     private func linkIfStored(_ target: FetchTarget) {
         let others = finish(target.key)
         guard target.entry != nil else { return }
         for contact in target.owners + others { committer.link(target.key, contact, keepsGone: target.keepsGone) }
     }
 
+    /// Links all contacts of an image that another process or task fetched.
     private func linkAll(of target: FetchTarget) {
         for contact in target.owners { committer.link(target.key, contact, keepsGone: target.keepsGone) }
         linkWaiting(for: target.key, keepsGone: target.keepsGone)

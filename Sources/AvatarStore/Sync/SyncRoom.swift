@@ -4,6 +4,7 @@ import AvatarIndex
 
 /// The byte budget of one sync: the bytes that count against it, and the files that must not be evicted for new images.
 final class SyncRoom {
+    /// The index with the totals, and the writer that evicts.
     private let engine: FetchEngine
     /// The images that the sync wants. Read once more, and only if files have to be evicted.
     private let source: SyncSource

@@ -23,6 +23,7 @@ final class SyncRun {
     /// The number of ready targets, and of results not committed, up to which the source is read.
     private let readAhead: Int
 
+    /// The signals of tasks to the run, which handles them one after another.
     private let inbox = SyncInbox<SyncSignal>()
     private let writer: StoreWriter
     private let planning: SyncPlanning
@@ -115,6 +116,7 @@ final class SyncRun {
 
     // MARK: The loop
 
+    /// Runs the loop: read and plan a page, begin requests, begin a commit, handle signals. Ends when no work is left.
     private func drive(_ group: inout DiscardingTaskGroup) async {
         while true {
             if tally.shouldStop {
@@ -155,6 +157,7 @@ final class SyncRun {
         }
     }
 
+    /// Passes a signal on to the part that it concerns.
     private func handle(_ signal: SyncSignal, _ group: inout DiscardingTaskGroup) async {
         switch signal {
         case .fetched(let job, let flight, let result):
@@ -249,6 +252,7 @@ final class SyncRun {
         }
     }
 
+    /// The reason why `target` gets no request now: the byte limit of the sync, or its host; `nil` if it may get one.
     private func reasonToSkip(_ target: FetchTarget) -> SkipReason? {
         if !dispatcher.isOffline, tally.report.bytesReceived >= options.maximumBytes ?? .max { return .limit }
         return dispatcher.reasonToSkip(target)
@@ -269,6 +273,7 @@ final class SyncRun {
         committer.add(result, of: job, flight, isNews: isNews)
     }
 
+    /// Takes note of a commit, and names the files to protect if the writer asks for them.
     private func committed(_ result: Result<CommitSummary, any Error>, _ group: inout DiscardingTaskGroup) async {
         do {
             try await results.take(try result.get())

@@ -73,6 +73,9 @@ struct SyncStepRunner {
         try committer.linkIfMissing(kept)
     }
 
+    /// Carries out the plan for one image.
+    ///
+    /// - Parameter kept: gathers links to images that get no request.
     private func run(_ image: PlannedImage, _ kept: inout [SyncCommitter.StoredLink]) async throws {
         let key = image.key
         switch image.action {

@@ -13,6 +13,7 @@ final class SyncTally {
     private var done = 0
     /// The number of contacts or entries; `nil` if unknown.
     private let total: Int?
+    /// Called on the task of the sync, so it must return soon.
     private let progress: @Sendable (SyncProgress) -> Void
     /// Delivers an event, and returns when its reader has received it; `nil` without a reader.
     private let emit: (@Sendable (SyncEvent) async -> Void)?
@@ -75,6 +76,7 @@ final class SyncTally {
         for event in told { await emit(event) }
     }
 
+    /// Gathers the event for one outcome, if a reader wants events.
     private func note(_ key: AvatarKey, _ outcome: FetchOutcome) {
         if emit != nil { events.append(.image(key, outcome)) }
     }

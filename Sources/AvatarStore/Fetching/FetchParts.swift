@@ -5,8 +5,9 @@ import HTTPTypes
 
 /// The parts of an open store that fetches share: the connections, the fetches under way and the client.
 ///
-/// Reads run a fetch with it from beginning to end. A sync takes an engine from it and runs its fetches itself.
-struct FetchParts: Sendable {
+/// Reads run a fetch with it from beginning to end. A sync takes an engine from it and runs its fetches itself. It is a
+/// class so that a read of a stored image copies one reference.
+final class FetchParts: Sendable {
     /// Index, files and writer.
     let parts: StoreParts
     /// Fetches under way, by key: tasks that want the same image share one.

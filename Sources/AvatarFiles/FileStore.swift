@@ -75,17 +75,76 @@ package final class FileStore: Sendable {
     ///
     /// - Throws: `storage` after `end()`; `diskFull`, `readOnly` or `storage` if the file cannot be created.
     package func stage() throws(AvatarStoreError) -> StagedFile {
-        let number = counter.add(1, ordering: .relaxed).newValue
+        let name = nextName()
         return try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
             try restoreFolder(unless: hasEnded)
             return try StagedFile(
-                name: "\(storageClass.rawValue)-\(number)",
+                name: name,
                 in: folder,
                 storageClass: storageClass,
                 mode: fileMode,
                 fileSystem: fileSystem
             )
         }
+    }
+
+    /// Writes an image that is in memory to the holder's folder. An image in a file is returned as it is.
+    ///
+    /// - Throws: as `stage()`. No new file is left then.
+    package func stage(_ image: StagedImage) throws(AvatarStoreError) -> StagedImage {
+        StagedImage(
+            content: .file(try stagedFile(of: image)),
+            storageClass: image.storageClass,
+            sizeBytes: image.sizeBytes,
+            sha256: image.sha256,
+            image: image.image
+        )
+    }
+
+    /// The file of a staged image, which is written now if the image is in memory.
+    ///
+    /// - Throws: as `stage()`. No new file is left then.
+    private func stagedFile(of image: StagedImage) throws(AvatarStoreError) -> String {
+        let bytes: [UInt8]
+        switch image.content {
+        case .file(let file): return file
+        case .memory(let held): bytes = held
+        }
+        let name = nextName()
+        try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
+            try restoreFolder(unless: hasEnded)
+            do throws(SystemCallError) {
+                try write(bytes, toNew: name)
+            } catch {
+                throw error.storeError
+            }
+        }
+        return name
+    }
+
+    /// Creates the file `name` with `bytes` in the holder's folder. Deletes it again if it cannot be written.
+    private func write(_ bytes: [UInt8], toNew name: String) throws(SystemCallError) {
+        let file = try fileSystem.open(
+            name,
+            in: folder.descriptor,
+            flags: O_WRONLY | O_CREAT | O_EXCL,
+            mode: fileMode
+        )
+        defer { close(file) }
+        do throws(SystemCallError) {
+            try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
+                let buffer = UnsafeRawBufferPointer(elements)
+                try fileSystem.write(buffer, to: file, at: 0, named: folder.path + "/" + name)
+            }
+        } catch {
+            unlinkat(folder.descriptor, name, 0)
+            throw error
+        }
+    }
+
+    /// A name in the holder's folder that no other file of this process has.
+    private func nextName() -> String {
+        "\(storageClass.rawValue)-\(counter.add(1, ordering: .relaxed).newValue)"
     }
 
     /// Continues the file `name` in the folder that `open` returns; `nil` if it is missing.
@@ -127,10 +186,14 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Deletes a staged image that will not be published.
+    /// Deletes a staged image that will not be published. One in memory has no file.
     package func discard(_ image: StagedImage) {
+        if case .file(let file) = image.content { deleteStaged(file) }
+    }
+
+    private func deleteStaged(_ file: String) {
         do throws(SystemCallError) {
-            let (directory, name) = try place(of: image)
+            let (directory, name) = try place(of: file)
             try directory.withFolder(of: name) { (folder, name) throws(SystemCallError) in
                 guard unlinkat(folder, name, 0) == 0 else { throw SystemCallError("unlink", name) }
             }
@@ -139,42 +202,38 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// The directory of a staged image, and its name there.
-    private func place(of image: StagedImage) throws(SystemCallError) -> (directory: Directory, name: String) {
-        guard image.name.hasPrefix(Self.partialPrefix) else { return (folder, image.name) }
-        return (try partials(), String(image.name.dropFirst(Self.partialPrefix.count)))
-    }
-
-    /// The folder of a staged image, and its name there.
-    private func stagingPlace(
-        of image: StagedImage
-    ) throws(AvatarStoreError) -> (directory: Directory, name: String) {
-        do throws(SystemCallError) {
-            return try place(of: image)
-        } catch {
-            throw error.storeError
-        }
+    /// The directory of the staged file `file`, and its name there.
+    private func place(of file: String) throws(SystemCallError) -> (directory: Directory, name: String) {
+        guard file.hasPrefix(Self.partialPrefix) else { return (folder, file) }
+        return (try partials(), String(file.dropFirst(Self.partialPrefix.count)))
     }
 
     /// Reads the bytes of a staged image.
     ///
     /// - Throws: `storage` if it has vanished or changed its length.
     package func read(_ image: StagedImage) throws(AvatarStoreError) -> [UInt8] {
-        let (directory, name) = try stagingPlace(of: image)
-        guard let bytes = try StoredFiles(root: directory).read(image.sizeBytes, at: name) else {
+        switch image.content {
+        case .memory(let bytes): return bytes
+        case .file(let file): return try read(file, of: image.sizeBytes)
+        }
+    }
+
+    private func read(_ file: String, of size: Int) throws(AvatarStoreError) -> [UInt8] {
+        let directory: Directory
+        let name: String
+        do throws(SystemCallError) {
+            (directory, name) = try place(of: file)
+        } catch {
+            throw error.storeError
+        }
+        guard let bytes = try StoredFiles(root: directory).read(size, at: name) else {
             throw AvatarStoreError(
                 .storage,
-                "The staged image \"\(image.name)\" of \(image.sizeBytes) bytes has vanished.",
+                "The staged image \"\(file)\" of \(size) bytes has vanished.",
                 failure: .storage
             )
         }
         return bytes
-    }
-
-    /// Writes the label of a staged image, if the file system supports extended attributes.
-    package func label(_ image: StagedImage, _ label: FileLabel) throws(AvatarStoreError) {
-        let (directory, name) = try stagingPlace(of: image)
-        try write(label, to: name, in: directory)
     }
 
     /// Writes the label of a published file, if the file system supports extended attributes. A missing file is no
@@ -218,12 +277,6 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Makes the bytes of a staged image durable, before it is published.
-    package func synchronize(_ image: StagedImage) throws(AvatarStoreError) {
-        let (directory, name) = try stagingPlace(of: image)
-        try synchronize(name, in: directory)
-    }
-
     /// Makes a published file and its name durable. A missing file is no error.
     package func synchronize(published path: String) throws(AvatarStoreError) {
         do throws(AvatarStoreError) {
@@ -234,17 +287,50 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Moves a staged image to `path` by a rename, so that readers see all of it or nothing.
+    /// Moves a staged image to `path` by a rename, so that readers see all of it or nothing. An image in memory is
+    /// written to the staging folder first.
     ///
     /// - Parameters:
-    ///   - image: The staged image. Synchronize it first if it must be durable.
     ///   - path: A name of `FilePath.make`.
-    ///   - isDurable: Whether the file's name is durable on return.
+    ///   - label: The label to write into the file, if the file system supports extended attributes.
+    ///   - isDurable: Whether the file's bytes, label and name are durable on return.
     /// - Throws: `unusableRoot` if the folder of `path` is a symbolic link or a file; `diskFull`, `readOnly` or
-    ///   `storage`.
-    package func publish(_ image: StagedImage, as path: String, isDurable: Bool) throws(AvatarStoreError) {
+    ///   `storage`. A staged file stays where it is, unless this call wrote it.
+    package func publish(
+        _ image: StagedImage,
+        as path: String,
+        label: FileLabel? = nil,
+        isDurable: Bool
+    ) throws(AvatarStoreError) {
+        let file = try stagedFile(of: image)
+        do throws(AvatarStoreError) {
+            try complete(file, label: label, isDurable: isDurable)
+            try move(file, to: path)
+        } catch {
+            if image.isInMemory { deleteStaged(file) }
+            throw error
+        }
+        if isDurable { try synchronizeFolder(of: path) }
+    }
+
+    /// Gives the staged file its label, and makes it durable.
+    private func complete(_ file: String, label: FileLabel?, isDurable: Bool) throws(AvatarStoreError) {
+        guard label != nil || isDurable else { return }
+        let directory: Directory
+        let name: String
         do throws(SystemCallError) {
-            try rename(image, to: path)
+            (directory, name) = try place(of: file)
+        } catch {
+            throw error.storeError
+        }
+        if let label { try write(label, to: name, in: directory) }
+        if isDurable { try synchronize(name, in: directory) }
+    }
+
+    /// Renames the staged file to `path`.
+    private func move(_ file: String, to path: String) throws(AvatarStoreError) {
+        do throws(SystemCallError) {
+            try rename(file, to: path)
         } catch {
             guard error.number == ELOOP || error.number == ENOTDIR else { throw error.storeError }
             throw AvatarStoreError(
@@ -255,7 +341,6 @@ package final class FileStore: Sendable {
                 underlying: error
             )
         }
-        if isDurable { try synchronizeFolder(of: path) }
     }
 
     /// Deletes the file at `path`. A missing file is no error, and neither is a folder that is a symbolic link, because
@@ -293,9 +378,9 @@ package final class FileStore: Sendable {
         durableFolders.withLock { _ = $0.insert(folder) }
     }
 
-    /// Renames a staged image to `path`. Makes the two-digit folder if it is missing.
-    private func rename(_ image: StagedImage, to path: String) throws(SystemCallError) {
-        let (directory, stagedName) = try place(of: image)
+    /// Renames the staged file `file` to `path`. Makes the two-digit folder if it is missing.
+    private func rename(_ file: String, to path: String) throws(SystemCallError) {
+        let (directory, stagedName) = try place(of: file)
         func rename() throws(SystemCallError) {
             try root.withFolder(of: path) { (target, newName) throws(SystemCallError) in
                 try directory.withFolder(of: stagedName) { (source, name) throws(SystemCallError) in

@@ -129,11 +129,11 @@ package final class StagedFile {
 
     /// Ends writing. The caller now publishes or discards the returned image.
     ///
-    /// The bytes are complete but not durable. The caller decides whether `FileStore.synchronize(_:)` makes them so.
+    /// The bytes are complete but not durable. `FileStore.publish` makes them so if asked.
     package func finish(as image: ImageDescription) -> StagedImage {
         isFinished = true
         return StagedImage(
-            name: isKept ? FileStore.partialPrefix + name : name,
+            content: .file(isKept ? FileStore.partialPrefix + name : name),
             storageClass: storageClass,
             sizeBytes: byteCount,
             sha256: Array(digest.finalize()),
@@ -151,11 +151,17 @@ extension StagedFile: ByteSource {
     }
 }
 
-/// A complete image in the staging folder, not yet published.
+/// A complete image that is not published yet: in the staging folder, or still in memory.
 package struct StagedImage: Hashable, Sendable {
-    /// The path relative to the holder's staging folder.
-    package let name: String
-    /// The class in whose root the image will be published.
+    /// The place of the bytes.
+    package enum Content: Hashable, Sendable {
+        /// A file, by its path relative to the holder's staging folder.
+        case file(String)
+        /// The bytes themselves. `FileStore.publish` writes them to a file.
+        case memory([UInt8])
+    }
+
+    package let content: Content
     package let storageClass: StorageClass
     /// The length in bytes.
     package let sizeBytes: Int
@@ -163,6 +169,38 @@ package struct StagedImage: Hashable, Sendable {
     package let sha256: [UInt8]
     /// The format and dimensions.
     package let image: ImageDescription
+
+    init(
+        content: Content,
+        storageClass: StorageClass,
+        sizeBytes: Int,
+        sha256: [UInt8],
+        image: ImageDescription
+    ) {
+        self.content = content
+        self.storageClass = storageClass
+        self.sizeBytes = sizeBytes
+        self.sha256 = sha256
+        self.image = image
+    }
+
+    /// An image in memory. Computes the digest of `bytes`.
+    ///
+    /// - Parameter image: the format and dimensions that an inspector found in `bytes`.
+    package init(_ bytes: [UInt8], as image: ImageDescription, in storageClass: StorageClass) {
+        self.init(
+            content: .memory(bytes),
+            storageClass: storageClass,
+            sizeBytes: bytes.count,
+            sha256: ContentDigest.sha256(bytes),
+            image: image
+        )
+    }
+
+    /// Whether the bytes are in memory rather than in a file.
+    package var isInMemory: Bool {
+        if case .memory = content { true } else { false }
+    }
 }
 
 /// Interrupted downloads. Their files are in the folder `partial` of the staging folder, so that they survive the

@@ -9,13 +9,46 @@ import Testing
     func aPublishedFileIsInItsFolderAndNoLongerStaged(isDurable: Bool) throws {
         try withPlaces { places in
             let image = try places.stage([1, 2, 3])
-            try places.files.synchronize(image)
-
             try places.files.publish(image, as: "ab/cdef01-00000000000000cd.png", isDurable: isDurable)
 
             #expect(try places.publishedNames == ["ab", "ab/cdef01-00000000000000cd.png"])
             #expect(try places.stagedNames == [])
             #expect(try StoredFiles(root: places.root).read(.sample("ab/cdef01-00000000000000cd.png", 3)) == [1, 2, 3])
+        }
+    }
+
+    @Test(arguments: [StorageClass.caches, .documents])
+    func anImageInMemoryIsPublishedLikeAFile(storageClass: StorageClass) throws {
+        try withPlaces(storageClass) { places in
+            let image = StagedImage([1, 2, 3], as: .sample, in: storageClass)
+            #expect(image.isInMemory)
+            #expect(image.sha256 == ContentDigest.sha256([1, 2, 3]))
+            #expect(try places.files.read(image) == [1, 2, 3])
+            #expect(try places.stagedNames == [])
+
+            try places.files.publish(image, as: "ab/1.png", isDurable: storageClass == .documents)
+
+            #expect(try places.stagedNames == [])
+            #expect(try StoredFiles(root: places.root).read(.sample("ab/1.png", 3)) == [1, 2, 3])
+        }
+    }
+
+    @Test(arguments: [FaultyFileSystem.Call.open, .write, .rename])
+    func anImageInMemoryThatCannotBePublishedLeavesNoFile(call: FaultyFileSystem.Call) throws {
+        try withPlaces { places in
+            let image = StagedImage([1, 2, 3], as: .sample, in: .caches)
+            try FileManager.default.createDirectory(
+                atPath: places.root.path + "/ab",
+                withIntermediateDirectories: false
+            )
+            places.system.fail(call, with: ENOSPC)
+
+            #expect(thrownError { try places.files.publish(image, as: "ab/1.png", isDurable: false) }?.code == .diskFull)
+
+            #expect(try places.stagedNames == [])
+            #expect(try places.publishedNames == ["ab"])
+            try places.files.publish(image, as: "ab/1.png", isDurable: false)
+            #expect(try places.publishedNames == ["ab", "ab/1.png"])
         }
     }
 

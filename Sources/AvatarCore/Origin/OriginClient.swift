@@ -183,8 +183,8 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
 
 /// An origin client that can begin requests by plain calls, without a task for each.
 ///
-/// If most responses are 304 (RFC 9110 section 15.4.5), a task costs as much as its request. A sync of thousands of images
-/// therefore begins its conditional requests by `begin`, sends them with `flush`, and handles the responses together. All
+/// A task costs as much as a request whose response is a 304 (RFC 9110 section 15.4.5) or a small image. A sync of thousands
+/// of images therefore begins its requests by `begin`, sends them with `flush`, and handles the responses together. All
 /// other requests use `send`. A store whose client conforms to this protocol does so by itself.
 public protocol BatchOriginClient: OriginClient {
     /// Begins `request`. The client may hold it back until `flush`, to send several requests together.
@@ -192,15 +192,14 @@ public protocol BatchOriginClient: OriginClient {
     /// The call must not block.
     ///
     /// - Parameters:
-    ///   - request: the URL and the header fields, which hold conditions (RFC 9110 section 13).
-    ///   - arrival: called once, on any thread, even before `begin` returns, with the head of the first response, or an `OriginError` or
-    ///     `CancellationError`. A response without a body, such as a 304, is complete by then. A redirect is not followed
-    ///     yet: its head arrives, and `BegunRequest.finish` follows it.
+    ///   - request: the URL and the header fields, which may hold conditions (RFC 9110 section 13).
+    ///   - arrival: called once, on any thread, even before `begin` returns, with the first response, or an `OriginError`
+    ///     or `CancellationError`. A redirect is not followed yet: its head arrives, and `BegunRequest.finish` follows it.
     /// - Returns: `nil` if the client cannot begin the request without waiting, for a name server for instance, or if the
     ///   request is invalid. `arrival` is not called then, and the store calls `send`.
     func begin(
         _ request: OriginRequest,
-        arrival: @escaping @Sendable (Result<OriginHead, any Error>) -> Void
+        arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
     ) -> (any BegunRequest)?
 
     /// Sends the requests that are held back. The store calls it when no more requests follow for now. Must not block.
@@ -221,22 +220,43 @@ public struct OriginHead: Sendable {
     }
 }
 
+/// The first response to a begun request: the head, and the whole body if it is small.
+public struct OriginArrival: Sendable {
+    /// The maximum size of a body that arrives with its head, in bytes: 64 KiB.
+    public static let wholeBodyLimit = 65_536
+
+    /// The head of the response.
+    public var head: OriginHead
+    /// The whole body, empty if the response has none; `nil` if more follows than `wholeBodyLimit`, or if the response is a
+    /// redirect that `BegunRequest.finish` follows.
+    ///
+    /// With a body, the request is complete and its connection is free again: the store only releases the request. Without
+    /// one, `BegunRequest.finish` passes the body to its closure from the first byte.
+    public var body: [UInt8]?
+
+    /// An arrival with `head` and `body`. Default: more follows.
+    public init(head: OriginHead, body: [UInt8]? = nil) {
+        self.head = head
+        self.body = body
+    }
+}
+
 /// A request that `BatchOriginClient.begin` began.
 ///
-/// The store calls `finish` or `cancel`, except after a response without a body, or none: then it only releases the request.
-/// `cancel` may come at any time and on any thread, also after the end of the response.
+/// The store calls `finish` or `cancel`, except after an arrival with its whole body, or with an error: then it only releases
+/// the request. `cancel` may come at any time and on any thread, also after the end of the response.
 public protocol BegunRequest: Sendable {
-    /// Continues after the head, as `OriginClient.send` does: follows redirects and passes the final response to
-    /// `receive`. Called at most once, after `arrival` received a head.
+    /// Continues after the arrival, as `OriginClient.send` does: follows redirects and passes the final response to
+    /// `receive`, its body from the first byte. Called at most once, after `arrival` received a response.
     ///
     /// A package without the upcoming feature `NonisolatedNonsendingByDefault` must declare `receive` as
     /// `nonisolated(nonsending)`.
     ///
     /// - Parameter receive: reads the response; called at most once.
     /// - Returns: the result of `receive`.
-    /// - Throws: `OriginError`; `CancellationError`, also if no head has arrived; any error of `receive`.
+    /// - Throws: `OriginError`; `CancellationError`, also if no response has arrived; any error of `receive`.
     func finish<Result: Sendable>(receive: (OriginResponse) async throws -> Result) async throws -> Result
 
-    /// Cancels the request. If its head is still awaited, `arrival` is called with a `CancellationError`.
+    /// Cancels the request. If its arrival is still awaited, it is a `CancellationError`.
     func cancel()
 }

@@ -75,15 +75,35 @@ extension Fetcher {
         }
     }
 
+    /// Checks an image that arrived whole. It stays in memory until the writer publishes it.
+    ///
+    /// - Throws: `FetchFailure` if `body` is too large or cannot begin an image; `ImageRejection`.
+    func image(
+        _ body: [UInt8],
+        status: Int,
+        _ metadata: ResponseMetadata,
+        _ target: FetchTarget
+    ) throws -> FetchResult.Content {
+        try requireSize(body.count, target)
+        try requireImage(body, status, target)
+        let source = ByteArraySource(body)
+        progress.report(source, of: body.count, target.key)
+        let image = StagedImage(body, as: try inspector.inspect(source), in: target.storageClass)
+        return .image(image, metadata, mayBeStored: limits.freshness.assess(metadata).allowsStore)
+    }
+
     /// Inspects a complete file.
     private func image(
         _ file: StagedFile,
         _ metadata: ResponseMetadata,
         _ target: FetchTarget
     ) throws -> FetchResult.Content {
-        let inspector = ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: allowsSVG)
         let image = file.finish(as: try inspector.inspect(file))
         return .image(image, metadata, mayBeStored: limits.freshness.assess(metadata).allowsStore)
+    }
+
+    private var inspector: ImageInspector {
+        ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: allowsSVG)
     }
 
     /// Writes a body to `file`. If the body breaks off, the file is kept as a partial download.

@@ -55,44 +55,34 @@ struct Fetcher: Sendable {
         {
             return content
         }
-        let stored = stored(target)
-        let conditions = conditions(for: target, stored)
-        // A 304 to a request without conditions confirms nothing.
-        let confirmable = conditions.isEmpty ? nil : stored
-        if let content = try await request(target, conditions, confirmable, tally) { return content }
-        return conditions.isEmpty ? unaskedConfirmation(target) : try await unconditional(target, tally)
+        let conditions = conditions(for: target, stored(target))
+        if let content = try await request(target, conditions, tally) { return content }
+        return try await repeated(conditions, target, tally)
     }
 
     /// Requests the image without conditions, after a 304 that the store cannot use: the stored file is gone, or the
-    /// 304 does not refer to it.
-    func unconditional(_ target: FetchTarget, _ tally: Tally) async throws -> FetchResult.Content {
-        try await request(target, HTTPFields(), nil, tally) ?? unaskedConfirmation(target)
-    }
-
-    /// The failure for a 304 that no condition asked for.
-    private func unaskedConfirmation(_ target: FetchTarget) -> FetchResult.Content {
-        .failed(
-            FetchFailure(
-                kind: .unexpectedStatus,
-                message: "\(named(target)) returned status 304 to an unconditional request."
+    /// 304 does not refer to it. A 304 to a request without conditions is a failure.
+    func repeated(_ refused: Conditions, _ target: FetchTarget, _ tally: Tally) async throws -> FetchResult.Content {
+        let content = refused.fields.isEmpty ? nil : try await request(target, Conditions(), tally)
+        return content
+            ?? .failed(
+                FetchFailure(
+                    kind: .unexpectedStatus,
+                    message: "\(named(target)) returned status 304 to an unconditional request."
+                )
             )
-        )
     }
 
     /// Sends one request for the whole image.
     ///
-    /// - Parameters:
-    ///   - conditions: the conditional header fields; empty for an unconditional request.
-    ///   - stored: the stored response that a 304 would confirm.
     /// - Returns: `nil` after a 304 that the store cannot use.
     private func request(
         _ target: FetchTarget,
-        _ conditions: HTTPFields,
-        _ stored: ResponseMetadata?,
+        _ conditions: Conditions,
         _ tally: Tally
     ) async throws -> FetchResult.Content? {
-        try await send(target, conditions, for: stored?.redirection?.url, tally) { response, times in
-            try await take(response, times, stored, target, tally)
+        try await send(target, conditions.fields, for: conditions.stored?.redirection?.url, tally) { response, times in
+            try await take(response, times, conditions.stored, target, tally)
         }
     }
 
@@ -108,13 +98,34 @@ struct Fetcher: Sendable {
         _ target: FetchTarget,
         _ tally: Tally
     ) async throws -> FetchResult.Content? {
-        switch response.status {
-        case 304:
+        let head = OriginHead(status: response.status, fields: response.fields)
+        switch meaning(of: head) {
+        case .confirmation:
             return notModified(response.fields, response.redirection, times, stored, target)
-        case 206 where response.fields.mayHoldWholeBody, _ where FailureKind(status: response.status) == nil:
-            return try await receiveImage(response, metadata(response, times, target), target, tally)
-        default:
-            throw statusFailure(response, target)
+        case .image:
+            let metadata = metadata(head, response.redirection, times, target)
+            return try await receiveImage(response, metadata, target, tally)
+        case .failure:
+            throw statusFailure(head, response.redirection, target)
+        }
+    }
+
+    /// The meaning of a status for the image.
+    enum Meaning {
+        /// 304: the stored image is still the current one.
+        case confirmation
+        /// The body is an image, or should be one.
+        case image
+        /// There is no image.
+        case failure
+    }
+
+    /// The meaning of the response that begins with `head`.
+    func meaning(of head: OriginHead) -> Meaning {
+        switch head.status {
+        case 304: .confirmation
+        case 206 where head.fields.mayHoldWholeBody, _ where FailureKind(status: head.status) == nil: .image
+        default: .failure
         }
     }
 
@@ -129,7 +140,8 @@ struct Fetcher: Sendable {
     ) async throws -> FetchResult.Content? {
         let (plan, url) = (partial.plan, partial.record.url)
         let content: FetchResult.Content? = try await send(target, plan.fields, for: url, tally) { response, times in
-            let metadata = metadata(response, times, target)
+            let head = OriginHead(status: response.status, fields: response.fields)
+            let metadata = metadata(head, response.redirection, times, target)
             // The range applies to the URL that sent the stored part. A part from another URL may be of another image.
             let isOfAnother = response.status == 206 && response.url(of: target) != url
             switch isOfAnother ? .refuse(.otherRange) : plan.judge(status: response.status, fields: response.fields) {
@@ -141,7 +153,7 @@ struct Fetcher: Sendable {
             case .refuse:
                 return FetchResult.Content?.none
             case .fail:
-                throw statusFailure(response, target)
+                throw statusFailure(head, response.redirection, target)
             }
         }
         if content == nil { try await partials.drop(partial) }
@@ -173,15 +185,20 @@ struct Fetcher: Sendable {
     }
 
     /// The metadata of a response as the index keeps them, with the request's fields that `Vary` names.
-    private func metadata(_ response: OriginResponse, _ times: Times, _ target: FetchTarget) -> ResponseMetadata {
+    func metadata(
+        _ head: OriginHead,
+        _ redirection: Redirection?,
+        _ times: Times,
+        _ target: FetchTarget
+    ) -> ResponseMetadata {
         ResponseMetadata(
             // A part that completes the stored one counts as a 200 (RFC 9110 section 15.3.7.3).
-            status: response.status == 206 ? 200 : response.status,
-            fields: response.fields,
+            status: head.status == 206 ? 200 : head.status,
+            fields: head.fields,
             requestTime: times.request,
             responseTime: times.response,
             request: origin.requestFields(for: target.requestURL),
-            redirection: response.redirection
+            redirection: redirection
         )
     }
 
@@ -200,17 +217,25 @@ struct Fetcher: Sendable {
         return ResponseMetadata(stored: entry.validation)
     }
 
-    /// The conditional header fields for `target` (RFC 9110 section 13.1); empty if `stored` is `nil` or has no
-    /// validator.
-    func conditions(for target: FetchTarget, _ stored: ResponseMetadata?) -> HTTPFields {
-        ConditionalRequest(
+    /// The conditions of a request (RFC 9110 section 13.1).
+    struct Conditions: Sendable {
+        /// The conditional header fields; empty for an unconditional request.
+        var fields = HTTPFields()
+        /// The stored response that a 304 confirms. `nil` without conditions: such a 304 confirms nothing.
+        var stored: ResponseMetadata?
+    }
+
+    /// The conditions of a request for `target`; none if `stored` is `nil` or has no validator.
+    func conditions(for target: FetchTarget, _ stored: ResponseMetadata?) -> Conditions {
+        let request = ConditionalRequest(
             for: stored,
             fetched: target.entry?.validation.fetched,
             isReload: target.isUnconditional,
             policy: limits.freshness,
             now: clock.now(),
             request: origin.requestFields(for: target.requestURL)
-        ).fields
+        )
+        return Conditions(fields: request.fields, stored: request.fields.isEmpty ? nil : stored)
     }
 
     /// The stored response, updated with the `fields` of a 304 (RFC 9111 section 4.3.4); `nil` if they do not refer to
@@ -238,12 +263,12 @@ struct Fetcher: Sendable {
     // MARK: Failures
 
     /// The failure for a status without an image. The body is not read.
-    private func statusFailure(_ response: OriginResponse, _ target: FetchTarget) -> FetchFailure {
+    func statusFailure(_ head: OriginHead, _ redirection: Redirection?, _ target: FetchTarget) -> FetchFailure {
         FetchFailure(
-            kind: FailureKind(status: response.status) ?? .unexpectedStatus,
-            message: "\(named(target)) returned status \(response.status).",
-            retryAfter: RetryAfter.time(status: response.status, fields: response.fields, now: clock.now()),
-            redirectedHost: response.redirection.flatMap { AvatarKey(stored: $0.url).host?.description }
+            kind: FailureKind(status: head.status) ?? .unexpectedStatus,
+            message: "\(named(target)) returned status \(head.status).",
+            retryAfter: RetryAfter.time(status: head.status, fields: head.fields, now: clock.now()),
+            redirectedHost: redirection.flatMap { AvatarKey(stored: $0.url).host?.description }
         )
     }
 

@@ -28,6 +28,8 @@ final class SyncCommitter {
     private var collected: [Item] = []
     /// The batch that the writer is committing; empty while it commits none.
     private var committing: [Item] = []
+    /// The bytes of all images in `collected` and `committing` that are in memory.
+    private var bytesInMemory = 0
     /// When the last commit ended. Results that wait too long since then are committed in a smaller batch.
     private var lastCommit = ContinuousClock.now
     /// Whether a tick is on its way.
@@ -35,6 +37,8 @@ final class SyncCommitter {
 
     /// The longest time that a result waits for its batch to fill up.
     private static let longestWait = Duration.milliseconds(500)
+    /// The maximum of `bytesInMemory`: 4 MiB, two usual batches of images of 8 KiB.
+    private static let mostBytesInMemory = 4 << 20
     /// The time between two looks at collected results while requests are under way.
     private static let tick = Duration.milliseconds(50)
 
@@ -71,7 +75,19 @@ final class SyncCommitter {
 
     /// Collects a change for a later batch.
     func add(_ item: Item) {
+        bytesInMemory += item.change.bytesInMemory
         collected.append(item)
+    }
+
+    /// `image`, in a file if too many others are in memory.
+    private func bounded(_ image: StagedImage) -> StagedImage {
+        guard image.isInMemory, bytesInMemory + image.sizeBytes > Self.mostBytesInMemory else { return image }
+        do {
+            return try engine.places.files(of: image.storageClass).stage(image)
+        } catch {
+            // The writer meets the same error when it publishes the image, and reports it.
+            return image
+        }
     }
 
     /// Collects the link of `contact` to the image of `key`.
@@ -112,6 +128,9 @@ final class SyncCommitter {
             return add(Item(change: links, fetch: (job, flight)))
         }
         if !isNews { change.hostNote = nil }
+        if case .image(let image, let validation) = change.content {
+            change.content = .image(bounded(image), validation: validation)
+        }
         add(Item(change: change, fetch: (job, flight)))
     }
 
@@ -164,6 +183,7 @@ final class SyncCommitter {
     func takeCommitted() -> [Item] {
         defer { committing = [] }
         lastCommit = .now
+        bytesInMemory -= committing.reduce(0) { $0 + $1.change.bytesInMemory }
         return committing
     }
 
@@ -196,5 +216,6 @@ final class SyncCommitter {
         }
         committing = []
         collected = []
+        bytesInMemory = 0
     }
 }

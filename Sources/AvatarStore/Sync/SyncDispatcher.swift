@@ -3,7 +3,7 @@ import AvatarFiles
 
 /// Sends the requests of one sync, and chooses which one begins next.
 ///
-/// Hosts take turns. A stored image is revalidated without a task of its own; any other fetch gets a task.
+/// Hosts take turns. A request that can begin without waiting gets no task of its own, and neither does a small response.
 final class SyncDispatcher {
     /// Runs the fetches.
     private let engine: FetchEngine
@@ -18,8 +18,8 @@ final class SyncDispatcher {
     private var queues: HostQueues<FetchTarget>
     /// The health of the hosts, updated with each response.
     private var hosts: SyncHosts
-    /// Revalidations under way, by the numbers of their fetches in the flight table.
-    private var revalidating: [Int: (job: FetchJob, revalidation: Revalidation)] = [:]
+    /// Fetches under way without a task, by their numbers in the flight table.
+    private var begun: [Int: (job: FetchJob, fetch: BegunFetch)] = [:]
     /// Whether a request failed because there is no network.
     private(set) var isOffline = false
 
@@ -104,7 +104,7 @@ final class SyncDispatcher {
         hosts.begin(target.host, at: engine.clock.now())
         let job = FetchJob(target, engine)
         guard let flight = flights.begin(target.key) else { return join(job, &group) }
-        guard !revalidate(job, flight) else { return }
+        guard !beginAtOnce(job, flight) else { return }
         group.addTask { [inbox] in
             inbox.put(await SyncDispatcher.fetch(job, flight))
         }
@@ -138,11 +138,10 @@ final class SyncDispatcher {
         }
     }
 
-    /// Begins to revalidate the image, if that is possible without waiting.
+    /// Begins to fetch or revalidate the image, if that is possible without waiting.
     ///
     /// - Returns: whether it has begun. If not, a task has to fetch the image.
-    private func revalidate(_ job: FetchJob, _ flight: Int) -> Bool {
-        guard job.target.entry?.file != nil, !job.target.isUnconditional else { return false }
+    private func beginAtOnce(_ job: FetchJob, _ flight: Int) -> Bool {
         var job = job
         do {
             switch try job.beginAtOnce() {
@@ -155,10 +154,10 @@ final class SyncDispatcher {
             let host = job.target.host
             guard engine.slots.takeAtOnce(host) else { return false }
             // If the request begins, the slot is returned with its response, else at once.
-            defer { if revalidating[flight] == nil { engine.slots.giveBack(host) } }
-            let begun = engine.fetcher.begin(job.target) { [inbox] in inbox.put(.answered(flight: flight, $0)) }
-            guard let begun else { return false }
-            revalidating[flight] = (job, begun)
+            defer { if begun[flight] == nil { engine.slots.giveBack(host) } }
+            let fetch = engine.fetcher.begin(job.target) { [inbox] in inbox.put(.arrived(flight: flight, $0)) }
+            guard let fetch else { return false }
+            begun[flight] = (job, fetch)
             return true
         } catch {
             // The task meets the same error, and reports it.
@@ -166,43 +165,43 @@ final class SyncDispatcher {
         }
     }
 
-    /// Handles the head of a response to a revalidation. A body is received in a task.
+    /// Handles the response to a request without a task. A task receives what has not arrived with it.
     ///
     /// - Parameter isWanted: whether the sync goes on.
     /// - Returns: the signal to handle next; `nil` if a task sends it later.
-    func answered(
+    func arrived(
         _ flight: Int,
-        _ arrival: Revalidation.Arrival,
+        _ arrival: BegunFetch.Arrival,
         isWanted: Bool,
         _ group: inout DiscardingTaskGroup
     ) -> SyncSignal? {
-        guard let (job, revalidation) = revalidating.removeValue(forKey: flight) else { return nil }
+        guard let (job, fetch) = begun.removeValue(forKey: flight) else { return nil }
         let host = job.target.host
         do {
-            if let result = try engine.fetcher.settle(revalidation, arrival, isWanted: isWanted) {
+            if let result = try engine.fetcher.settle(fetch, arrival, isWanted: isWanted) {
                 engine.slots.giveBack(host)
                 return .fetched(job, flight: flight, result)
             }
         } catch {
             engine.slots.giveBack(host)
-            return .gaveUp(job, flight: flight, revalidation.tally, error)
+            return .gaveUp(job, flight: flight, fetch.tally, error)
         }
         group.addTask { [engine, inbox] in
             defer { engine.slots.giveBack(host) }
             do {
-                let result = try await engine.fetcher.finish(revalidation, arrival)
+                let result = try await engine.fetcher.finish(fetch, arrival)
                 inbox.put(.fetched(job, flight: flight, result))
             } catch {
-                revalidation.cancel()
-                inbox.put(.gaveUp(job, flight: flight, revalidation.tally, error))
+                fetch.cancel()
+                inbox.put(.gaveUp(job, flight: flight, fetch.tally, error))
             }
         }
         return nil
     }
 
-    /// Cancels all revalidations under way. They have no task that could be cancelled.
-    func cancelRevalidations() {
-        for item in revalidating.values { item.revalidation.cancel() }
+    /// Cancels all requests without a task. No cancelled task cancels them.
+    func cancelBegun() {
+        for item in begun.values { item.fetch.cancel() }
     }
 
     // MARK: Responses

@@ -61,8 +61,8 @@ final class SyncInbox<Event: Sendable>: Sendable {
 enum SyncSignal: Sendable {
     /// A fetch is over.
     case fetched(FetchJob, flight: Int, FetchResult)
-    /// A revalidation has the head of its response, or an error in its place.
-    case answered(flight: Int, Revalidation.Arrival)
+    /// A request that was begun without a task has its response, or an error in its place.
+    case arrived(flight: Int, BegunFetch.Arrival)
     /// Another process fetched the image meanwhile.
     case caughtUp(FetchJob, flight: Int, FetchOutcome)
     /// A fetch ended without a result: it was cancelled, or the store failed.

@@ -147,7 +147,7 @@ final class SyncRun {
     private func nextSignals() async -> [SyncSignal] {
         if wantsToRead { return inbox.take() }
         if tally.isCutShort {
-            dispatcher.cancelRevalidations()
+            dispatcher.cancelBegun()
             return await inbox.next()
         }
         return await withTaskCancellationHandler {
@@ -163,8 +163,8 @@ final class SyncRun {
         case .fetched(let job, let flight, let result):
             dispatcher.finish(job.target)
             collect(result, of: job, flight)
-        case .answered(let flight, let arrival):
-            let next = dispatcher.answered(flight, arrival, isWanted: !tally.isCutShort, &group)
+        case .arrived(let flight, let arrival):
+            let next = dispatcher.arrived(flight, arrival, isWanted: !tally.isCutShort, &group)
             if let next { await handle(next, &group) }
         case .caughtUp(let job, let flight, let outcome):
             dispatcher.finish(job.target)

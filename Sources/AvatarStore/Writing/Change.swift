@@ -93,6 +93,11 @@ extension Change {
         }
     }
 
+    /// The bytes of the image that are in memory rather than in a file.
+    var bytesInMemory: Int {
+        image.map { $0.isInMemory ? $0.sizeBytes : 0 } ?? 0
+    }
+
     /// The bytes that the change may add to the budget's total.
     var cacheBytes: Int {
         image.map { $0.storageClass == .caches ? $0.sizeBytes : 0 } ?? 0

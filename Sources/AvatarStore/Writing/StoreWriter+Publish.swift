@@ -288,9 +288,7 @@ extension StoreWriter {
                 try files.synchronize(published: shared.path)
             }
             guard let path = placement.path else { continue }
-            if let label = placement.label { try files.label(placement.image, label) }
-            if placement.isDurable { try files.synchronize(placement.image) }
-            try files.publish(placement.image, as: path, isDurable: placement.isDurable)
+            try files.publish(placement.image, as: path, label: placement.label, isDurable: placement.isDurable)
         }
     }
 }

@@ -1,0 +1,152 @@
+import AvatarCore
+
+/// A fetch whose request was begun without a task of its own.
+struct BegunFetch: Sendable {
+    /// The image, and its entry when the request was begun.
+    let target: FetchTarget
+    /// Counts its requests and bytes.
+    let tally: Tally
+    fileprivate let conditions: Fetcher.Conditions
+    /// When the request was begun, by the store's clock.
+    fileprivate let requested: Timestamp
+    /// When the request was begun, for its duration.
+    fileprivate let start: ContinuousClock.Instant
+    /// The end of the time for one image, body included.
+    fileprivate let deadline: ContinuousClock.Instant
+    /// The number of its deadline in `Deadlines.shared`.
+    fileprivate let number: Int
+    /// The request under way, which the client can cancel or finish.
+    fileprivate let request: any BegunRequest
+
+    /// Cancels the request. It then arrives as a `CancellationError`.
+    func cancel() {
+        request.cancel()
+    }
+
+    /// The response, or the error in its place, and the time of its arrival.
+    struct Arrival: Sendable {
+        let response: Result<OriginArrival, any Error>
+        let time: Timestamp
+    }
+}
+
+extension Fetcher {
+    /// Begins to fetch or revalidate `target`, whose entry was just looked up. Calls `arrival` once, on any thread.
+    ///
+    /// - Returns: `nil` if the request cannot begin without waiting, or resumes a download. Use `fetch` then.
+    func begin(
+        _ target: FetchTarget,
+        arrival: @escaping @Sendable (BegunFetch.Arrival) -> Void
+    ) -> BegunFetch? {
+        guard let batchOrigin, !target.isTransient, !target.isPartial else { return nil }
+        // The file was there when the target was planned. It is checked again when the response arrives.
+        let conditions = conditions(for: target, metadata(target))
+        let (tally, clock) = (Tally(), clock)
+        let (requested, start) = (clock.now(), ContinuousClock.now)
+        let deadline = start.advanced(by: timeout)
+        var request = OriginRequest(key: target.requestKey, fields: conditions.fields) { tally.addRequest() }
+        request.conditionalURL = conditions.stored?.redirection?.url
+        let begun = batchOrigin.begin(request) { response in
+            arrival(BegunFetch.Arrival(response: response, time: clock.now()))
+        }
+        guard let begun else { return nil }
+        return BegunFetch(
+            target: target,
+            tally: tally,
+            conditions: conditions,
+            requested: requested,
+            start: start,
+            deadline: deadline,
+            number: Deadlines.shared.add(deadline) { begun.cancel() },
+            request: begun
+        )
+    }
+
+    /// The result of `arrival`, if all of it is at hand: a usable 304, a small image or a failure.
+    ///
+    /// - Parameter isWanted: whether the sync goes on. If so, a cancelled request has passed its deadline.
+    /// - Returns: `nil` if the response has to be handled with `finish`.
+    /// - Throws: `CancellationError`.
+    func settle(_ begun: BegunFetch, _ arrival: BegunFetch.Arrival, isWanted: Bool) throws -> FetchResult? {
+        Deadlines.shared.remove(begun.number)
+        do {
+            let arrived = try arrival.response.get()
+            guard let content = try takeWhole(arrived, begun, at: arrival.time) else { return nil }
+            return result(begun, content, ended: arrival.time)
+        } catch {
+            let failure = failure(for: try cause(error, begun, isWanted), begun.target)
+            return result(begun, .failed(failure), ended: arrival.time)
+        }
+    }
+
+    /// Handles a response of which more follows: a redirect, a large body, one with a content coding, or a 304 after
+    /// which the image has to be requested again.
+    ///
+    /// - Throws: `CancellationError` only.
+    func finish(_ begun: BegunFetch, _ arrival: BegunFetch.Arrival) async throws -> FetchResult {
+        let content: FetchResult.Content
+        do {
+            content = try await Deadlines.shared.run(until: begun.deadline) { try await takeRest(begun, arrival) }
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            content = .failed(failure(for: error, begun.target))
+        }
+        return result(begun, content, ended: clock.now())
+    }
+
+    private func takeRest(_ begun: BegunFetch, _ arrival: BegunFetch.Arrival) async throws -> FetchResult.Content {
+        let (target, tally) = (begun.target, begun.tally)
+        let times = Times(request: begun.requested, response: arrival.time)
+        let arrived = try arrival.response.get()
+        let content: FetchResult.Content?
+        if let body = arrived.body {
+            let head = arrived.head
+            let response = OriginResponse(status: head.status, fields: head.fields, body: OriginBody(body))
+            content = try await take(response, times, begun.conditions.stored, target, tally)
+        } else {
+            content = try await begun.request.finish { response in
+                try await take(response, times, begun.conditions.stored, target, tally)
+            }
+        }
+        if let content { return content }
+        return try await repeated(begun.conditions, target, tally)
+    }
+
+    /// The meaning of a response that is complete.
+    ///
+    /// - Returns: `nil` if more of the response follows, or if it takes more than plain calls to handle it.
+    /// - Throws: `FetchFailure` for a status without an image; `ImageRejection`.
+    private func takeWhole(
+        _ arrived: OriginArrival,
+        _ begun: BegunFetch,
+        at time: Timestamp
+    ) throws -> FetchResult.Content? {
+        guard let body = arrived.body else { return nil }
+        let (head, target) = (arrived.head, begun.target)
+        let times = Times(request: begun.requested, response: time)
+        switch meaning(of: head) {
+        case .confirmation:
+            return notModified(head.fields, nil, times, begun.conditions.stored, target)
+        case .image:
+            guard head.fields.contentCodings.isEmpty else { return nil }
+            begun.tally.add(bytes: body.count)
+            return try image(body, status: head.status, metadata(head, nil, times, target), target)
+        case .failure:
+            throw statusFailure(head, nil, target)
+        }
+    }
+
+    /// The error in place of a response. A cancelled request does not say whether its deadline or the sync cancelled it.
+    private func cause(_ error: any Error, _ begun: BegunFetch, _ isWanted: Bool) throws -> any Error {
+        guard error is CancellationError else { return error }
+        guard isWanted, ContinuousClock.now >= begun.deadline else { throw error }
+        return DeadlinePassed()
+    }
+
+    private func result(_ begun: BegunFetch, _ content: FetchResult.Content, ended: Timestamp) -> FetchResult {
+        let result = begun.tally.result(content, began: begun.requested, ended: ended)
+        metrics.fetch(result, took: .now - begun.start)
+        return result
+    }
+}

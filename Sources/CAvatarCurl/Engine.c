@@ -1,0 +1,193 @@
+// The engine: libcurl's multi handle, and what belongs to all exchanges.
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "Internal.h"
+
+bool avatar_curl_initialise(void) { return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK; }
+
+const char *avatar_curl_tls(void) {
+    const char *name = curl_version_info(CURLVERSION_NOW)->ssl_version;
+    return name ? name : "";
+}
+
+#if LIBCURL_VERSION_NUM >= 0x075400
+static const char *default_place(CURLINFO info) {
+    CURL *easy = curl_easy_init();
+    if (!easy) return NULL;
+    char *place = NULL;
+    // The string is part of the library.
+    curl_easy_getinfo(easy, info, &place);
+    curl_easy_cleanup(easy);
+    return place;
+}
+
+const char *avatar_curl_certificate_file(void) { return default_place(CURLINFO_CAINFO); }
+const char *avatar_curl_certificate_folder(void) { return default_place(CURLINFO_CAPATH); }
+#else
+const char *avatar_curl_certificate_file(void) { return NULL; }
+const char *avatar_curl_certificate_folder(void) { return NULL; }
+#endif
+
+static char *copied(const char *bytes, size_t size) {
+    char *copy = malloc(size + 1);
+    if (!copy) return NULL;
+    memcpy(copy, bytes, size);
+    copy[size] = 0;
+    return copy;
+}
+
+avatar_engine *avatar_engine_new(const avatar_settings *settings, avatar_callbacks callbacks) {
+    avatar_engine *engine = calloc(1, sizeof *engine);
+    if (!engine) return NULL;
+    engine->settings = *settings;
+    engine->callbacks = callbacks;
+    if (settings->certificates) engine->certificates = copied(settings->certificates, settings->certificates_size);
+    if (settings->certificate_folder) {
+        engine->certificate_folder = copied(settings->certificate_folder, strlen(settings->certificate_folder));
+    }
+    errno = 0;
+    engine->multi = curl_multi_init();
+    bool has_memory = engine->multi && (!settings->certificates || engine->certificates)
+        && (!settings->certificate_folder || engine->certificate_folder);
+    // Without descriptors the multi handle comes without the pair of sockets that ends a wait.
+    if (!has_memory || curl_multi_wakeup(engine->multi) != CURLM_OK) {
+        int error = errno;
+        avatar_engine_free(engine);
+        errno = error ? error : EMFILE;
+        return NULL;
+    }
+    curl_multi_setopt(engine->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
+    curl_multi_setopt(engine->multi, CURLMOPT_MAX_HOST_CONNECTIONS, settings->connections_per_host);
+    curl_multi_setopt(engine->multi, CURLMOPT_MAXCONNECTS, settings->kept_connections);
+    avatar_engine_tick(engine);
+    return engine;
+}
+
+void avatar_engine_free(avatar_engine *engine) {
+    if (engine->multi) curl_multi_cleanup(engine->multi);
+    free(engine->certificates);
+    free(engine->certificate_folder);
+    free(engine);
+}
+
+bool avatar_engine_perform(avatar_engine *engine) {
+    int running = 0;
+    return curl_multi_perform(engine->multi, &running) == CURLM_OK;
+}
+
+void avatar_engine_wait(avatar_engine *engine, int milliseconds) {
+    if (curl_multi_poll(engine->multi, NULL, 0, milliseconds, NULL) == CURLM_OK) return;
+    // Memory is missing. Trying again at once would only take processor time.
+    struct timespec pause = {0, 10000000};
+    nanosleep(&pause, NULL);
+}
+
+void avatar_engine_wake(avatar_engine *engine) { curl_multi_wakeup(engine->multi); }
+
+int64_t avatar_engine_now(const avatar_engine *engine) { return engine->now; }
+
+void avatar_engine_tick(avatar_engine *engine) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    // Never 0, which stands for no time.
+    engine->now = (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000 + 1;
+}
+
+avatar_exchange *avatar_engine_next_ended(avatar_engine *engine, int *code) {
+    int left = 0;
+    for (CURLMsg *message; (message = curl_multi_info_read(engine->multi, &left));) {
+        if (message->msg != CURLMSG_DONE) continue;
+        avatar_exchange *exchange = NULL;
+        *code = message->data.result;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
+        // `message` is invalid after this.
+        avatar_exchange_stop(exchange);
+        return exchange;
+    }
+    return NULL;
+}
+
+void avatar_make_ready(avatar_exchange *exchange) {
+    if (exchange->is_ready) return;
+    exchange->is_ready = true;
+    exchange->next_ready = exchange->engine->ready;
+    exchange->engine->ready = exchange;
+}
+
+avatar_exchange *avatar_engine_next_ready(avatar_engine *engine) {
+    avatar_exchange *exchange = engine->ready;
+    if (!exchange) return NULL;
+    engine->ready = exchange->next_ready;
+    exchange->is_ready = false;
+    return exchange;
+}
+
+int avatar_end_kind(int code) {
+    switch (code) {
+    case CURLE_OK: return AVATAR_END_OK;
+    case CURLE_COULDNT_CONNECT: return AVATAR_END_NO_CONNECTION;
+    case CURLE_OPERATION_TIMEDOUT: return AVATAR_END_TIMEOUT;
+    case CURLE_COULDNT_RESOLVE_HOST: return AVATAR_END_NAME;
+    case CURLE_COULDNT_RESOLVE_PROXY: return AVATAR_END_PROXY_NAME;
+    case CURLE_PROXY: return AVATAR_END_PROXY;
+    case CURLE_PEER_FAILED_VERIFICATION: return AVATAR_END_CERTIFICATE;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_CERTPROBLEM: return AVATAR_END_TLS;
+    case CURLE_SSL_CACERT_BADFILE: return AVATAR_END_TRUST_FILE;
+    case CURLE_GOT_NOTHING: return AVATAR_END_NO_RESPONSE;
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR: return AVATAR_END_BROKEN;
+    case CURLE_PARTIAL_FILE: return AVATAR_END_PARTIAL;
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM: return AVATAR_END_STREAM;
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_BAD_CONTENT_ENCODING: return AVATAR_END_GRAMMAR;
+    // Also a line of a head that is longer than libcurl takes.
+    case CURLE_OUT_OF_MEMORY: return AVATAR_END_MEMORY;
+    case CURLE_WRITE_ERROR:
+    case CURLE_ABORTED_BY_CALLBACK: return AVATAR_END_STOPPED;
+    case CURLE_URL_MALFORMAT: return AVATAR_END_URL;
+    // CURLE_TOO_LARGE of later versions.
+    case 100: return AVATAR_END_MEMORY;
+    default: return AVATAR_END_OTHER;
+    }
+}
+
+struct start {
+    void (*body)(void *context);
+    void *context;
+};
+
+static void *run(void *argument) {
+    struct start start = *(struct start *)argument;
+    free(argument);
+    start.body(start.context);
+    return NULL;
+}
+
+int avatar_curl_thread(void (*body)(void *context), void *context) {
+    struct start *start = malloc(sizeof *start);
+    if (!start) return ENOMEM;
+    start->body = body;
+    start->context = context;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    // The new thread inherits the mask. A TLS library may write to a closed socket, and SIGPIPE would end the process.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    pthread_t thread;
+    int error = pthread_create(&thread, &attributes, run, start);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (error) free(start);
+    return error;
+}

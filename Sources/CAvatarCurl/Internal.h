@@ -1,0 +1,67 @@
+// The structures behind the opaque types.
+#ifndef AVATAR_CURL_INTERNAL_H
+#define AVATAR_CURL_INTERNAL_H
+
+#include <curl/curl.h>
+
+#include "CAvatarCurl.h"
+
+struct avatar_engine {
+    CURLM *multi;
+    avatar_callbacks callbacks;
+    avatar_settings settings;
+    char *certificates;
+    char *certificate_folder;
+    // The exchanges that are ready, last one first.
+    avatar_exchange *ready;
+    int64_t now;
+    // The peer that was judged last, and is allowed.
+    char allowed_peer[64];
+};
+
+struct avatar_exchange {
+    // First, so that a pointer to it is a pointer to the exchange.
+    avatar_exchange_state state;
+    CURL *easy;
+    avatar_engine *engine;
+    avatar_exchange *next_ready;
+    bool is_ready;
+    bool is_running;
+
+    // The request: a list for libcurl in `nodes`, its text in `fields`.
+    struct curl_slist *nodes;
+    size_t node_capacity;
+    char *fields;
+    size_t fields_capacity;
+    struct curl_slist *pins;
+
+    // The response.
+    uint8_t *head;
+    size_t head_capacity;
+    // The size of the head as received.
+    size_t head_received;
+    int field_count;
+    int interim_count;
+    bool has_location;
+    bool has_length;
+    bool has_coding;
+    // Whether libcurl does not know the length, because of a blank before the colon.
+    bool frames_itself;
+    uint64_t length;
+    uint64_t body_received;
+    // How much of a drained body is read at most, from its first byte.
+    uint64_t drain_end;
+    uint8_t *body;
+    size_t body_capacity;
+};
+
+size_t avatar_on_header(char *line, size_t size, size_t count, void *exchange);
+size_t avatar_on_body(char *bytes, size_t size, size_t count, void *exchange);
+curl_socket_t avatar_on_open_socket(void *exchange, curlsocktype purpose, struct curl_sockaddr *address);
+int avatar_on_resolve(void *resolver, void *reserved, void *exchange);
+int avatar_on_request(void *exchange, char *peer, char *local, int peer_port, int local_port);
+
+// Puts the exchange on the list of those that are ready.
+void avatar_make_ready(avatar_exchange *exchange);
+
+#endif

@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "AvatarStoreService", targets: ["AvatarStoreService"]),
         .library(name: "AvatarFrontEnds", targets: ["AvatarFrontEnds"]),
         .library(name: "AvatarPublisher", targets: ["AvatarPublisher"]),
+        .library(name: "AvatarOriginNIO", targets: ["AvatarOriginNIO"]),
         .library(name: "AvatarStoreTesting", targets: ["AvatarStoreTesting"]),
         .executable(name: "avatars", targets: ["avatars"]),
     ],
@@ -30,7 +31,12 @@ let package = Package(
         .trait(
             name: "HTTPOrigin",
             description:
-                "The store's own origin client on AsyncHTTPClient. Turn it off to bring your own `OriginClient`."
+                "The store's own origin client on libcurl (libcurl4-openssl-dev). Turn it off to bring your own `OriginClient`."
+        ),
+        .trait(
+            name: "NIOOrigin",
+            description:
+                "`AvatarOriginNIO`: an origin client on AsyncHTTPClient, for systems without libcurl. Off, it is empty."
         ),
         .trait(
             name: "OpenCombine",
@@ -108,16 +114,65 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
+        // What both origin clients share: rules for hosts, addresses and proxies, redirects, name lookup. No sockets.
+        .target(
+            name: "AvatarOriginRules",
+            dependencies: ["AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
+            swiftSettings: swiftSettings
+        ),
+        // The system's libcurl.
+        .systemLibrary(
+            name: "CCurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
+        ),
+        // The calls of libcurl that Swift cannot import, and its callbacks.
+        .target(name: "CAvatarCurl", dependencies: ["CCurl"], linkerSettings: [.linkedLibrary("curl")]),
         .target(
             name: "AvatarOrigin",
             dependencies: [
                 "AvatarCore",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "AvatarOriginRules",
+                "CAvatarCurl",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // The origin client for systems without libcurl. Empty without the trait.
+        .target(
+            name: "AvatarOriginNIO",
+            dependencies: [
+                "AvatarCore",
+                "AvatarOriginRules",
+                .product(
+                    name: "AsyncHTTPClient",
+                    package: "async-http-client",
+                    condition: .when(traits: ["NIOOrigin"])
+                ),
+                .product(
+                    name: "NIOCore",
+                    package: "swift-nio",
+                    condition: .when(traits: ["NIOOrigin"])
+                ),
+                .product(
+                    name: "NIOHTTP1",
+                    package: "swift-nio",
+                    condition: .when(traits: ["NIOOrigin"])
+                ),
+                .product(
+                    name: "NIOHTTP2",
+                    package: "swift-nio-http2",
+                    condition: .when(traits: ["NIOOrigin"])
+                ),
+                .product(
+                    name: "NIOPosix",
+                    package: "swift-nio",
+                    condition: .when(traits: ["NIOOrigin"])
+                ),
+                .product(
+                    name: "NIOSSL",
+                    package: "swift-nio-ssl",
+                    condition: .when(traits: ["NIOOrigin"])
+                ),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: swiftSettings
@@ -253,7 +308,7 @@ let package = Package(
         .testTarget(
             name: "AvatarOriginTests",
             dependencies: [
-                "AvatarOrigin", "AvatarStoreTesting", "ProgramRunning",
+                "AvatarOrigin", "AvatarOriginNIO", "AvatarOriginRules", "AvatarStoreTesting", "ProgramRunning",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -31,8 +31,11 @@ let package = Package(
             dependencies: ["AvatarCore", "AvatarImages", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: swiftSettings
         ),
-        // The folder of `AvatarOrigin` that needs no network.
-        .target(name: "AvatarOriginRules", dependencies: ["AvatarCore"], swiftSettings: swiftSettings),
+        .target(
+            name: "AvatarOriginRules",
+            dependencies: ["AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
+            swiftSettings: swiftSettings
+        ),
         .executableTarget(
             name: "Fuzzer",
             dependencies: [

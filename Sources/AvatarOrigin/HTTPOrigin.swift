@@ -1,52 +1,56 @@
-import AsyncHTTPClient
+// Re-exported, because the rules are part of the configuration.
 public import AvatarCore
+@_exported public import AvatarOriginRules
 public import HTTPTypes
-public import NIOCore
-import NIOHTTP1
 
-/// The store's own origin client, on AsyncHTTPClient: HTTP/1.1, and HTTP/2 over TLS if the origin offers it.
+/// The store's own origin client, on libcurl: HTTP/1.1, and HTTP/2 over TLS if the origin offers it.
 ///
-/// It follows redirects itself, and judges the host and the addresses of each hop before it sends a byte of HTTP. It
-/// decodes no content coding. It sends no credentials except those that `Configuration.fieldsForHost` adds for the host
-/// of the hop.
+/// It follows redirects itself, and judges the host and the addresses of each hop before it connects. Only addresses that it
+/// has looked up and judged are contacted. It decodes no content coding. It sends no credentials except those that
+/// `Configuration.fieldsForHost` adds for the host of the hop. It reads no environment variable.
+///
+/// A thread of its own runs libcurl. It starts with the first request, and ends a minute after the last one.
 public final class HTTPOrigin: OriginClient {
-    /// The maximum size of a response header, in bytes.
-    static let maximumHeaderBytes = 65_536
+    /// The settings of an `HTTPOrigin`.
+    public typealias Configuration = OriginConfiguration
 
     /// The settings.
     let configuration: Configuration
-    /// The HTTP clients, one for each route.
-    private let clients: ClientSet
     /// Decides which hosts and addresses are contacted.
     let hostGuard: HostGuard
-    /// Begun requests that wait for their batch.
-    let outbox: Outbox
+    /// The way to the thread that runs libcurl.
+    let driver: CurlDriver
+    private let fieldLines: FieldLines
+    private let knownOrigins: KnownOrigins
 
     /// Creates a client with its own connections, which `shutdown` closes.
     ///
-    /// - Parameters:
-    ///   - configuration: the settings.
-    ///   - eventLoopGroup: the event loops of the host program; by default the ones that NIO libraries share.
+    /// - Parameter configuration: the settings.
     /// - Throws: `AvatarStoreError` with the code `invalidConfiguration` if the file of additional trust roots cannot
     ///   be read.
-    public init(configuration: Configuration = Configuration(), eventLoopGroup: (any EventLoopGroup)? = nil) throws {
+    public convenience init(configuration: Configuration = Configuration()) throws {
+        try self.init(configuration: configuration, makeThread: CurlDriver.thread)
+    }
+
+    /// A client whose thread is made by `makeThread`.
+    init(configuration: Configuration, makeThread: @escaping CurlDriver.ThreadMaker) throws {
         self.configuration = configuration
-        let group = eventLoopGroup ?? HTTPClient.defaultEventLoopGroup
-        clients = try ClientSet(configuration, on: group)
-        outbox = Outbox(group)
         hostGuard = HostGuard(configuration)
+        driver = CurlDriver(try EngineSettings(configuration), makeThread: makeThread)
+        fieldLines = FieldLines(userAgent: configuration.userAgent)
+        knownOrigins = KnownOrigins(configuration.proxies, hostGuard)
     }
 
     deinit {
-        clients.abandon()
+        driver.close()
     }
 
-    /// Closes all connections. Requests in progress and later ones fail as `offline`, which is not held against any
-    /// URL.
+    /// Closes all connections, and returns when they are closed. Requests in progress and later ones fail as `offline`, which
+    /// is not held against any URL. A second call does nothing.
     ///
-    /// - Throws: an error of the HTTP client, for example if it was shut down before.
+    /// - Throws: nothing at present.
     public func shutdown() async throws {
-        try await clients.shutdown()
+        await driver.closeAndWait()
     }
 
     /// `globalOnly`, or `privateNetworks` if the configuration allows those.
@@ -61,126 +65,126 @@ public final class HTTPOrigin: OriginClient {
         receive: (OriginResponse) async throws -> Result
     ) async throws -> Result {
         let hops = try RedirectChain(from: request, limit: configuration.maximumRedirects)
-        return try await follow(hops, for: request, from: try await execute(hops, request), receive: receive)
+        let transfer = try await transfer(hops, request)
+        return try await follow(hops, for: request, from: transfer, try await transfer.answer(), receive: receive)
     }
 
     /// The header fields of a request for `url`, without conditions; `nil` if `url` is invalid.
     public func requestFields(for url: String) -> HTTPFields? {
         guard let hops = try? RedirectChain(from: OriginRequest(url: url), limit: 0) else { return nil }
-        let headers = HopRequest(hops, along: .direct, fields: HTTPFields(), configuration: configuration).headers
-        return HTTPFields(headers)
+        let hop = HopRequest(hops, fields: HTTPFields(), configuration: configuration)
+        var fields = HTTPFields()
+        for field in hop.fields.all {
+            guard let name = HTTPField.Name(field.name) else { continue }
+            fields.append(HTTPField(name: name, value: field.value))
+        }
+        return fields
     }
 
-    /// The head of a response, and the exchange that delivers its body.
-    struct Answer: Sendable {
-        let head: HTTPResponseHead
-        let exchange: Exchange
-    }
+    // MARK: Hops
 
-    /// Follows redirects, beginning with the response `first`, and passes the final response to `receive`.
+    /// Follows redirects, beginning with the response `first` of `transfer`, and passes the final response to `receive`.
     func follow<Result: Sendable>(
         _ hops: RedirectChain,
         for request: OriginRequest,
-        from first: Answer,
+        from transfer: Transfer,
+        _ first: Transfer.Answer,
         receive: (OriginResponse) async throws -> Result
     ) async throws -> Result {
-        var hops = hops
+        var (hops, transfer, answer) = (hops, transfer, first)
         do {
-            return try await follow(&hops, for: request, from: first, receive: receive)
+            while true {
+                try check(answer, hops.url)
+                guard let location = answer.location else { break }
+                try hops.follow(location, status: answer.status, fields: answer.fields)
+                transfer = try await self.transfer(hops, request)
+                answer = try await transfer.answer()
+            }
+            defer { if answer.body == nil { transfer.release() } }
+            var response = OriginResponse(
+                status: answer.status,
+                fields: answer.fields,
+                body: answer.body.map { OriginBody($0) } ?? OriginBody { [transfer] in try await transfer.next() }
+            )
+            response.redirection = hops.redirection
+            return try await receive(response)
         } catch var error as OriginError where hops.redirection != nil {
             error.redirectedHost = hops.url.host?.description
             throw error
         }
     }
 
-    private func follow<Result: Sendable>(
-        _ hops: inout RedirectChain,
-        for request: OriginRequest,
-        from first: Answer,
-        receive: (OriginResponse) async throws -> Result
-    ) async throws -> Result {
-        var next = first
-        while true {
-            let answer = next
-            defer { answer.exchange.release() }
-            try check(answer.head, hops.url)
-            let fields = HTTPFields(answer.head.headers)
-            guard let location = answer.head.redirects ? fields[values: .location].first : nil else {
-                let body = body(of: answer.exchange, at: hops.url)
-                var response = OriginResponse(status: Int(answer.head.status.code), fields: fields, body: body)
-                response.redirection = hops.redirection
-                return try await receive(response)
-            }
-            try hops.follow(location, status: Int(answer.head.status.code), fields: fields)
-            await answer.exchange.releaseAndWait()
-            next = try await execute(hops, request)
+    /// The request of the current hop, whose host has been judged.
+    private func transfer(_ hops: RedirectChain, _ request: OriginRequest) async throws -> Transfer {
+        let message = HopRequest(hops, fields: request.fields, configuration: configuration)
+        let facts = try knownOrigins.facts(of: message.origin, in: hops.url)
+        var addresses = facts.addresses ?? []
+        if facts.addresses == nil { addresses = try await hostGuard.admit(hops.url, along: facts.route) }
+        var proxyAddresses: [IPAddress] = []
+        if let proxy = facts.route.proxy { proxyAddresses = try await self.addresses(of: proxy, for: hops.url) }
+        return transfer(message, at: hops.url, facts, addresses, proxyAddresses, request)
+    }
+
+    /// The request of the current hop; `nil` if an address has to be looked up for it.
+    ///
+    /// - Throws: `OriginError` if the rules or the policy refuse the host.
+    func transferAtOnce(_ hops: RedirectChain, _ request: OriginRequest) throws -> Transfer? {
+        let message = HopRequest(hops, fields: request.fields, configuration: configuration)
+        let facts = try knownOrigins.facts(of: message.origin, in: hops.url)
+        var addresses = facts.addresses
+        if addresses == nil { addresses = try hostGuard.admitAtOnce(hops.url, along: facts.route) }
+        guard let addresses, let proxyAddresses = knownAddresses(of: facts.route.proxy) else { return nil }
+        return transfer(message, at: hops.url, facts, addresses, proxyAddresses, request)
+    }
+
+    private func transfer(
+        _ message: HopRequest,
+        at url: AvatarKey,
+        _ facts: KnownOrigins.Facts,
+        _ addresses: [IPAddress],
+        _ proxyAddresses: [IPAddress],
+        _ request: OriginRequest
+    ) -> Transfer {
+        var pins: [Hop.Pin] = []
+        if facts.addresses == nil, let host = facts.host { pins += Hop.Pin.pins(host, addresses) }
+        if let proxy = facts.route.proxy { pins += Hop.Pin.pins(proxy.host, proxyAddresses) }
+        let hop = Hop(
+            url: url,
+            origin: message.origin,
+            target: message.target(along: facts.route),
+            fields: fieldLines.lines(message.fields),
+            route: facts.route,
+            pins: pins,
+            hasAddress: facts.hasAddress
+        )
+        return Transfer(hop, on: driver, willSend: request.willSend)
+    }
+
+    /// The addresses of `proxy`; `nil` if they have to be looked up.
+    private func knownAddresses(of proxy: ProxyServer?) -> [IPAddress]? {
+        guard let name = proxy?.host.bareName else { return [] }
+        if let address = IPAddress(name) { return [address] }
+        guard case .addresses(let addresses) = hostGuard.names.known(name) else { return nil }
+        return addresses
+    }
+
+    /// The addresses of `proxy`, which is trusted and not judged.
+    ///
+    /// - Throws: `OriginError` with the kind `offline` if there are none; `CancellationError`.
+    private func addresses(of proxy: ProxyServer, for url: AvatarKey) async throws -> [IPAddress] {
+        if let address = IPAddress(proxy.host.bareName) { return [address] }
+        guard case .addresses(let addresses) = try await hostGuard.names.answer(for: proxy.host.bareName) else {
+            throw FailureWording.unreachableProxy(proxy, "its name cannot be resolved", url)
         }
+        return addresses
     }
 
-    /// Sends the request of the current hop, and waits for the head of its response.
-    private func execute(_ hops: RedirectChain, _ request: OriginRequest) async throws -> Answer {
-        let route = Route(to: hops.url, configuration.proxies)
-        try await hostGuard.admit(hops.url, along: route)
-        do {
-            let exchange = try exchange(hops, request, along: route)
-            return Answer(head: try await exchange.head(), exchange: exchange)
-        } catch {
-            throw OriginFailure.translate(error, host: hops.url, along: route)
-        }
-    }
-
-    /// The request of the current hop, ready to be sent.
-    func exchange(_ hops: RedirectChain, _ request: OriginRequest, along route: Route) throws -> Exchange {
-        let hop = HopRequest(hops, along: route, fields: request.fields, configuration: configuration)
-        var headers = hop.headers
-        headers.replaceOrAdd(name: RequestTarget.fieldName, value: hop.target)
-        let message = try HTTPClient.Request(url: hop.url, headers: headers)
-        return Exchange(message, with: clients[route], willSend: request.willSend)
-    }
-
-    /// Refuses a response whose header is too large, and a proxy that asks for credentials.
+    /// Refuses the response of a proxy that asks for credentials.
     ///
     /// - Throws: `OriginError`.
-    private func check(_ head: HTTPResponseHead, _ url: AvatarKey) throws {
-        if case .forward(let proxy) = Route(to: url, configuration.proxies),
-            head.status == .proxyAuthenticationRequired
-        {
-            throw OriginFailure.proxyCredentials(proxy, url)
-        }
-        guard head.headers.count <= ResponseHeadRepair.maximumFieldCount else { throw OriginFailure.tooManyFields(url) }
-        // The HTTP client has a larger limit of its own, which protects memory.
-        let size = head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
-        guard size <= Self.maximumHeaderBytes else { throw OriginFailure.headerTooLarge(url) }
-    }
-
-    /// The body of a response, whose errors are `OriginError`s.
-    private func body(of exchange: Exchange, at url: AvatarKey) -> OriginBody {
-        OriginBody {
-            do {
-                return try await exchange.next().map { Array($0.readableBytesView) }
-            } catch {
-                throw OriginFailure.translateInBody(error, host: url)
-            }
+    func check(_ answer: Transfer.Answer, _ url: AvatarKey) throws {
+        if answer.status == 407, case .forward(let proxy) = Route(to: url, configuration.proxies) {
+            throw FailureWording.proxyCredentials(proxy, url)
         }
     }
-}
-
-extension HTTPFields {
-    /// The fields of `headers`, without spaces and tabs around values (RFC 9112 section 5). A field with a name or
-    /// value that HTTP does not allow is left out.
-    init(_ headers: HTTPHeaders) {
-        self.init()
-        for (name, value) in headers {
-            let value = String(value.withoutBlanks)
-            guard let name = HTTPField.Name(name), HTTPField.isValidValue(value) else { continue }
-            // Bytes that are not UTF-8 are lost by now, so such a tag could not be sent back verbatim.
-            if name == .eTag, value.unicodeScalars.contains("\u{FFFD}") { continue }
-            append(HTTPField(name: name, value: value))
-        }
-    }
-}
-
-extension HTTPResponseHead {
-    /// Whether the client follows its Location (RFC 9110 section 15.4). It does not follow that of a 300 or 304.
-    fileprivate var redirects: Bool { [301, 302, 303, 307, 308].contains(status.code) }
 }

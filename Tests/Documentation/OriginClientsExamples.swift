@@ -54,12 +54,13 @@ struct OriginClientsExamples {
 
         func begin(
             _ request: OriginRequest,
-            arrival: @escaping @Sendable (Result<OriginHead, any Error>) -> Void
+            arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
         ) -> (any BegunRequest)? {
             guard service.moved[request.url] == nil, let url = try? AvatarKey(url: request.url) else { return nil }
             request.willSend()
             let response = service.response(to: request, at: url)
-            arrival(.success(OriginHead(status: response.status, fields: response.fields)))
+            let head = OriginHead(status: response.status, fields: response.fields)
+            arrival(.success(OriginArrival(head: head)))
             return BegunPicture(service: service, request: request, url: url)
         }
 

@@ -61,14 +61,16 @@ struct OwnClientTests {
 
         func begin(
             _ request: OriginRequest,
-            arrival: @escaping @Sendable (Result<OriginHead, any Error>) -> Void
+            arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
         ) -> (any BegunRequest)? {
             guard !redirects else { return nil }
             state.withLock { state in
                 state.begun += 1
                 state.held.append { [self] in
                     arrival(
-                        Result { try response(to: request) }.map { OriginHead(status: $0.status, fields: $0.fields) }
+                        Result { try response(to: request) }.map {
+                            OriginArrival(head: OriginHead(status: $0.status, fields: $0.fields))
+                        }
                     )
                 }
             }

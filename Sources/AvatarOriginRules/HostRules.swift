@@ -3,7 +3,7 @@ package import AvatarCore
 /// The hosts and ports that images may be fetched from, judged by the URL. Default: all.
 ///
 /// The rules apply before each request, including redirects. They do not judge the addresses of a name; that is the
-/// task of `HTTPOrigin.Configuration.allowsPrivateNetworks`.
+/// task of `OriginConfiguration.allowsPrivateNetworks`.
 public struct HostRules: Hashable, Sendable {
     /// The allowed hosts; empty allows all.
     public var allowed: [HostPattern]

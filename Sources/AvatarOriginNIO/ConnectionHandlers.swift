@@ -1,3 +1,4 @@
+#if NIOOrigin
 import NIOCore
 import NIOHTTP1
 import NIOHTTP2
@@ -59,3 +60,4 @@ final class ConnectionErrorHandler: ChannelInboundHandler {
         context.fireErrorCaught(error)
     }
 }
+#endif

@@ -1,3 +1,5 @@
+#if NIOOrigin
+import AvatarOriginRules
 import NIOCore
 import NIOHTTP1
 
@@ -13,9 +15,6 @@ final class ResponseHeadRepair: ChannelDuplexHandler {
 
     /// The response head has more fields than NIO's parser accepts.
     struct TooManyFields: Error {}
-
-    /// The maximum number of fields, NIO's own limit.
-    static let maximumFieldCount = 256
 
     /// The place of the parser in the head of the current response.
     private var head = Head()
@@ -34,7 +33,9 @@ final class ResponseHeadRepair: ChannelDuplexHandler {
         var output: [UInt8] = []
         output.reserveCapacity(input.readableBytes)
         let taken = input.withUnsafeReadableBytes { head.take($0, into: &output) }
-        guard head.fieldCount <= Self.maximumFieldCount else { return context.fireErrorCaught(TooManyFields()) }
+        guard head.fieldCount <= ResponseHeadLimits.maximumFieldCount else {
+            return context.fireErrorCaught(TooManyFields())
+        }
         input.moveReaderIndex(forwardBy: taken)
         context.fireChannelRead(wrapInboundOut(context.channel.allocator.buffer(bytes: output)))
         if input.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(input)) }
@@ -82,7 +83,7 @@ private struct Head {
             if byte == Self.lineFeed {
                 lineCount += 1
                 if index - lineStart <= 1, lineCount > 1 {
-                    guard lineCount - 2 <= ResponseHeadRepair.maximumFieldCount else { return false }
+                    guard lineCount - 2 <= ResponseHeadLimits.maximumFieldCount else { return false }
                     fieldCount = lineCount - 2
                     place = .end
                     return true
@@ -156,3 +157,4 @@ private struct Head {
 
     private static let lineFeed = UInt8(ascii: "\n")
 }
+#endif

@@ -5,8 +5,9 @@ import Synchronization
 /// Looks up the addresses of host names, on threads of its own. Callers that want the same name share one lookup, and
 /// results are cached for a short time.
 ///
-/// The HTTP client also calls the system's resolver when it connects, but on one thread per event loop, where a name
-/// without a responding server would block all others. The lookup here fails first for such a name.
+/// libcurl connects to the addresses found here and never looks up a name itself. AsyncHTTPClient also calls the system's
+/// resolver when it connects, but on one thread per event loop, where a name without a responding server would block all
+/// others. The lookup here fails first for such a name.
 package final class NameLookup: Sendable {
     /// The result of a lookup.
     package enum Answer: Hashable, Sendable {
@@ -21,19 +22,20 @@ package final class NameLookup: Sendable {
     private let resolver: Resolver
     private let state = Mutex(LookupTable())
 
-    init(_ resolver: Resolver) {
+    /// A lookup that asks `resolver`.
+    package init(_ resolver: Resolver) {
         self.resolver = resolver
     }
 
     /// The cached result for `name`; `nil` if there was no recent lookup.
-    func known(_ name: String) -> Answer? {
+    package func known(_ name: String) -> Answer? {
         state.withLock { $0.known(name, at: .now) }
     }
 
     /// The result for `name`, from the cache or a lookup.
     ///
     /// - Throws: `CancellationError` if the task is cancelled while it waits.
-    func answer(for name: String) async throws -> Answer {
+    package func answer(for name: String) async throws -> Answer {
         if let known = known(name) { return known }
         let waiter = state.withLock { $0.newWaiter() }
         return try await withTaskCancellationHandler {
@@ -55,7 +57,7 @@ package final class NameLookup: Sendable {
     /// within one second.
     ///
     /// - Throws: `CancellationError`.
-    func isOffline() async throws -> Bool {
+    package func isOffline() async throws -> Bool {
         guard resolver.hasRoute() else { return true }
         let begin = ContinuousClock.now - .seconds(5)
         for _ in 0..<20 {

@@ -1,3 +1,4 @@
+#if NIOOrigin
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
@@ -12,6 +13,13 @@ final class Exchange: HTTPClientResponseDelegate {
     /// Called once, on any thread, with the head or an error. For a response whose status allows no body, it is called
     /// when the connection is free again.
     typealias Arrival = @Sendable (Result<HTTPResponseHead, any Error>) -> Void
+
+    /// The beginning of a body that is collected for a callback.
+    fileprivate struct Collection {
+        let limit: Int
+        var start = NIOHTTPOrigin.BodyStart()
+        let done: @Sendable (NIOHTTPOrigin.BodyStart) -> Void
+    }
 
     /// The state that callbacks of the event loop and the reader share.
     fileprivate struct State {
@@ -28,6 +36,8 @@ final class Exchange: HTTPClientResponseDelegate {
         /// The chunk that was read ahead, and the promise to fulfil when there is room for the next one.
         var piece: (bytes: ByteBuffer, room: EventLoopPromise<Void>?)?
         var reader: CheckedContinuation<ByteBuffer?, any Error>?
+        /// The beginning of the body, collected before a reader asks for it; `nil` if nothing is collected.
+        var collection: Collection?
         /// Bytes still to drain so that the connection can be reused; `nil` while the body has a reader.
         var spare: Int?
         /// The caller of `releaseAndWait`, which waits for the end of the exchange.
@@ -160,6 +170,35 @@ final class Exchange: HTTPClientResponseDelegate {
         }
     }
 
+    /// Collects the body until it ends or exceeds `limit` bytes, and passes it to `done`, once and on any thread. `next` then
+    /// returns what follows.
+    func collect(upTo limit: Int, _ done: @escaping @Sendable (NIOHTTPOrigin.BodyStart) -> Void) {
+        let end = state.withLock { state in
+            if state.end == nil { state.collection = Collection(limit: limit, done: done) }
+            return state.end
+        }
+        switch end {
+        case .success?: done(NIOHTTPOrigin.BodyStart(isWhole: true))
+        case .failure(let error)?: done(NIOHTTPOrigin.BodyStart(error: error))
+        case nil: break
+        }
+    }
+
+    /// Adds `bytes` to what is collected.
+    ///
+    /// - Returns: whether they were collected.
+    private func collects(_ bytes: ByteBuffer) -> Bool {
+        let (isCollected, full) = state.withLock { state -> (Bool, Collection?) in
+            guard var collection = state.collection.take() else { return (false, nil) }
+            collection.start.bytes += bytes.readableBytesView
+            if collection.start.bytes.count > collection.limit { return (true, collection) }
+            state.collection = collection
+            return (true, nil)
+        }
+        full.map { $0.done($0.start) }
+        return isCollected
+    }
+
     /// Begins an attempt to send the request.
     private func send() {
         let attempt = state.withLock { state in
@@ -196,7 +235,7 @@ final class Exchange: HTTPClientResponseDelegate {
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ bytes: ByteBuffer) -> EventLoopFuture<Void> {
-        if isSpare(bytes) { return task.eventLoop.makeSucceededVoidFuture() }
+        if isSpare(bytes) || collects(bytes) { return task.eventLoop.makeSucceededVoidFuture() }
         let (reader, hasNoBody) = state.withLock { ($0.reader.take(), $0.head != nil) }
         // Over HTTP/2 an origin can send a body even so. It has no reader, so holding it back would block the stream.
         guard !hasNoBody else { return task.eventLoop.makeSucceededVoidFuture() }
@@ -218,13 +257,20 @@ final class Exchange: HTTPClientResponseDelegate {
     }
 
     func didFinishRequest(task: HTTPClient.Task<Void>) {
-        let (arrival, head, reader, waiter) = state.withLock { state in
+        let (arrival, head, reader, waiter, collection) = state.withLock { state in
             state.end = .success(())
             state.task = nil
-            return (state.arrival.take(), state.head.take(), state.reader.take(), state.waiter.take())
+            return (
+                state.arrival.take(), state.head.take(), state.reader.take(), state.waiter.take(),
+                state.collection.take()
+            )
         }
         waiter?.resume()
         if let head { arrival?(.success(head)) }
+        if var start = collection?.start {
+            start.isWhole = true
+            collection?.done(start)
+        }
         reader?.resume(returning: nil)
     }
 
@@ -237,18 +283,25 @@ final class Exchange: HTTPClientResponseDelegate {
 
     /// Ends the exchange with `error`, or with a `CancellationError` if it was cancelled.
     private func fail(_ error: any Error) {
-        let (arrival, reader, room, waiter, isCancelled) = state.withLock { state in
+        let (arrival, reader, room, waiter, collection, isCancelled) = state.withLock { state in
             let error: any Error = state.isCancelled ? CancellationError() : error
             state.end = .failure(error)
             state.task = nil
             let room = state.piece?.room.take()
-            return (state.arrival.take(), state.reader.take(), room, state.waiter.take(), state.isCancelled)
+            return (
+                state.arrival.take(), state.reader.take(), room, state.waiter.take(), state.collection.take(),
+                state.isCancelled
+            )
         }
         waiter?.resume()
         let reported: any Error = isCancelled ? CancellationError() : error
         // The chunk that was read ahead can still be read. No more follow.
         room?.succeed()
         arrival?(.failure(reported))
+        if var start = collection?.start {
+            start.error = reported
+            collection?.done(start)
+        }
         reader?.resume(throwing: reported)
     }
 
@@ -279,3 +332,4 @@ extension HTTPResponseHead {
     /// Whether the status allows a body (RFC 9110 sections 15.3.5 and 15.4.5).
     fileprivate var mayHaveBody: Bool { status != .noContent && status != .notModified }
 }
+#endif

@@ -1,11 +1,11 @@
-import AvatarCore
+package import AvatarCore
 import Foundation
-import HTTPTypes
+package import HTTPTypes
 
 /// The redirects of one fetch: the current hop, the hops before it, and their cookies.
-struct RedirectChain {
+package struct RedirectChain: Sendable {
     /// The maximum number of redirects.
-    let limit: Int
+    package let limit: Int
     /// The number of redirects followed.
     private var count = 0
     /// The URL of the first hop.
@@ -13,22 +13,22 @@ struct RedirectChain {
     /// The URL that the conditions of the request apply to.
     private let conditionalURL: String
     /// The URL of the current hop.
-    private(set) var url: AvatarKey
+    package private(set) var url: AvatarKey
     /// The hops since a cookie last changed. A redirect back to one of them is a circle.
     private var visited: [AvatarKey]
     /// The cookies that redirects have set, for later hops.
-    private(set) var cookies = CookieJar()
+    package private(set) var cookies = CookieJar()
     /// Whether the current hop has another origin (scheme, host and port) than the first one.
-    private(set) var hasLeftOrigin = false
+    package private(set) var hasLeftOrigin = false
     /// The final URL so far, and how long the redirects may be reused; `nil` without redirects.
-    private(set) var redirection: Redirection?
+    package private(set) var redirection: Redirection?
     /// Whether a redirect led from https to http, so that the network can read the requests.
-    private(set) var hasLostEncryption = false
+    package private(set) var hasLostEncryption = false
 
     /// A chain that begins at the URL of `request`.
     ///
     /// - Throws: `OriginError` with the kind `unsupportedURL` for an invalid URL.
-    init(from request: OriginRequest, limit: Int) throws {
+    package init(from request: OriginRequest, limit: Int) throws {
         first = try request.key ?? Self.key { () throws(AvatarStoreError) in try AvatarKey(url: request.url) }
         self.url = first
         conditionalURL = request.conditionalURL ?? first.rawValue
@@ -37,7 +37,7 @@ struct RedirectChain {
     }
 
     /// Whether the conditions of the request belong to the current hop.
-    var isConditional: Bool { url.rawValue == conditionalURL }
+    package var isConditional: Bool { url.rawValue == conditionalURL }
 
     /// Moves to the next hop.
     ///
@@ -47,7 +47,7 @@ struct RedirectChain {
     ///   - fields: all of its header fields.
     /// - Throws: `OriginError` with the kind `tooManyRedirects` for a circle or more redirects than the limit,
     ///   `unsupportedURL` for an invalid target, or `unexpectedStatus` for a target with bytes that are not UTF-8.
-    mutating func follow(_ location: String, status: Int, fields: HTTPFields) throws {
+    package mutating func follow(_ location: String, status: Int, fields: HTTPFields) throws {
         // Over HTTP/2, bytes that are not UTF-8 are lost by now, and the URL without them could be another contact's.
         guard !location.unicodeScalars.contains("\u{FFFD}") else {
             throw OriginError(

@@ -1,11 +1,11 @@
-import AvatarCore
+package import AvatarCore
 
 /// The cookies of one redirect chain (RFC 6265). A redirect sets them, later hops of the same chain send them, and they
 /// are dropped at its end.
 ///
 /// A cookie is sent only to the host that set it, even if it has a `Domain`. The client has no public suffix list, so
 /// it cannot tell which parent domains are shared by strangers.
-struct CookieJar {
+package struct CookieJar {
     /// A stored cookie. It is sent to `host` only, to paths that `path` matches, and over https only if it is secure.
     private struct Cookie: Hashable {
         let name: Substring
@@ -16,12 +16,15 @@ struct CookieJar {
     }
 
     /// The maximum number of cookies in a chain. Further ones are ignored.
-    static let maximumCount = 50
+    package static let maximumCount = 50
     /// The maximum length of name and value together, in bytes. Longer cookies are ignored.
-    static let maximumBytes = 4_096
+    package static let maximumBytes = 4_096
 
     /// The cookies of the chain.
     private var cookies: [Cookie] = []
+
+    /// No cookies.
+    package init() {}
 
     /// Stores the `Set-Cookie` fields of a response from `url`.
     ///
@@ -30,15 +33,15 @@ struct CookieJar {
     ///   - url: the URL of the response.
     ///   - now: the current time, which decides whether a cookie has expired.
     /// - Returns: whether the cookies changed, so that a later request to the host would differ.
-    mutating func store(_ fields: [String], from url: AvatarKey, at now: Timestamp) -> Bool {
+    package mutating func store(_ fields: [String], from url: AvatarKey, at now: Timestamp) -> Bool {
         let before = cookies
         for field in fields { store(field, from: url, at: now) }
         return cookies != before
     }
 
     /// The value of the `Cookie` field in a request to `url`; `nil` without a matching cookie.
-    func field(for url: AvatarKey) -> String? {
-        guard let host = url.host?.bareName else { return nil }
+    package func field(for url: AvatarKey) -> String? {
+        guard !cookies.isEmpty, let host = url.host?.bareName else { return nil }
         let path = Self.path(of: url)
         let sent = cookies.filter { cookie in
             cookie.host == host && (url.isSecure || !cookie.isSecure) && Self.matches(path, cookie.path)

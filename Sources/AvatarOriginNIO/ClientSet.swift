@@ -1,9 +1,11 @@
+#if NIOOrigin
 import AsyncHTTPClient
 import AvatarCore
+import AvatarOriginRules
 import NIOCore
 import NIOSSL
 
-/// The HTTP clients of an `HTTPOrigin`: one for direct connections, and one for each route through a proxy, because an
+/// The HTTP clients of an `NIOHTTPOrigin`: one for direct connections, and one for each route through a proxy, because an
 /// `HTTPClient` has one proxy for all requests.
 struct ClientSet: Sendable {
     /// The client for direct connections. It checks the address of each peer.
@@ -13,8 +15,16 @@ struct ClientSet: Sendable {
 
     /// The clients for `configuration`, with connections on the event loops of `group`.
     ///
-    /// - Throws: `invalidConfiguration` if the file of additional trust roots cannot be read.
-    init(_ configuration: HTTPOrigin.Configuration, on group: any EventLoopGroup) throws {
+    /// - Throws: `invalidConfiguration` if the file of additional trust roots cannot be read, or for a proxy with another
+    ///   protocol than http.
+    init(_ configuration: OriginConfiguration, on group: any EventLoopGroup) throws {
+        for proxy in [configuration.proxies.http, configuration.proxies.https].compactMap({ $0 })
+        where proxy.scheme != .http {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "The proxy \(proxy) must be an http:// proxy for NIOHTTPOrigin; HTTPOrigin supports \(proxy.scheme.rawValue)://."
+            )
+        }
         let common = try Self.common(configuration)
         var plain = common
         let guardPeer = PeerGuard(policy: configuration.guardPolicy).initializer
@@ -58,7 +68,7 @@ struct ClientSet: Sendable {
     /// The settings that all clients share.
     ///
     /// - Throws: `invalidConfiguration` if the file of additional trust roots cannot be read.
-    private static func common(_ configuration: HTTPOrigin.Configuration) throws -> HTTPClient.Configuration {
+    private static func common(_ configuration: OriginConfiguration) throws -> HTTPClient.Configuration {
         var client = HTTPClient.Configuration()
         client.redirectConfiguration = .disallow
         client.http1_1ConnectionDebugInitializer = RequestTarget.connectionInitializer
@@ -81,7 +91,7 @@ struct ClientSet: Sendable {
     private static func configuration(
         for route: Route,
         _ common: HTTPClient.Configuration,
-        _ configuration: HTTPOrigin.Configuration
+        _ configuration: OriginConfiguration
     ) -> HTTPClient.Configuration {
         var client = common
         switch route {
@@ -118,3 +128,4 @@ struct ClientSet: Sendable {
         return tls
     }
 }
+#endif

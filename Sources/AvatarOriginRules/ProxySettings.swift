@@ -5,7 +5,7 @@ import Foundation
 public struct ProxySettings: Hashable, Sendable {
     /// The proxy for http URLs; `nil` for none.
     public var http: ProxyServer?
-    /// The proxy for https URLs, which tunnels the bytes (CONNECT); `nil` for none.
+    /// The proxy for https URLs, which tunnels the bytes (CONNECT or SOCKS); `nil` for none.
     public var https: ProxyServer?
     /// The hosts that the client contacts directly. Default: none.
     public var exceptions: ProxyExceptions
@@ -67,8 +67,35 @@ public struct ProxySettings: Hashable, Sendable {
     }
 }
 
-/// The address of an HTTP proxy, and the credentials for it.
+/// The address of a proxy, its protocol, and the credentials for it.
 public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
+    /// The protocol that a proxy speaks.
+    public enum Scheme: String, Hashable, Sendable {
+        /// HTTP without TLS. The default port is 80.
+        case http
+        /// HTTP over TLS. The default port is 443.
+        case https
+        /// SOCKS version 5 (RFC 1928). The proxy connects to an address that this machine has looked up. The default port
+        /// is 1080.
+        case socks5
+        /// As `socks5`, but the proxy looks up a name that this machine cannot look up. The default port is 1080.
+        case socks5h
+
+        /// The port of a proxy whose address names none.
+        var defaultPort: Int {
+            switch self {
+            case .http: 80
+            case .https: 443
+            case .socks5, .socks5h: 1080
+            }
+        }
+
+        /// Whether this is SOCKS, which tunnels the bytes of all URLs.
+        package var isSOCKS: Bool { self == .socks5 || self == .socks5h }
+    }
+
+    /// The protocol of the proxy. Default: `http`.
+    public var scheme: Scheme
     /// The host and port of the proxy.
     public var host: HostName
     /// The user name; `nil` for a proxy without authentication.
@@ -77,25 +104,32 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
     public var password: String?
 
     /// The proxy at `host`, with optional credentials.
-    public init(host: HostName, user: String? = nil, password: String? = nil) {
+    public init(scheme: Scheme = .http, host: HostName, user: String? = nil, password: String? = nil) {
+        self.scheme = scheme
         self.host = host
         self.user = user
         self.password = password
     }
 
-    /// Reads `http://user:password@host:port/`. Scheme, user and password are optional; the default port is 80.
+    /// Reads `http://user:password@host:port/`, or the same with `https`, `socks5` or `socks5h`. Scheme, user, password and
+    /// port are optional; the default is http.
     ///
-    /// - Throws: `invalidConfiguration` for another scheme, including https for TLS to the proxy itself, and for text
-    ///   without a valid host. The message does not contain the credentials.
+    /// - Throws: `invalidConfiguration` for another scheme, and for text without a valid host. The message does not
+    ///   contain the credentials.
     public init(_ text: String) throws(AvatarStoreError) {
         var rest = text.trimmingCharacters(in: .whitespaces)
+        scheme = .http
         if let mark = rest.range(of: "://") {
-            let scheme = rest[..<mark.lowerBound].lowercased()
-            guard scheme == "http" else {
+            let name = rest[..<mark.lowerBound].lowercased()
+            guard let known = Scheme(rawValue: name) else {
                 // Text before "://" that is not a scheme may be a password.
-                let isScheme = scheme.allSatisfy { $0.isLetter || $0.isNumber }
-                throw Self.unusable("must begin with http://" + (isScheme ? ", not \"\(scheme.prefix(20))://\"" : ""))
+                let isScheme = name.allSatisfy { $0.isLetter || $0.isNumber }
+                throw Self.unusable(
+                    "must begin with http://, https://, socks5:// or socks5h://"
+                        + (isScheme ? ", not \"\(name.prefix(20))://\"" : "")
+                )
             }
+            scheme = known
             rest = String(rest[mark.upperBound...])
         }
         rest = String(rest.prefix { !"/?#".contains($0) })
@@ -109,7 +143,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
             guard let host = try AvatarKey(url: "http://\(rest)/").host else {
                 throw Self.unusable("has no valid host; write it as http://host:port")
             }
-            self.host = host
+            self.host = Self.hasPort(rest) ? host : HostName(name: host.name, port: scheme.defaultPort)
         } catch {
             throw Self.unusable("has no valid host; write it as http://host:port")
         }
@@ -122,6 +156,12 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
     package var authorization: String? {
         guard let user else { return nil }
         return "Basic " + Data("\(user):\(password ?? "")".utf8).base64EncodedString()
+    }
+
+    /// Whether `authority` names a port. The colons of an IPv6 address are in brackets.
+    private static func hasPort(_ authority: String) -> Bool {
+        let end = authority.utf8.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
+        return authority.utf8[end...].contains(UInt8(ascii: ":"))
     }
 
     private static func decoded(_ text: Substring) -> String {

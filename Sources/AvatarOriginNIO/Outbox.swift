@@ -1,3 +1,4 @@
+#if NIOOrigin
 import NIOCore
 import Synchronization
 
@@ -54,3 +55,4 @@ extension [[Outbox.Send]] {
         return taken
     }
 }
+#endif

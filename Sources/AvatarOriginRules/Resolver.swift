@@ -1,5 +1,4 @@
 import AvatarCore
-import NIOCore
 
 #if canImport(Glibc)
 import Glibc
@@ -56,11 +55,11 @@ extension IPAddress {
     /// The address in a result of `getaddrinfo`; `nil` for another family than IPv4 and IPv6.
     fileprivate init?(_ entry: addrinfo) {
         guard let address = UnsafeRawPointer(entry.ai_addr) else { return nil }
-        switch NIOBSDSocket.AddressFamily(rawValue: entry.ai_family) {
-        case .inet:
+        switch entry.ai_family {
+        case AF_INET:
             let socket = address.loadUnaligned(as: sockaddr_in.self)
             self.init(bytes: withUnsafeBytes(of: socket.sin_addr.s_addr) { Array($0) })
-        case .inet6:
+        case AF_INET6:
             let socket = address.loadUnaligned(as: sockaddr_in6.self)
             self.init(bytes: withUnsafeBytes(of: socket.sin6_addr) { Array($0) })
         default:
@@ -70,26 +69,44 @@ extension IPAddress {
 }
 
 /// The route from this machine to the internet.
-enum NetworkRoute {
+package enum NetworkRoute {
     /// Whether the system has a route to the internet, over IPv4 or IPv6.
     ///
     /// Connecting a datagram socket sends nothing; the system only looks up the route. The targets are two of the root
     /// name servers, whose addresses have been the same for decades.
-    static func leadsOut() -> Bool {
-        isKnown("198.41.0.4", .inet) || isKnown("2001:503:ba3e::2:30", .inet6)
+    package static func leadsOut() -> Bool {
+        isKnown(overIPv4) || isKnown(overIPv6)
     }
 
-    private static func isKnown(_ address: String, _ family: NIOBSDSocket.AddressFamily) -> Bool {
-        let descriptor = socket(family.rawValue, datagramSocket, 0)
+    /// 198.41.0.4, port 53.
+    private static var overIPv4: sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(53).bigEndian
+        address.sin_addr.s_addr = UInt32(0xC629_0004).bigEndian
+        return address
+    }
+
+    /// 2001:503:ba3e::2:30, port 53.
+    private static var overIPv6: sockaddr_in6 {
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_port = UInt16(53).bigEndian
+        let bytes: [UInt8] = [0x20, 0x01, 0x05, 0x03, 0xBA, 0x3E, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0x30]
+        withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: bytes) }
+        return address
+    }
+
+    private static func isKnown<Address>(_ address: Address) -> Bool {
+        let family = Address.self == sockaddr_in.self ? AF_INET : AF_INET6
+        let descriptor = socket(family, datagramSocket, 0)
         // Without a socket the route is unknown, and counts as present.
         guard descriptor >= 0 else { return true }
         defer { close(descriptor) }
-        do {
-            return try SocketAddress(ipAddress: address, port: 53).withSockAddr { address, size in
-                connect(descriptor, address, socklen_t(size)) == 0
-            }
-        } catch {
-            return true
+        return withUnsafeBytes(of: address) { bytes in
+            guard let start = bytes.baseAddress else { return true }
+            let pointer = start.assumingMemoryBound(to: sockaddr.self)
+            return connect(descriptor, pointer, socklen_t(bytes.count)) == 0
         }
     }
 }

@@ -1,0 +1,211 @@
+import AvatarCore
+import AvatarOriginRules
+import CAvatarCurl
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// The way to the engine's thread: an inbox for commands, and the start and the end of the thread.
+///
+/// The thread starts with the first request, and ends after a time without one, or when the client is shut down. It holds the
+/// driver but not the client, so that a client that is released ends it.
+final class CurlDriver: Sendable {
+    /// What the engine is to do.
+    enum Command: Sendable {
+        /// Send the request.
+        case start(Transfer)
+        /// End the transfer with a `CancellationError`.
+        case cancel(Transfer)
+        /// Hand over more of the body: the chunk before was taken.
+        case takeMore(Transfer)
+        /// Drop the rest of the body.
+        case release(Transfer)
+    }
+
+    /// A pointer to an engine, for waking it. libcurl allows that on any thread while the engine exists, and the thread takes it
+    /// back before it frees the engine.
+    private struct Engine: @unchecked Sendable {
+        let pointer: OpaquePointer
+    }
+
+    private struct State {
+        var inbox: [Command] = []
+        /// The engine of the thread; `nil` while there is none.
+        var engine: Engine?
+        /// Whether a thread exists or is about to.
+        var hasThread = false
+        /// Whether the thread waits, so that it has to be woken for new commands.
+        var isAsleep = false
+        var isClosed = false
+        /// The callers that wait for the end of the thread.
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// How a thread is made: returns 0 or an errno.
+    typealias ThreadMaker = @Sendable (CurlDriver) -> CInt
+
+    /// The maximum number of commands that are held back.
+    private static let mostHeld = 64
+
+    /// The settings of the engine.
+    let settings: EngineSettings
+    private let makeThread: ThreadMaker
+    private let state = Mutex(State())
+
+    /// A driver without a thread.
+    init(_ settings: EngineSettings, makeThread: @escaping ThreadMaker = CurlDriver.thread) {
+        self.settings = settings
+        self.makeThread = makeThread
+    }
+
+    // MARK: For tasks
+
+    /// Adds a command, which may wait for `flush`.
+    func post(_ command: Command) {
+        let isFull = state.withLock { state in
+            state.inbox.append(command)
+            return state.inbox.count >= Self.mostHeld || state.isClosed
+        }
+        if isFull { flush() }
+    }
+
+    /// Sees to it that the engine handles all commands so far.
+    func flush() {
+        let needsThread = state.withLock { state in
+            guard !state.inbox.isEmpty else { return false }
+            if state.hasThread {
+                if state.isAsleep, let engine = state.engine {
+                    state.isAsleep = false
+                    avatar_engine_wake(engine.pointer)
+                }
+                return false
+            }
+            state.hasThread = !state.isClosed
+            return true
+        }
+        guard needsThread else { return }
+        guard !state.withLock({ $0.isClosed }) else { return fail(FailureWording.shutDown) }
+        let error = makeThread(self)
+        if error != 0 { abandon(error) }
+    }
+
+    /// Ends the thread. All transfers, and later ones, fail.
+    func close() {
+        let isIdle = state.withLock { state in
+            state.isClosed = true
+            if let engine = state.engine { avatar_engine_wake(engine.pointer) }
+            return !state.hasThread
+        }
+        if isIdle { fail(FailureWording.shutDown) }
+    }
+
+    /// Ends the thread, and waits until all connections are closed.
+    func closeAndWait() async {
+        close()
+        await withCheckedContinuation { continuation in
+            let hasThread = state.withLock { state in
+                if state.hasThread { state.waiters.append(continuation) }
+                return state.hasThread
+            }
+            if !hasThread { continuation.resume() }
+        }
+    }
+
+    // MARK: For the thread
+
+    /// Whether the client was shut down or released.
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// Makes the engine known, so that it can be woken.
+    func begin(_ engine: OpaquePointer) {
+        let engine = Engine(pointer: engine)
+        state.withLock { $0.engine = engine }
+    }
+
+    /// Takes the commands so far.
+    func take() -> [Command] {
+        state.withLock { state in
+            defer { state.inbox = [] }
+            return state.inbox
+        }
+    }
+
+    /// Whether the thread may wait, because there is nothing to do. The next command then wakes it.
+    func mayWait() -> Bool {
+        state.withLock { state in
+            state.isAsleep = state.inbox.isEmpty && !state.isClosed
+            return state.isAsleep
+        }
+    }
+
+    /// Ends the thread if there is nothing to do for it. Afterwards the engine may be freed.
+    func mayEnd() -> Bool {
+        state.withLock { state in
+            guard state.inbox.isEmpty || state.isClosed else { return false }
+            state.engine = nil
+            return true
+        }
+    }
+
+    /// The thread is about to end, and all of its connections are closed.
+    func end() {
+        let (waiters, isNeeded) = state.withLock { state in
+            state.hasThread = false
+            defer { state.waiters = [] }
+            return (state.waiters, !state.inbox.isEmpty)
+        }
+        // A command may have come while the connections were closed.
+        if isNeeded { flush() }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Fails all requests in the inbox, because there is no thread or no engine. The next request tries again.
+    func abandon(_ error: CInt) {
+        let cause = String(cString: strerror(error))
+        let waiters = state.withLock { state in
+            state.hasThread = false
+            state.engine = nil
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        fail((.offline, "the HTTP client cannot start (\(cause)); the next request tries again"))
+        for waiter in waiters { waiter.resume() }
+    }
+
+    private func fail(_ reason: FailureWording.Reason) {
+        let commands = state.withLock { state in
+            defer { state.inbox = [] }
+            return state.inbox
+        }
+        for command in commands {
+            guard case .start(let transfer) = command else { continue }
+            transfer.fail(with: reason)
+        }
+    }
+
+    /// Starts a thread with an engine.
+    static func thread(_ driver: CurlDriver) -> CInt {
+        let context = Unmanaged.passRetained(driver)
+        let error = avatar_curl_thread(
+            { context in
+                guard let context else { return }
+                CurlEngine.run(Unmanaged<CurlDriver>.fromOpaque(context).takeRetainedValue())
+            },
+            context.toOpaque()
+        )
+        if error != 0 { context.release() }
+        return error
+    }
+}
+
+extension Transfer {
+    /// Ends the transfer with an error for `reason`, or with a `CancellationError` if it was cancelled.
+    func fail(with reason: FailureWording.Reason) {
+        let error: any Error = isCancelled ? CancellationError() : FailureWording.error(reason, at: hop.url)
+        arrive(.failure(error), isComplete: true)
+    }
+}

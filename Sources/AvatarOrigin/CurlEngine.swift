@@ -1,0 +1,356 @@
+import AvatarCore
+import AvatarOriginRules
+import CAvatarCurl
+import HTTPTypes
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// The transfers of one client, on the thread that owns libcurl's handles. Nothing of it is touched by another thread.
+///
+/// One round: take commands, let libcurl work, collect what has ended or has something to tell, and deliver all responses of
+/// the round together.
+final class CurlEngine {
+    private let driver: CurlDriver
+    private let engine: OpaquePointer
+    private let settings: EngineSettings
+    /// What callbacks of libcurl need, which keep a pointer to it.
+    private let judge: AddressJudge
+
+    private var busy: [ExchangeSlot] = []
+    private var free: [ExchangeSlot] = []
+    private var lanes: [String: HostLane] = [:]
+    private var pins = HostPins()
+    private var responseFields = ResponseFields()
+    /// Responses and errors of this round.
+    private var results: [(transfer: Transfer, result: Result<Transfer.Answer, any Error>, isComplete: Bool)] = []
+    /// Whether libcurl was given something since it last worked.
+    private var hasWork = false
+    private var lastLook: Int64 = 0
+    /// When the last transfer was there.
+    private var lastBusy: Int64 = 0
+
+    /// How often the times of transfers are looked at, in milliseconds.
+    private static let lookInterval: Int64 = 50
+    /// The maximum number of unused exchanges that are kept.
+    private static let mostFree = 128
+    /// The maximum number of lanes that are kept for hosts without requests.
+    private static let mostLanes = 1_024
+
+    /// Whether libcurl can be used in this process. Its first use takes some milliseconds.
+    private static let isUsable = avatar_curl_initialise()
+
+    /// The body of the thread.
+    static func run(_ driver: CurlDriver) {
+        guard isUsable else { return driver.abandon(ENOMEM) }
+        guard let engine = CurlEngine(driver) else { return driver.abandon(errno) }
+        engine.run()
+        driver.end()
+    }
+
+    private init?(_ driver: CurlDriver) {
+        let judge = AddressJudge(driver.settings.policy)
+        let callbacks = avatar_callbacks(
+            allows: { context, bytes, count in AddressJudge.allows(context, bytes, count) },
+            will_send: { owner in CurlEngine.willSend(owner) },
+            context: Unmanaged.passUnretained(judge).toOpaque()
+        )
+        guard let engine = driver.settings.withSettings({ avatar_engine_new($0, callbacks) }) else { return nil }
+        (self.driver, self.engine, settings, self.judge) = (driver, engine, driver.settings, judge)
+        driver.begin(engine)
+    }
+
+    deinit {
+        // The exchanges must be freed before their engine.
+        (busy, free) = ([], [])
+        avatar_engine_free(engine)
+    }
+
+    private static func willSend(_ owner: UnsafeMutableRawPointer?) {
+        guard let owner else { return }
+        Unmanaged<ExchangeSlot>.fromOpaque(owner).takeUnretainedValue().transfer?.willSend()
+    }
+
+    // MARK: The round
+
+    private func run() {
+        avatar_engine_tick(engine)
+        lastBusy = now
+        while true {
+            for command in driver.take() { handle(command) }
+            if driver.isClosed { return closeAll() }
+            hasWork = false
+            guard avatar_engine_perform(engine) else { return closeAll() }
+            collect()
+            lookAtTimes()
+            deliver()
+            guard !hasWork, driver.mayWait() else { continue }
+            avatar_engine_wait(engine, waitTime)
+            avatar_engine_tick(engine)
+            if now - lastBusy >= Int64(EngineSettings.keptSeconds) * 1000, lanes.values.allSatisfy(\.isEmpty),
+                driver.mayEnd()
+            {
+                return
+            }
+        }
+    }
+
+    private var now: Int64 { avatar_engine_now(engine) }
+
+    /// How long the thread may wait for libcurl, in milliseconds.
+    private var waitTime: CInt {
+        guard !busy.isEmpty else { return CInt(EngineSettings.keptSeconds * 1000) }
+        return busy.contains { $0.drainEnd != nil } ? CInt(Self.lookInterval) : 250
+    }
+
+    private func handle(_ command: CurlDriver.Command) {
+        switch command {
+        case .start(let transfer):
+            guard !transfer.isCancelled else { return add(transfer, .failure(CancellationError())) }
+            let lane = lane(transfer.hop.origin)
+            lane.add(transfer)
+            fill(lane)
+        case .cancel(let transfer):
+            cancel(transfer)
+        case .takeMore(let transfer):
+            if let slot = slot(of: transfer) { handOver(slot) }
+        case .release(let transfer):
+            if let slot = slot(of: transfer) { drop(slot) }
+        }
+    }
+
+    private func slot(of transfer: Transfer) -> ExchangeSlot? {
+        busy.first { $0.transfer === transfer }
+    }
+
+    private func lane(_ origin: String) -> HostLane {
+        if let lane = lanes[origin] { return lane }
+        if lanes.count >= Self.mostLanes { lanes = lanes.filter { !$0.value.isEmpty } }
+        let lane = HostLane(origin, connections: settings.connectionsPerHost)
+        lanes[origin] = lane
+        return lane
+    }
+
+    private func add(_ transfer: Transfer, _ result: Result<Transfer.Answer, any Error>, isComplete: Bool = true) {
+        results.append((transfer, result, isComplete))
+    }
+
+    private func deliver() {
+        guard !results.isEmpty else { return }
+        let round = results
+        results.removeAll(keepingCapacity: true)
+        for (transfer, result, isComplete) in round { transfer.arrive(result, isComplete: isComplete) }
+    }
+
+    // MARK: Beginning and ending
+
+    /// Begins as many requests of `lane` as may run.
+    private func fill(_ lane: HostLane) {
+        while let (transfer, isProbe) = lane.next() {
+            hasWork = true
+            guard let slot = free.popLast() ?? ExchangeSlot(engine) else {
+                lane.end(hasConnected: false)
+                add(transfer, .failure(FailureWording.error(Self.noMemory, at: transfer.hop.url)))
+                continue
+            }
+            slot.place = busy.count
+            busy.append(slot)
+            guard slot.start(transfer, from: lane, isProbe: isProbe, pins: pins.missing(transfer.hop.pins)) else {
+                add(transfer, .failure(FailureWording.error(Self.noMemory, at: transfer.hop.url)))
+                pins.forget(transfer.hop.pins)
+                recycle(slot)
+                continue
+            }
+        }
+    }
+
+    private static let noMemory: FailureWording.Reason = (.offline, "there is not enough memory for the request")
+
+    /// Ends the exchange of `slot`, and begins a request that waits for its connection.
+    private func recycle(_ slot: ExchangeSlot) {
+        let lane = slot.lane
+        let (hasConnected, version) = (slot.state.pointee.attempts > 0, slot.state.pointee.version)
+        slot.stop()
+        let last = busy.removeLast()
+        if last !== slot {
+            busy[slot.place] = last
+            last.place = slot.place
+        }
+        if free.count < Self.mostFree { free.append(slot) }
+        lastBusy = now
+        guard let lane else { return }
+        if version != 0 { lane.isMultiplexed = version >= 2 }
+        lane.end(hasConnected: hasConnected)
+        fill(lane)
+    }
+
+    private func cancel(_ transfer: Transfer) {
+        if let slot = slot(of: transfer) {
+            if slot.hasArrived {
+                transfer.end(.failure(CancellationError()), rest: Self.nothing)
+            } else {
+                add(transfer, .failure(CancellationError()))
+            }
+            recycle(slot)
+        } else if lanes[transfer.hop.origin]?.remove(transfer) == true {
+            add(transfer, .failure(CancellationError()))
+        }
+    }
+
+    /// Fails all transfers, because the client was shut down.
+    private func closeAll() {
+        for slot in busy where !slot.hasReleased {
+            guard let transfer = slot.transfer else { continue }
+            let error: any Error =
+                transfer.isCancelled
+                ? CancellationError() : FailureWording.error(FailureWording.shutDown, at: transfer.hop.url)
+            if slot.hasArrived {
+                transfer.end(.failure(error), rest: Self.nothing)
+            } else {
+                add(transfer, .failure(error))
+            }
+        }
+        for slot in busy { slot.stop() }
+        deliver()
+        for lane in lanes.values { for transfer in lane.removeAll() { transfer.fail(with: FailureWording.shutDown) } }
+        _ = driver.mayEnd()
+    }
+
+    // MARK: Responses
+
+    private static var nothing: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: nil, count: 0) }
+
+    /// Takes what libcurl has finished, and what has something to tell.
+    private func collect() {
+        while let exchange = avatar_engine_next_ready(engine) {
+            if let slot = ExchangeSlot.of(exchange) { attend(slot) }
+        }
+        var code: CInt = 0
+        while let exchange = avatar_engine_next_ended(engine, &code) {
+            if let slot = ExchangeSlot.of(exchange) { end(slot, Int(avatar_end_kind(code))) }
+        }
+    }
+
+    private func attend(_ slot: ExchangeSlot) {
+        let state = slot.state.pointee
+        if state.reports_connection, state.attempts > 0, let lane = slot.lane {
+            slot.state.pointee.reports_connection = false
+            lane.hasConnected()
+            fill(lane)
+        }
+        if state.body_mode == AVATAR_DRAINS {
+            if slot.drainEnd == nil { slot.drainEnd = now + EngineSettings.drainTime }
+        } else if state.body_mode == AVATAR_STREAMS, state.is_head_complete {
+            handOver(slot)
+        }
+    }
+
+    /// Hands over the head, if that has not happened, and as much of the body as the reader takes.
+    private func handOver(_ slot: ExchangeSlot) {
+        guard let transfer = slot.transfer, slot.state.pointee.body_mode == AVATAR_STREAMS else { return }
+        if !slot.hasArrived {
+            slot.hasArrived = true
+            add(transfer, .success(answer(slot, body: nil)), isComplete: false)
+        }
+        if slot.state.pointee.body_size > 0 {
+            guard transfer.take(slot.body) else { return }
+            avatar_exchange_take_body(slot.exchange)
+        }
+        guard slot.state.pointee.is_paused else { return }
+        avatar_exchange_resume(slot.exchange)
+        hasWork = true
+    }
+
+    /// Drops the rest of a body that nobody reads. Closes the connection if that takes too long.
+    private func drop(_ slot: ExchangeSlot) {
+        guard let transfer = slot.transfer, !slot.hasReleased else { return }
+        transfer.end(.success(()), rest: Self.nothing)
+        slot.hasReleased = true
+        if avatar_exchange_drain(slot.exchange) {
+            slot.drainEnd = now + EngineSettings.drainTime
+            hasWork = true
+        } else {
+            recycle(slot)
+        }
+    }
+
+    private func end(_ slot: ExchangeSlot, _ kind: Int) {
+        if slot.hasLostConnection(kind), slot.restart() {
+            hasWork = true
+            return
+        }
+        defer { recycle(slot) }
+        guard let transfer = slot.transfer, !slot.hasReleased else { return }
+        let state = slot.state.pointee
+        let isWhole = state.is_head_complete && (kind == AVATAR_END_OK || Int(state.refusal) == AVATAR_DONE)
+        if slot.hasArrived {
+            let end = isWhole ? Result.success(()) : .failure(failure(slot, transfer, kind))
+            transfer.end(end, rest: slot.body)
+        } else if state.is_redirect && state.is_head_complete {
+            // Where it leads is known, so its body does not matter.
+            add(transfer, .success(answer(slot, body: nil)))
+        } else if isWhole {
+            add(transfer, .success(answer(slot, body: Array(slot.body))))
+        } else if state.is_head_complete {
+            // The head is a response, and the error belongs to its body.
+            add(transfer, .success(answer(slot, body: nil)), isComplete: false)
+            deliver()
+            transfer.end(.failure(failure(slot, transfer, kind)), rest: slot.body)
+        } else {
+            add(transfer, .failure(failure(slot, transfer, kind)))
+        }
+    }
+
+    private func failure(_ slot: ExchangeSlot, _ transfer: Transfer, _ kind: Int) -> any Error {
+        if transfer.isCancelled { return CancellationError() }
+        let end = avatar_exchange_end_of(slot.exchange)
+        return TransferFailure(hop: transfer.hop, state: slot.state.pointee, kind: kind, end: end).error
+    }
+
+    private func answer(_ slot: ExchangeSlot, body: [UInt8]?) -> Transfer.Answer {
+        let state = slot.state.pointee
+        let (fields, location) = responseFields.read(UnsafeBufferPointer(start: state.head, count: state.head_size))
+        return Transfer.Answer(
+            status: Int(state.status),
+            fields: fields,
+            location: state.is_redirect ? location : nil,
+            body: body
+        )
+    }
+
+    // MARK: Time
+
+    /// Ends transfers without data for too long, and the dropping of bodies that do not end.
+    private func lookAtTimes() {
+        guard now - lastLook >= Self.lookInterval else { return }
+        lastLook = now
+        var late: [ExchangeSlot] = []
+        for slot in busy {
+            if let end = slot.drainEnd {
+                if now >= end { late.append(slot) }
+            } else if slot.isIdle(at: now, limit: settings.idleTimeout) {
+                late.append(slot)
+            }
+        }
+        for slot in late { giveUp(slot) }
+    }
+
+    private func giveUp(_ slot: ExchangeSlot) {
+        defer { recycle(slot) }
+        guard let transfer = slot.transfer, !slot.hasReleased else { return }
+        let state = slot.state.pointee
+        if state.is_redirect && state.is_head_complete { return add(transfer, .success(answer(slot, body: nil))) }
+        guard state.is_head_complete else {
+            return add(transfer, .failure(FailureWording.error(FailureWording.silent, at: transfer.hop.url)))
+        }
+        if !slot.hasArrived {
+            add(transfer, .success(answer(slot, body: nil)), isComplete: false)
+            deliver()
+        }
+        let error = FailureWording.error(FailureWording.silentInBody, at: transfer.hop.url)
+        transfer.end(.failure(error), rest: slot.body)
+    }
+}

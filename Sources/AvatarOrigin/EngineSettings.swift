@@ -1,0 +1,90 @@
+import AvatarCore
+import AvatarOriginRules
+import CAvatarCurl
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// The settings of an engine, from those of the client.
+struct EngineSettings: Sendable {
+    /// The addresses that connections may go to.
+    let policy: AddressPolicy
+    /// The maximum number of HTTP/1.1 connections per host.
+    let connectionsPerHost: Int
+    /// The time limit for a connection to come up, in milliseconds.
+    let connectTimeout: Int
+    /// The maximum time without data, in milliseconds.
+    let idleTimeout: Int64
+    /// The additional trust roots; `nil` to trust those of the system alone.
+    let trustRoots: TrustRoots?
+    /// Whether a proxy forwards requests, so that all hosts share its connections.
+    private let hasForwardingProxy: Bool
+
+    /// How long unused connections, and the thread, are kept, in seconds.
+    static let keptSeconds = 60
+    /// How often a request is sent in all, if its connections are lost before a response.
+    static let attempts: CInt = 4
+    /// The maximum size of the rest of a body that is read so that the connection can be used again, in bytes.
+    private static let drainedBytes = 16_384
+    /// The maximum time for such a rest, in milliseconds.
+    static let drainTime: Int64 = 1_000
+    /// The maximum number of unused connections that are kept.
+    private static let mostKept = 100
+
+    /// The settings that `configuration` asks for.
+    ///
+    /// - Throws: `invalidConfiguration` if the file of additional trust roots cannot be read.
+    init(_ configuration: OriginConfiguration) throws(AvatarStoreError) {
+        policy = configuration.guardPolicy
+        connectionsPerHost = max(1, configuration.poolLimit)
+        connectTimeout = max(1, configuration.connectTimeoutSeconds) * 1000
+        idleTimeout = Int64(max(1, configuration.idleTimeoutSeconds)) * 1000
+        hasForwardingProxy = configuration.proxies.http.map { !$0.scheme.isSOCKS } ?? false
+        if let file = configuration.additionalTrustRootsFile {
+            trustRoots = try TrustRoots(file: file)
+        } else {
+            trustRoots = nil
+        }
+    }
+
+    /// Passes the settings to `body` in the form that C takes.
+    func withSettings<Result>(_ body: (UnsafePointer<avatar_settings>) -> Result) -> Result {
+        var settings = avatar_settings()
+        settings.connect_timeout_ms = connectTimeout
+        settings.connections_per_host = hasForwardingProxy ? max(64, connectionsPerHost) : connectionsPerHost
+        settings.kept_connections = Self.keptConnections
+        settings.kept_seconds = Self.keptSeconds
+        settings.attempts = Self.attempts
+        settings.head_bytes = ResponseHeadLimits.maximumBytes
+        settings.field_count = CInt(ResponseHeadLimits.maximumFieldCount)
+        settings.interim_count = CInt(ResponseHeadLimits.maximumInterimCount)
+        settings.body_bytes = OriginArrival.wholeBodyLimit
+        settings.drained_bytes = Self.drainedBytes
+        let trust = trustRoots?.effective ?? SystemTrust.effective
+        guard let trust else { return withUnsafePointer(to: settings, body) }
+        settings.has_certificates = true
+        return trust.certificates.withUnsafeBytes { bytes in
+            settings.certificates = bytes.isEmpty ? nil : bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            settings.certificates_size = bytes.count
+            guard let folder = trust.folder else { return withUnsafePointer(to: settings, body) }
+            return folder.withCString { folder in
+                settings.certificate_folder = folder
+                return withUnsafePointer(to: settings, body)
+            }
+        }
+    }
+
+    /// A quarter of the descriptors that the process may have, so that unused connections do not take them all.
+    private static var keptConnections: Int {
+        var limit = rlimit()
+        #if canImport(Glibc)
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return mostKept }
+        #else
+        guard getrlimit(RLIMIT_NOFILE, &limit) == 0 else { return mostKept }
+        #endif
+        return min(mostKept, max(1, Int(clamping: limit.rlim_cur) / 4))
+    }
+}

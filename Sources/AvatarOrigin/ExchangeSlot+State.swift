@@ -1,0 +1,28 @@
+import CAvatarCurl
+
+/// What the state of an exchange means.
+extension ExchangeSlot {
+    /// The bytes of the body that have not been taken. Valid until libcurl works again.
+    var body: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: state.pointee.body, count: state.pointee.body_size)
+    }
+
+    /// Whether to send a request again that has ended with `kind`, one of the `AVATAR_END` values.
+    ///
+    /// The origin may have closed a connection just when it was used again, or it may have announced the end of one over
+    /// HTTP/2 (GOAWAY, RFC 9113 section 6.8). Without a byte of a response, a GET can be repeated safely (RFC 9110 section
+    /// 9.2.2). libcurl does so only for some of the errors that this ends in.
+    func hasLostConnection(_ kind: Int) -> Bool {
+        let state = state.pointee
+        let isBroken = [AVATAR_END_BROKEN, AVATAR_END_NO_RESPONSE, AVATAR_END_STREAM].contains(kind)
+        return isBroken && state.version == 0 && state.refusal == 0
+            && (1..<EngineSettings.attempts).contains(state.attempts)
+            && avatar_exchange_end_of(exchange).has_reused && transfer?.isCancelled == false
+    }
+
+    /// Whether the origin has sent nothing for `limit` milliseconds. A reader that does not take the body is not its fault.
+    func isIdle(at now: Int64, limit: Int64) -> Bool {
+        let state = state.pointee
+        return state.last_activity != 0 && !state.is_paused && now - state.last_activity >= limit
+    }
+}

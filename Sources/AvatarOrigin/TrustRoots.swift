@@ -1,0 +1,86 @@
+import AvatarCore
+import CAvatarCurl
+import Foundation
+
+/// Certificates to trust: those in memory, and those in a folder by their hashes.
+struct Trust: Sendable {
+    /// PEM certificates; empty for none.
+    var certificates: [UInt8]
+    /// The folder; `nil` for none.
+    var folder: String?
+}
+
+/// The certificates that this system trusts.
+enum SystemTrust {
+    /// The places of Linux distributions, for a libcurl that does not tell its own.
+    private static let files = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+        "/etc/ssl/cert.pem",
+    ]
+
+    /// What connections trust without additional roots; `nil` to leave it to libcurl.
+    ///
+    /// The folder alone is enough where it has one file per certificate, named by its hash. Then a connection reads the one
+    /// that it needs, instead of all of a file with a hundred and more.
+    static var effective: Trust? { hashedFolder.map { Trust(certificates: [], folder: $0) } }
+
+    /// The folder of certificates by their hashes; `nil` if there is none.
+    static let hashedFolder: String? = {
+        guard String(cString: avatar_curl_tls()).contains("OpenSSL") else { return nil }
+        let folder = avatar_curl_certificate_folder().map { String(cString: $0) } ?? "/etc/ssl/certs"
+        do {
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+            // One link per certificate. A few may be what an administrator has added to a bundle.
+            return names.count { $0.hasSuffix(".0") } >= 50 ? folder : nil
+        } catch {
+            // Without the folder, the file is used.
+            return nil
+        }
+    }()
+
+    /// The file of all certificates, as PEM; empty if there is none.
+    static var bundle: [UInt8] {
+        let own = avatar_curl_certificate_file().map { String(cString: $0) }
+        for file in [own].compactMap({ $0 }) + files {
+            if let data = FileManager.default.contents(atPath: file) { return Array(data) }
+        }
+        return []
+    }
+}
+
+/// Certificates from a file of the user, to trust in addition to those of the system.
+struct TrustRoots: Sendable {
+    private let certificates: [UInt8]
+
+    /// Reads PEM certificates from `file`.
+    ///
+    /// - Throws: `invalidConfiguration` if it cannot be read or has no certificate.
+    init(file: String) throws(AvatarStoreError) {
+        guard let data = FileManager.default.contents(atPath: file), Self.hasCertificates(data) else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "The trust roots file \"\(file)\" must be a readable file of PEM certificates."
+            )
+        }
+        certificates = Array(data)
+    }
+
+    /// These certificates with those of the system.
+    var effective: Trust {
+        if let folder = SystemTrust.hashedFolder { return Trust(certificates: certificates, folder: folder) }
+        return Trust(certificates: SystemTrust.bundle + [UInt8(ascii: "\n")] + certificates)
+    }
+
+    /// Whether all certificates of the PEM text can be decoded, and there is one at least.
+    private static func hasCertificates(_ data: Data) -> Bool {
+        let parts = String(decoding: data, as: UTF8.self).components(separatedBy: "-----BEGIN CERTIFICATE-----")
+            .dropFirst()
+        return !parts.isEmpty
+            && parts.allSatisfy { part in
+                guard let end = part.range(of: "-----END CERTIFICATE-----") else { return false }
+                let text = part[..<end.lowerBound].filter { !$0.isWhitespace }
+                // A certificate is a sequence in DER.
+                return Data(base64Encoded: String(text))?.first == 0x30
+            }
+    }
+}

@@ -6,13 +6,13 @@ import Synchronization
 
 /// Runs `body` with a client that may contact loopback, and an origin.
 func withClient<Result>(
-    _ configure: (inout HTTPOrigin.Configuration) -> Void = { _ in },
-    _ body: (HTTPOrigin, LoopbackOrigin) async throws -> Result
+    _ configure: (inout OriginConfiguration) -> Void = { _ in },
+    _ body: (any TestedOrigin, LoopbackOrigin) async throws -> Result
 ) async throws -> Result {
-    var configuration = HTTPOrigin.Configuration()
+    var configuration = OriginConfiguration()
     configuration.allowsPrivateNetworks = true
     configure(&configuration)
-    let client = try HTTPOrigin(configuration: configuration)
+    let client = try ClientUnderTest.current.make(configuration)
     let origin = try await LoopbackOrigin.start()
     do {
         let result = try await body(client, origin)
@@ -37,7 +37,7 @@ struct Received {
 }
 
 /// Asks for `url` and reads the body.
-func read(_ client: HTTPOrigin, _ url: String, _ fields: HTTPFields = HTTPFields()) async throws -> Received {
+func read(_ client: any TestedOrigin, _ url: String, _ fields: HTTPFields = HTTPFields()) async throws -> Received {
     let requests = Mutex(0)
     let request = OriginRequest(url: url, fields: fields) { requests.withLock { $0 += 1 } }
     return try await client.send(request) { response in
@@ -50,6 +50,19 @@ func read(_ client: HTTPOrigin, _ url: String, _ fields: HTTPFields = HTTPFields
             requests: requests.withLock { $0 }
         )
     }
+}
+
+/// Begins a request for `url`, and waits for its arrival.
+func arrival(_ client: any TestedOrigin, _ url: String) async throws -> (OriginArrival, any BegunRequest) {
+    let told = AsyncStream<Result<OriginArrival, any Error>>.makeStream()
+    let begun = client.begin(OriginRequest(url: url)) { result in
+        told.continuation.yield(result)
+        told.continuation.finish()
+    }
+    client.flush()
+    guard let begun else { throw OriginError(.unreachable, "The client cannot begin \(url).") }
+    for await result in told.stream { return (try result.get(), begun) }
+    throw CancellationError()
 }
 
 /// The error of `work`; `nil` if it does not fail with an `OriginError`.

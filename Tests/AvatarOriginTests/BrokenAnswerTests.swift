@@ -4,6 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 /// Responses that break the rules: each ends in a failure of its kind, or delivers exactly the body.
+@Suite(.eachClient)
 struct BrokenAnswerTests {
     private func raw(_ head: String, _ body: String = "") -> LoopbackOrigin.Response {
         .raw(Array((head.replacing("\n", with: "\r\n") + "\r\n" + body).utf8))
@@ -18,7 +19,8 @@ struct BrokenAnswerTests {
 
             let failure = await failure { _ = try await read(client, origin.url("/a.png")) }
             #expect(failure?.kind == .unreachable)
-            #expect(failure?.message.contains("more than 256 fields") == true)
+            // Either limit, whichever the client meets first.
+            #expect(failure?.message.contains(", the limit") == true)
         }
     }
 

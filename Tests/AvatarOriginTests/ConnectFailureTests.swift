@@ -1,8 +1,7 @@
 import AvatarCore
+import AvatarOriginRules
 import Foundation
 import Testing
-
-@testable import AvatarOrigin
 
 struct ConnectFailureTests {
     @Test(

@@ -4,6 +4,7 @@ import AvatarStoreTesting
 import HTTPTypes
 import Testing
 
+@Suite(.eachClient)
 struct HTTPOriginTests {
     @Test func requestNamesItself_andAsksForBytesAsTheyAre() async throws {
         try await withClient({ $0.userAgent = "Contacts/7" }) { client, origin in
@@ -77,10 +78,10 @@ struct HTTPOriginTests {
         let other = try await LoopbackOrigin.start(host: "127.0.0.2")
         try await withClient { client, origin in
             let host = "127.0.0.1:\(origin.port)"
-            var configuration = HTTPOrigin.Configuration()
+            var configuration = OriginConfiguration()
             configuration.allowsPrivateNetworks = true
             configuration.fieldsForHost = { $0 == host ? [("Authorization", "Bearer secret")] : [] }
-            let authorized = try HTTPOrigin(configuration: configuration)
+            let authorized = try ClientUnderTest.current.make(configuration)
             origin.setResponse(.redirect(to: other.url("/b.png")), for: "/a.png")
 
             _ = try await read(authorized, origin.url("/a.png"))
@@ -164,10 +165,10 @@ struct HTTPOriginTests {
     }
 
     @Test func trustRootsThatCannotBeReadAreAnError() {
-        var configuration = HTTPOrigin.Configuration()
+        var configuration = OriginConfiguration()
         configuration.additionalTrustRootsFile = "/nowhere/roots.pem"
 
-        #expect { try HTTPOrigin(configuration: configuration) } throws: {
+        #expect { try ClientUnderTest.current.make(configuration) } throws: {
             ($0 as? AvatarStoreError)?.code == .invalidConfiguration
         }
     }

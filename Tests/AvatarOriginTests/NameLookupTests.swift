@@ -1,9 +1,8 @@
 import AvatarCore
+import AvatarOriginRules
 import Foundation
 import Synchronization
 import Testing
-
-@testable import AvatarOrigin
 
 struct NameLookupTests {
     /// A resolver that leaves names without an answer until it is told.

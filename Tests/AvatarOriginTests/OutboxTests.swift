@@ -1,9 +1,10 @@
+#if NIOOrigin
 import NIOCore
 import NIOPosix
 import Synchronization
 import Testing
 
-@testable import AvatarOrigin
+@testable import AvatarOriginNIO
 
 @Suite("Requests on their way to the event loops")
 struct OutboxTests {
@@ -70,3 +71,4 @@ struct OutboxTests {
         return sent.numbers.withLock { $0 }
     }
 }
+#endif

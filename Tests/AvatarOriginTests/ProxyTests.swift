@@ -6,6 +6,7 @@ import ProgramRunning
 import Testing
 
 /// http through a proxy that takes every host to the one origin. `NetworkTests` has https.
+@Suite(.eachClient)
 struct ProxyTests {
     private static let outside = NameLookup.Resolver.knowing([
         "pictures.example": .addresses("93.184.216.34", "2606:2800:21f::1"),
@@ -16,8 +17,8 @@ struct ProxyTests {
     private func withProxiedClient(
         credentials: String? = nil,
         sending sent: String = "",
-        _ configure: (inout HTTPOrigin.Configuration) -> Void = { _ in },
-        _ body: (HTTPOrigin, LoopbackOrigin, LoopbackProxy) async throws -> Void
+        _ configure: (inout OriginConfiguration) -> Void = { _ in },
+        _ body: (any TestedOrigin, LoopbackOrigin, LoopbackProxy) async throws -> Void
     ) async throws {
         let destination = try await LoopbackOrigin.start()
         destination.setResponse(LoopbackOrigin.Response(body: .text("face")), for: "/a.png")

@@ -4,6 +4,7 @@ import HTTPTypes
 import Testing
 
 /// The header fields that a redirected request keeps.
+@Suite(.eachClient)
 struct RedirectFieldTests {
     private var fields: HTTPFields {
         var fields = HTTPFields()

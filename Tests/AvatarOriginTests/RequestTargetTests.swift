@@ -6,6 +6,7 @@ import ProgramRunning
 import Testing
 
 /// The request target on the wire is that of the normalised URL, byte for byte.
+@Suite(.eachClient)
 struct RequestTargetTests {
     /// Targets as people and programs write them: any byte percent-encoded in either case, characters that must be, dot
     /// segments, empty segments, queries.

@@ -6,7 +6,7 @@ import Testing
 
 /// A client that is shut down fails its requests, in progress and later ones: no caller waits for ever, and no URL is
 /// blamed.
-@Suite("A client that was shut down", .timeLimit(.minutes(1)))
+@Suite("A client that was shut down", .eachClient, .timeLimit(.minutes(1)))
 struct ShutdownTests {
     @Test("A request after it fails")
     func laterRequestFails() async throws {
@@ -54,10 +54,10 @@ struct ShutdownTests {
     }
 
     /// A client that the body shuts down, and an origin that never answers.
-    private func withOwnClient(_ body: (HTTPOrigin, LoopbackOrigin) async throws -> Void) async throws {
-        var configuration = HTTPOrigin.Configuration()
+    private func withOwnClient(_ body: (any TestedOrigin, LoopbackOrigin) async throws -> Void) async throws {
+        var configuration = OriginConfiguration()
         configuration.allowsPrivateNetworks = true
-        let client = try HTTPOrigin(configuration: configuration)
+        let client = try ClientUnderTest.current.make(configuration)
         let origin = try await LoopbackOrigin.start()
         origin.setResponse(.hang, for: "/a.png")
         try await body(client, origin)

@@ -7,7 +7,7 @@ import Testing
 @Suite(.enabled(if: SymbolGraph.isAvailable, "needs swift-symbolgraph-extract, which comes with the toolchain"))
 struct InterfaceTests {
     static let modules = [
-        "AvatarCore", "AvatarOrigin", "AvatarStore", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder",
+        "AvatarCore", "AvatarOriginRules", "AvatarOrigin", "AvatarStore", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder",
         "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting", "AvatarLoopback",
     ]
 

@@ -96,7 +96,7 @@ struct ProxyCommandTests {
         let run = try await workplace.run(
             "fetch",
             "http://pictures.example/ada.png",
-            environment: ["ALL_PROXY": "socks5://ada:secret@127.0.0.1:1080"]
+            environment: ["ALL_PROXY": "socks4://ada:secret@127.0.0.1:1080"]
         )
 
         #expect(run.status == 2)

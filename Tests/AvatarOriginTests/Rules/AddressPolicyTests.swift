@@ -1,5 +1,5 @@
 import AvatarCore
-import AvatarOrigin
+import AvatarOriginRules
 import Testing
 
 /// The IANA special-purpose address registries, at the edges of each block.

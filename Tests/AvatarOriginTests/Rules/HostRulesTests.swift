@@ -1,5 +1,5 @@
 import AvatarCore
-import AvatarOrigin
+import AvatarOriginRules
 import Testing
 
 struct HostRulesTests {

@@ -1,5 +1,5 @@
 import AvatarCore
-import AvatarOrigin
+import AvatarOriginRules
 import Testing
 
 @Suite struct ProxySettingsTests {
@@ -53,8 +53,29 @@ import Testing
         #expect(server.password == password)
     }
 
+    @Test(
+        arguments: [
+            ("http://proxy", .http, 80), ("HTTPS://proxy", .https, 443), ("https://proxy:3128/", .https, 3128),
+            ("socks5://ada:secret@proxy", .socks5, 1080), ("socks5h://[2001:db8::1]", .socks5h, 1080),
+            ("https://[2001:db8::1]:8443", .https, 8443), ("socks5://proxy:80", .socks5, 80),
+        ] as [(String, ProxyServer.Scheme, Int)]
+    )
+    func schemeIsTheProtocolOfTheProxy(text: String, scheme: ProxyServer.Scheme, port: Int) throws {
+        let server = try ProxyServer(text)
+        #expect(server.scheme == scheme)
+        #expect(server.host.port == port)
+    }
+
+    @Test func socksTunnelsBothSchemes_httpOnlyForwardsOne() throws {
+        let (http, socks) = (try ProxyServer("proxy:1"), try ProxyServer("socks5://proxy:1"))
+        let (plain, secure) = (try AvatarKey(url: "http://a.example/"), try AvatarKey(url: "https://a.example/"))
+        #expect(Route(to: plain, ProxySettings(http: http)) == .forward(http))
+        #expect(Route(to: secure, ProxySettings(https: http)) == .tunnel(http))
+        #expect(Route(to: plain, ProxySettings(http: socks)) == .tunnel(socks))
+    }
+
     @Test(arguments: [
-        "https://ada:secret@proxy:3128", "socks5://ada:secret@proxy:1080", "http://ada:secret@",
+        "socks4://ada:secret@proxy:1080", "ftp://ada:secret@proxy", "http://ada:secret@",
         "http://ada:secret@a b:1",
         "http://ada:secret@proxy:99999", "http://",
     ])
@@ -69,7 +90,7 @@ import Testing
     }
 
     @Test func aVariableThatIsNotUsedMayHoldAnything() throws {
-        let environment = ["http_proxy": "http://a:1", "https_proxy": "http://a:1", "ALL_PROXY": "socks5://b:2"]
+        let environment = ["http_proxy": "http://a:1", "https_proxy": "http://a:1", "ALL_PROXY": "socks4://b:2"]
         #expect(try server(for: "https://example.org/a", environment) == "a:1")
     }
 

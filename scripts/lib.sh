@@ -34,6 +34,13 @@ need_sqlite() {
     [ "$(uname -s)" = Linux ] || return 0
     [ -e /usr/include/sqlite3.h ] || install_packages libsqlite3-dev
     [ -e /usr/include/zlib.h ] || install_packages zlib1g-dev
+    need_curl
+}
+
+# need_curl: installs the headers of the system's libcurl, which the origin client links.
+need_curl() {
+    [ "$(uname -s)" = Linux ] || return 0
+    command -v curl-config >/dev/null 2>&1 || install_packages libcurl4-openssl-dev
 }
 
 # need_pango: installs Pango, which draws the letters of PNG placeholders.
@@ -43,7 +50,7 @@ need_pango() {
 }
 
 # All traits are on, so that their code is built and tested too. The scripts use the same set, so that one build serves all.
-traits="--traits HTTPOrigin,Command,OpenCombine,PlaceholderPNG"
+traits="--traits HTTPOrigin,NIOOrigin,Command,OpenCombine,PlaceholderPNG"
 
 # want_tool NAME: installs a program from the Debian package of that name. Without it, tests that need it are skipped.
 want_tool() {

@@ -46,9 +46,19 @@ final class CurlEngine {
     /// The body of the thread.
     static func run(_ driver: CurlDriver) {
         guard isUsable else { return driver.abandon(ENOMEM) }
-        guard let engine = CurlEngine(driver) else { return driver.abandon(errno) }
+        let error = runEngine(driver)
+        if error == 0 { driver.end() } else { driver.abandon(error) }
+    }
+
+    /// Runs an engine until it ends and its connections are closed, which they are when it is released.
+    ///
+    /// - Returns: 0, or the errno of an engine that could not be made.
+    @inline(never)
+    private static func runEngine(_ driver: CurlDriver) -> CInt {
+        // 0 would mean that it ran.
+        guard let engine = CurlEngine(driver) else { return errno == 0 ? ENOMEM : errno }
         engine.run()
-        driver.end()
+        return 0
     }
 
     private init?(_ driver: CurlDriver) {

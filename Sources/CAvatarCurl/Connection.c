@@ -81,6 +81,8 @@ int avatar_on_request(void *context, char *peer, char *local, int peer_port, int
         state->refusal = AVATAR_TOO_MANY_ATTEMPTS;
         return CURL_PREREQFUNC_ABORT;
     }
+    // Another address of the host was refused.
+    state->refusal = AVATAR_NOT_REFUSED;
     state->attempts++;
     state->last_activity = exchange->engine->now;
     exchange->engine->callbacks.will_send(state->owner);

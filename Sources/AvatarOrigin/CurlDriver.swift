@@ -75,20 +75,21 @@ final class CurlDriver: Sendable {
 
     /// Sees to it that the engine handles all commands so far.
     func flush() {
-        let needsThread = state.withLock { state in
-            guard !state.inbox.isEmpty else { return false }
+        let (needsThread, isClosed) = state.withLock { state in
+            guard !state.inbox.isEmpty else { return (false, false) }
             if state.hasThread {
                 if state.isAsleep, let engine = state.engine {
                     state.isAsleep = false
                     avatar_engine_wake(engine.pointer)
                 }
-                return false
+                return (false, false)
             }
+            // Decided in one step: `closeAndWait` waits for a thread that is announced here.
             state.hasThread = !state.isClosed
-            return true
+            return (!state.isClosed, state.isClosed)
         }
+        if isClosed { return fail(FailureWording.shutDown) }
         guard needsThread else { return }
-        guard !state.withLock({ $0.isClosed }) else { return fail(FailureWording.shutDown) }
         let error = makeThread(self)
         if error != 0 { abandon(error) }
     }

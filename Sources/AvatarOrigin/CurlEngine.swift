@@ -235,13 +235,24 @@ final class CurlEngine {
 
     /// Takes what libcurl has finished, and what has something to tell.
     private func collect() {
+        var begun: [ExchangeSlot] = []
         while let exchange = avatar_engine_next_ready(engine) {
-            if let slot = ExchangeSlot.of(exchange) { attend(slot) }
+            guard let slot = ExchangeSlot.of(exchange) else { continue }
+            attend(slot)
+            if slot.state.pointee.reports_head { begun.append(slot) }
         }
         var code: CInt = 0
         while let exchange = avatar_engine_next_ended(engine, &code) {
             if let slot = ExchangeSlot.of(exchange) { end(slot, Int(avatar_end_kind(code))) }
         }
+        // Those that have not ended in this round: a body that has is delivered whole.
+        for slot in begun where slot.state.pointee.reports_head && slot.isSlow(at: now, limit: 0) { stream(slot) }
+    }
+
+    /// Hands over the body as it comes from now on.
+    private func stream(_ slot: ExchangeSlot) {
+        slot.state.pointee.body_mode = CInt(AVATAR_STREAMS)
+        handOver(slot)
     }
 
     private func attend(_ slot: ExchangeSlot) {
@@ -297,6 +308,8 @@ final class CurlEngine {
         let state = slot.state.pointee
         let isWhole = state.is_head_complete && (kind == AVATAR_END_OK || Int(state.refusal) == AVATAR_DONE)
         if slot.hasArrived {
+            // The head may have arrived in this round, and it comes before the end of its body.
+            deliver()
             let end = isWhole ? Result.success(()) : .failure(failure(slot, transfer, kind))
             transfer.end(end, rest: slot.body)
         } else if state.is_redirect && state.is_head_complete {
@@ -346,6 +359,10 @@ final class CurlEngine {
             }
         }
         for slot in late { giveUp(slot) }
+        for slot in busy where slot.isSlow(at: now, limit: EngineSettings.collectingTime) {
+            // A reader that runs out of time can keep what has come, and one that shows progress sees it.
+            stream(slot)
+        }
     }
 
     private func giveUp(_ slot: ExchangeSlot) {

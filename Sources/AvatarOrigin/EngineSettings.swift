@@ -31,6 +31,8 @@ struct EngineSettings: Sendable {
     private static let drainedBytes = 16_384
     /// The maximum time for such a rest, in milliseconds.
     static let drainTime: Int64 = 1_000
+    /// The maximum time in which a small body is collected before the head is delivered without it, in milliseconds.
+    static let collectingTime: Int64 = 250
     /// The maximum number of unused connections that are kept.
     private static let mostKept = 100
 

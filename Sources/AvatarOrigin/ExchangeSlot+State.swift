@@ -20,6 +20,13 @@ extension ExchangeSlot {
             && avatar_exchange_end_of(exchange).has_reused && transfer?.isCancelled == false
     }
 
+    /// Whether the body has taken longer than `limit` milliseconds so far, and no reader gets it yet.
+    func isSlow(at now: Int64, limit: Int64) -> Bool {
+        let state = state.pointee
+        return state.is_head_complete && !state.is_redirect && state.body_mode == AVATAR_COLLECTS
+            && now - state.head_completed >= limit
+    }
+
     /// Whether the origin has sent nothing for `limit` milliseconds. A reader that does not take the body is not its fault.
     func isIdle(at now: Int64, limit: Int64) -> Bool {
         let state = state.pointee

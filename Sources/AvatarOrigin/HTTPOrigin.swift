@@ -122,7 +122,7 @@ public final class HTTPOrigin: OriginClient {
         if facts.addresses == nil { addresses = try await hostGuard.admit(hops.url, along: facts.route) }
         var proxyAddresses: [IPAddress] = []
         if let proxy = facts.route.proxy { proxyAddresses = try await self.addresses(of: proxy, for: hops.url) }
-        return transfer(message, at: hops.url, facts, addresses, proxyAddresses, request)
+        return transfer(message, at: hops.url, facts, addresses, proxyAddresses, request, isRead: true)
     }
 
     /// The request of the current hop; `nil` if an address has to be looked up for it.
@@ -134,7 +134,7 @@ public final class HTTPOrigin: OriginClient {
         var addresses = facts.addresses
         if addresses == nil { addresses = try hostGuard.admitAtOnce(hops.url, along: facts.route) }
         guard let addresses, let proxyAddresses = knownAddresses(of: facts.route.proxy) else { return nil }
-        return transfer(message, at: hops.url, facts, addresses, proxyAddresses, request)
+        return transfer(message, at: hops.url, facts, addresses, proxyAddresses, request, isRead: false)
     }
 
     private func transfer(
@@ -143,7 +143,8 @@ public final class HTTPOrigin: OriginClient {
         _ facts: KnownOrigins.Facts,
         _ addresses: [IPAddress],
         _ proxyAddresses: [IPAddress],
-        _ request: OriginRequest
+        _ request: OriginRequest,
+        isRead: Bool
     ) -> Transfer {
         var pins: [Hop.Pin] = []
         if facts.addresses == nil, let host = facts.host { pins += Hop.Pin.pins(host, addresses) }
@@ -157,7 +158,7 @@ public final class HTTPOrigin: OriginClient {
             pins: pins,
             hasAddress: facts.hasAddress
         )
-        return Transfer(hop, on: driver, willSend: request.willSend)
+        return Transfer(hop, on: driver, isRead: isRead, willSend: request.willSend)
     }
 
     /// The addresses of `proxy`; `nil` if they have to be looked up.

@@ -35,14 +35,17 @@ final class Transfer: Sendable {
 
     /// The request.
     let hop: Hop
+    /// Whether a task reads the body as it comes, so that even a small one is not collected.
+    let isRead: Bool
     /// Called on the engine's thread before each HTTP request is sent.
     let willSend: @Sendable () -> Void
     private let driver: CurlDriver
     private let state = Mutex(State())
 
     /// A transfer that `start` or `answer` begins.
-    init(_ hop: Hop, on driver: CurlDriver, willSend: @escaping @Sendable () -> Void) {
+    init(_ hop: Hop, on driver: CurlDriver, isRead: Bool, willSend: @escaping @Sendable () -> Void) {
         self.hop = hop
+        self.isRead = isRead
         self.driver = driver
         self.willSend = willSend
     }

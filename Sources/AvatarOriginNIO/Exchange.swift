@@ -170,9 +170,14 @@ final class Exchange: HTTPClientResponseDelegate {
         }
     }
 
-    /// Collects the body until it ends or exceeds `limit` bytes, and passes it to `done`, once and on any thread. `next` then
-    /// returns what follows.
-    func collect(upTo limit: Int, _ done: @escaping @Sendable (NIOHTTPOrigin.BodyStart) -> Void) {
+    /// Collects the body until it ends, exceeds `limit` bytes or takes longer than `time`, and passes it to `done`, once and on
+    /// any thread. `next` then returns what follows.
+    func collect(
+        upTo limit: Int,
+        for time: TimeAmount,
+        on eventLoop: any EventLoop,
+        _ done: @escaping @Sendable (NIOHTTPOrigin.BodyStart) -> Void
+    ) {
         let end = state.withLock { state in
             if state.end == nil { state.collection = Collection(limit: limit, done: done) }
             return state.end
@@ -180,7 +185,11 @@ final class Exchange: HTTPClientResponseDelegate {
         switch end {
         case .success?: done(NIOHTTPOrigin.BodyStart(isWhole: true))
         case .failure(let error)?: done(NIOHTTPOrigin.BodyStart(error: error))
-        case nil: break
+        case nil:
+            eventLoop.scheduleTask(in: time) { [self] in
+                let slow = state.withLock { $0.collection.take() }
+                slow.map { $0.done($0.start) }
+            }
         }
     }
 

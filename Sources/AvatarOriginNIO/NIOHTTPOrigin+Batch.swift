@@ -2,6 +2,7 @@
 public import AvatarCore
 import AvatarOriginRules
 import HTTPTypes
+import NIOCore
 import NIOHTTP1
 import Synchronization
 
@@ -55,6 +56,9 @@ private final class BegunHTTPRequest: BegunRequest {
     /// The response, and its body as far as it was read ahead; `nil` until it arrives, or if the request fails.
     private let answer = Mutex<NIOHTTPOrigin.Answer?>(nil)
 
+    /// The maximum time in which a small body is collected before the head is delivered without it.
+    private static let collectingTime = TimeAmount.milliseconds(250)
+
     /// A request that `start` sends.
     init(origin: NIOHTTPOrigin, hops: RedirectChain, request: OriginRequest, exchange: Exchange) {
         self.origin = origin
@@ -72,7 +76,8 @@ private final class BegunHTTPRequest: BegunRequest {
             case .success(let head) where head.redirects && head.headers.contains(name: "Location"):
                 arrive(head, nil, arrival)
             case .success(let head):
-                exchange.collect(upTo: OriginArrival.wholeBodyLimit) { [self] in arrive(head, $0, arrival) }
+                let (limit, time) = (OriginArrival.wholeBodyLimit, Self.collectingTime)
+                exchange.collect(upTo: limit, for: time, on: origin.eventLoop) { [self] in arrive(head, $0, arrival) }
             }
         }
     }

@@ -27,6 +27,12 @@ public final class NIOHTTPOrigin: OriginClient {
     /// Begun requests that wait for their batch.
     let outbox: Outbox
 
+    /// The event loops of connections and timers.
+    private let group: any EventLoopGroup
+
+    /// An event loop for a timer.
+    var eventLoop: any EventLoop { group.any() }
+
     /// Creates a client with its own connections, which `shutdown` closes.
     ///
     /// - Parameters:
@@ -36,7 +42,7 @@ public final class NIOHTTPOrigin: OriginClient {
     ///   be read.
     public init(configuration: Configuration = Configuration(), eventLoopGroup: (any EventLoopGroup)? = nil) throws {
         self.configuration = configuration
-        let group = eventLoopGroup ?? HTTPClient.defaultEventLoopGroup
+        group = eventLoopGroup ?? HTTPClient.defaultEventLoopGroup
         clients = try ClientSet(configuration, on: group)
         outbox = Outbox(group)
         hostGuard = HostGuard(configuration)

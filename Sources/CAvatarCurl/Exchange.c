@@ -37,8 +37,6 @@ static void set_connection(CURL *easy, const avatar_settings *settings) {
     // The addresses come from our own lookup, which decides how long they hold.
     curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, -1L);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    // Requests that start together wait for the first connection, and share it over HTTP/2.
-    curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
     // Both set, so that libcurl reads no environment variable.
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
@@ -98,7 +96,11 @@ void avatar_exchange_free(avatar_exchange *exchange) {
 avatar_exchange_state *avatar_exchange_state_of(avatar_exchange *exchange) { return &exchange->state; }
 
 bool avatar_exchange_set_origin(avatar_exchange *exchange, const char *url) {
-    return curl_easy_setopt(exchange->easy, CURLOPT_URL, url) == CURLE_OK;
+    // Requests that start together wait for the first connection, and share it over HTTP/2. Without TLS there is no HTTP/2, and
+    // they would wait for the first response.
+    bool may_share = strncmp(url, "https:", 6) == 0;
+    return curl_easy_setopt(exchange->easy, CURLOPT_PIPEWAIT, may_share ? 1L : 0L) == CURLE_OK
+        && curl_easy_setopt(exchange->easy, CURLOPT_URL, url) == CURLE_OK;
 }
 
 bool avatar_exchange_set_proxy(

@@ -115,6 +115,7 @@ static size_t end_head(avatar_exchange *exchange, size_t received) {
     bool has_body = state->status != 204 && state->status != 304;
     if (has_body && exchange->has_length && exchange->has_coding) return refuse(exchange, AVATAR_NOT_HTTP);
     state->is_head_complete = true;
+    state->head_completed = exchange->engine->now;
     state->is_redirect = is_followed(state->status) && exchange->has_location;
     if (state->is_redirect) {
         state->body_mode = AVATAR_DRAINS;
@@ -122,6 +123,8 @@ static size_t end_head(avatar_exchange *exchange, size_t received) {
         avatar_make_ready(exchange);
     } else if (has_body && exchange->has_length && exchange->length > exchange->engine->settings.body_bytes) {
         state->body_mode = AVATAR_STREAMS;
+        avatar_make_ready(exchange);
+    } else if (state->reports_head) {
         avatar_make_ready(exchange);
     }
     if (!has_body) exchange->frames_itself = false;

@@ -91,6 +91,20 @@ struct ArrivalTests {
         }
     }
 
+    @Test func slowBodyIsReadAsItComes() async throws {
+        try await withClient { client, origin in
+            let response = LoopbackOrigin.Response(body: .generated(byteCount: 40))
+                .behaving(.drip(byteCount: 10, interval: .milliseconds(400)))
+            origin.setResponse(response, for: "/a.png")
+
+            let (arrival, begun) = try await arrival(client, origin.url("/a.png"))
+
+            #expect(arrival.head.status == 200)
+            #expect(arrival.body == nil)
+            #expect(try await begun.finish { try await Self.bytes($0.body) }.count == 40)
+        }
+    }
+
     @Test func cancelledRequestArrivesAsCancelled() async throws {
         try await withClient { client, origin in
             origin.setResponse(.hang, for: "/a.png")

@@ -7,7 +7,8 @@ import Testing
 @Suite(.enabled(if: SymbolGraph.isAvailable, "needs swift-symbolgraph-extract, which comes with the toolchain"))
 struct InterfaceTests {
     static let modules = [
-        "AvatarCore", "AvatarOriginRules", "AvatarOrigin", "AvatarStore", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder",
+        "AvatarCore", "AvatarOriginRules", "AvatarOrigin", "AvatarStore", "AvatarStoreService", "AvatarContacts",
+        "AvatarPlaceholder",
         "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting", "AvatarLoopback",
     ]
 

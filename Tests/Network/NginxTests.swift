@@ -220,7 +220,8 @@ struct NginxTests {
             let result = try await fetch(nginx.secureURL("/ada.png"), in: workplace)
 
             #expect(result.text("kind") == "unreachable")
-            #expect(result.text("message")?.contains("TLS") == true)
+            let reason = "the certificate of the host is not from an authority that this system trusts."
+            #expect(result.text("message")?.hasSuffix(reason) == true)
         }
     }
 
@@ -327,14 +328,15 @@ struct NginxTests {
         }
     }
 
-    @Test func connectionThatIsDroppedWithoutAnAnswerIsTriedTwice() async throws {
+    /// The origin may have processed the request: only one on a connection used before could be sent again.
+    @Test func requestOnAFreshConnectionThatIsDroppedIsNotRepeated() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
 
             let result = try await fetch(nginx.url("/dropped.png"), in: workplace)
 
             #expect(result.text("kind") == "unreachable")
-            #expect(try await nginx.requests(2).count == 2)
+            #expect(try await nginx.requests(1).count == 1)
         }
     }
 

@@ -227,8 +227,11 @@ public struct OriginArrival: Sendable {
 
     /// The head of the response.
     public var head: OriginHead
-    /// The whole body, empty if the response has none; `nil` if more follows than `wholeBodyLimit`, or if the response is a
-    /// redirect that `BegunRequest.finish` follows.
+    /// The whole body, empty if the response has none; `nil` if it is larger than `wholeBodyLimit`, or slow, or if the
+    /// response is a redirect that `BegunRequest.finish` follows.
+    ///
+    /// A client should wait for a body for at most a quarter of a second, so that a fetch that runs out of time keeps the
+    /// bytes received so far.
     ///
     /// With a body, the request is complete and its connection is free again: the store only releases the request. Without
     /// one, `BegunRequest.finish` passes the body to its closure from the first byte.

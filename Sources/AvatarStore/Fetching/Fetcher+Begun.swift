@@ -122,17 +122,19 @@ extension Fetcher {
         _ begun: BegunFetch,
         at time: Timestamp
     ) throws -> FetchResult.Content? {
-        guard let body = arrived.body else { return nil }
         let (head, target) = (arrived.head, begun.target)
         let times = Times(request: begun.requested, response: time)
         switch meaning(of: head) {
         case .confirmation:
+            // It has no body, whatever the client says.
             return notModified(head.fields, nil, times, begun.conditions.stored, target)
         case .image:
-            guard head.fields.contentCodings.isEmpty else { return nil }
+            guard let body = arrived.body, head.fields.contentCodings.isEmpty else { return nil }
             begun.tally.add(bytes: body.count)
             return try image(body, status: head.status, metadata(head, nil, times, target), target)
         case .failure:
+            // Without a body it may be a redirect, which the client follows.
+            guard arrived.body != nil else { return nil }
             throw statusFailure(head, nil, target)
         }
     }

@@ -124,6 +124,8 @@ typedef struct {
     bool may_resolve;
     // Whether the exchange becomes ready when its connection is there.
     bool reports_connection;
+    // Whether the exchange becomes ready when its head is complete.
+    bool reports_head;
     // How often the request was sent.
     int attempts;
     int status;
@@ -139,6 +141,8 @@ typedef struct {
     int socket_error;
     // When something was last sent or received, by the engine's clock; 0 before the request is sent.
     int64_t last_activity;
+    // When the head was complete, by the engine's clock.
+    int64_t head_completed;
     // The fields as "name:value\n", without blanks around either.
     const uint8_t *head;
     size_t head_size;

@@ -14,7 +14,7 @@ import Darwin
 /// The thread starts with the first request, and ends after a time without one, or when the client is shut down. It holds the
 /// driver but not the client, so that a client that is released ends it.
 final class CurlDriver: Sendable {
-    /// What the engine is to do.
+    /// A command to the engine.
     enum Command: Sendable {
         /// Send the request.
         case start(Transfer)
@@ -34,7 +34,7 @@ final class CurlDriver: Sendable {
 
     private struct State {
         var inbox: [Command] = []
-        /// The engine of the thread; `nil` while there is none.
+        /// The engine of the thread; `nil` without a running one.
         var engine: Engine?
         /// Whether a thread exists or is about to.
         var hasThread = false

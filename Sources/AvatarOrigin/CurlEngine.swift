@@ -17,7 +17,7 @@ final class CurlEngine {
     private let driver: CurlDriver
     private let engine: OpaquePointer
     private let settings: EngineSettings
-    /// What callbacks of libcurl need, which keep a pointer to it.
+    /// Judges addresses for callbacks of libcurl, which keep a pointer to it.
     private let judge: AddressJudge
 
     private var busy: [ExchangeSlot] = []
@@ -285,7 +285,7 @@ final class CurlEngine {
         hasWork = true
     }
 
-    /// Drops the rest of a body that nobody reads. Closes the connection if that takes too long.
+    /// Drops the rest of a body that has no reader. Closes the connection if that takes too long.
     private func drop(_ slot: ExchangeSlot) {
         guard let transfer = slot.transfer, !slot.hasReleased else { return }
         transfer.end(.success(()), rest: Self.nothing)

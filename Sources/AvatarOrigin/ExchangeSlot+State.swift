@@ -1,6 +1,6 @@
 import CAvatarCurl
 
-/// What the state of an exchange means.
+/// The meaning of the state of an exchange.
 extension ExchangeSlot {
     /// The bytes of the body that have not been taken. Valid until libcurl works again.
     var body: UnsafeBufferPointer<UInt8> {

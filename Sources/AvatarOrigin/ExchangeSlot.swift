@@ -5,7 +5,7 @@ import CAvatarCurl
 final class ExchangeSlot {
     /// The exchange.
     let exchange: OpaquePointer
-    /// What callbacks have recorded of the current exchange. Valid as long as the exchange.
+    /// The record of the current exchange, written by callbacks. Valid as long as the exchange.
     let state: UnsafeMutablePointer<avatar_exchange_state>
     /// The transfer that it serves; `nil` between two.
     private(set) var transfer: Transfer?

@@ -1,7 +1,7 @@
 import AvatarCore
 import AvatarOriginRules
 
-/// What the engine has to know of a request: where it goes, and its bytes.
+/// A request for the engine: its destination and its bytes.
 struct Hop: Sendable {
     /// The addresses of a host, which libcurl is told instead of looking them up itself.
     struct Pin: Hashable, Sendable {

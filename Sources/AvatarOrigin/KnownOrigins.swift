@@ -2,10 +2,10 @@ import AvatarCore
 import AvatarOriginRules
 import Synchronization
 
-/// What a client knows of an origin from its URL and the settings, which do not change. Requests of a sync mostly go to few
+/// The facts that a client knows of an origin from its URL and the settings, which do not change. Requests of a sync mostly go to few
 /// origins, and parsing the host again for each request costs a tenth of its processor time.
 final class KnownOrigins: Sendable {
-    /// What is known of one origin.
+    /// The facts of one origin.
     struct Facts: Sendable {
         /// The host and port; `nil` for a URL without a host, which is refused.
         let host: HostName?
@@ -29,7 +29,7 @@ final class KnownOrigins: Sendable {
         self.hostGuard = hostGuard
     }
 
-    /// What is known of `origin`, the scheme and authority of `url`.
+    /// The facts of `origin`, the scheme and authority of `url`.
     ///
     /// - Throws: `OriginError` if the rules or the policy refuse the host.
     func facts(of origin: String, in url: AvatarKey) throws -> Facts {

@@ -12,7 +12,7 @@ import Darwin
 struct ResponseFields {
     private struct Known {
         let bytes: [UInt8]
-        /// The field; `nil` for a line that is none.
+        /// The field; `nil` for a line that holds no valid field.
         let field: HTTPField?
 
         func has(_ line: UnsafeBufferPointer<UInt8>) -> Bool {

@@ -12,11 +12,11 @@ import Darwin
 struct TransferFailure {
     /// The request.
     let hop: Hop
-    /// What the callbacks have recorded.
+    /// The record of the callbacks.
     let state: avatar_exchange_state
     /// One of the `AVATAR_END` values.
     let kind: Int
-    /// What libcurl knows about the end.
+    /// libcurl's account of the end.
     let end: avatar_exchange_end
 
     /// The error.

@@ -18,13 +18,13 @@ enum SystemTrust {
         "/etc/ssl/cert.pem",
     ]
 
-    /// What connections trust without additional roots; `nil` to leave it to libcurl.
+    /// The certificates that connections trust without additional roots; `nil` to leave them to libcurl.
     ///
     /// The folder alone is enough where it has one file per certificate, named by its hash. Then a connection reads the one
     /// that it needs, instead of all of a file with a hundred and more.
     static var effective: Trust? { hashedFolder.map { Trust(certificates: [], folder: $0) } }
 
-    /// The folder of certificates by their hashes; `nil` if there is none.
+    /// The folder of certificates by their hashes; `nil` if the system has no such folder.
     static let hashedFolder: String? = {
         guard String(cString: avatar_curl_tls()).contains("OpenSSL") else { return nil }
         let folder = avatar_curl_certificate_folder().map { String(cString: $0) } ?? "/etc/ssl/certs"
@@ -38,7 +38,7 @@ enum SystemTrust {
         }
     }()
 
-    /// The file of all certificates, as PEM; empty if there is none.
+    /// The file of all certificates, as PEM; empty if the system has no such file.
     static var bundle: [UInt8] {
         let own = avatar_curl_certificate_file().map { String(cString: $0) }
         for file in [own].compactMap({ $0 }) + files {

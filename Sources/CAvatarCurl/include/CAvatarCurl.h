@@ -1,4 +1,4 @@
-// What the origin client needs of libcurl and Swift cannot call: functions with a variable number of arguments, and
+// The parts of libcurl that the origin client needs and Swift cannot call: functions with a variable number of arguments, and
 // callbacks. The callbacks collect a response in C, so that Swift is called once per response and not once per line.
 //
 // All functions but `avatar_curl_thread` and `avatar_engine_wake` are for the one thread that owns the engine.
@@ -14,7 +14,7 @@ typedef struct avatar_exchange avatar_exchange;
 
 // MARK: Engine
 
-// What callbacks ask of Swift. `context` is the one of the engine, `owner` the one of the exchange.
+// The questions of callbacks to Swift. `context` is the one of the engine, `owner` the one of the exchange.
 typedef struct {
     // Whether a connection may be made to an address of 4 or 16 bytes in network order.
     bool (*allows)(void *context, const uint8_t *address, int count);
@@ -81,10 +81,10 @@ int64_t avatar_engine_now(const avatar_engine *engine);
 // Reads the clock.
 void avatar_engine_tick(avatar_engine *engine);
 
-// An exchange that has ended, with its CURLcode; NULL if there is none. It is no longer in the engine.
+// An exchange that has ended, with its CURLcode; NULL if no other has ended. It is no longer in the engine.
 avatar_exchange *avatar_engine_next_ended(avatar_engine *engine, int *code);
 
-// An exchange that has something to tell before its end; NULL if there is none.
+// An exchange that has something to tell before its end; NULL if no other has.
 avatar_exchange *avatar_engine_next_ready(avatar_engine *engine);
 
 // MARK: Exchange
@@ -104,7 +104,7 @@ enum {
     AVATAR_DONE,
 };
 
-// What becomes of the bytes of a body.
+// The use of the bytes of a body.
 enum {
     // They are collected until they are too many, and then streamed.
     AVATAR_COLLECTS = 0,
@@ -190,9 +190,9 @@ bool avatar_exchange_drain(avatar_exchange *exchange);
 // Lets a paused exchange go on.
 void avatar_exchange_resume(avatar_exchange *exchange);
 
-// What is known about the end of an exchange.
+// The end of an exchange, as far as libcurl tells.
 typedef struct {
-    // errno of the last failed connection; 0 if none is known.
+    // errno of the last failed connection; 0 if it is unknown.
     int os_error;
     // The status of a proxy's response to CONNECT; 0 without one.
     long connect_status;

@@ -77,6 +77,7 @@ public final class NIOHTTPOrigin: OriginClient {
 
     /// The header fields of a request for `url`, without conditions; `nil` if `url` is invalid.
     public func requestFields(for url: String) -> HTTPFields? {
+        // The only error is an invalid URL, for which `send` throws it.
         guard let hops = try? RedirectChain(from: OriginRequest(url: url), limit: 0) else { return nil }
         let hop = HopRequest(hops, fields: HTTPFields(), configuration: configuration)
         return HTTPFields(hop.headers(along: .direct))

@@ -94,7 +94,7 @@ struct EngineTests {
         }
 
         #expect(count <= OriginArrival.wholeBodyLimit)
-        // What the sockets of both sides hold.
+        // The sockets of both sides hold some megabytes.
         #expect(origin.bytesSent < 20_000_000)
         try await client.shutdown()
         try await origin.stop()

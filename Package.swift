@@ -86,7 +86,7 @@ let package = Package(
                 .embedInCode("0001_index.sql"), .embedInCode("0002_boot.sql"), .embedInCode("0003_sync.sql"),
                 .embedInCode("0004_changes.sql"),
                 .embedInCode("0005_replacing.sql"), .embedInCode("0006_durable_files.sql"),
-                .embedInCode("0007_last_sync.sql"),
+                .embedInCode("0007_last_sync.sql"), .embedInCode("0008_pending_batch.sql"),
             ],
             swiftSettings: swiftSettings
         ),

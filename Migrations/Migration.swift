@@ -19,6 +19,7 @@ package struct Migration: Sendable {
         Migration(version: 5, name: "0005_replacing", bytes: PackageResources._005_replacing_sql),
         Migration(version: 6, name: "0006_durable_files", bytes: PackageResources._006_durable_files_sql),
         Migration(version: 7, name: "0007_last_sync", bytes: PackageResources._007_last_sync_sql),
+        Migration(version: 8, name: "0008_pending_batch", bytes: PackageResources._008_pending_batch_sql),
     ]
 
     /// The schema version of this program.

@@ -183,6 +183,7 @@ package final class AvatarIndex: Sendable {
             watch.begin(connection)
             let transaction = IndexTransaction(opened, changes: watch.changes)
             let result = try body(transaction)
+            try transaction.writeTotals()
             try transaction.tellNews(at: now(), keeping: feedLimit)
             try requireInPlace(connection)
             return result

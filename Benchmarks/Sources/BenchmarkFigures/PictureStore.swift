@@ -100,5 +100,9 @@ package struct PictureStore: Sendable {
                 ]
             )
         }
+        try database.execute(
+            sql: "UPDATE total SET files = ?, bytes = ? WHERE storage_class = 0",
+            arguments: [count, count * bytes]
+        )
     }
 }

@@ -52,7 +52,12 @@ package final class IndexCopy: Sendable {
             try writer.use { connection in
                 // No cache holds hits of the copy.
                 let unheard = ChangedRows(isRecording: false)
-                return try connection.transaction { try body(IndexTransaction($0, changes: unheard)) }
+                return try connection.transaction { opened in
+                    let transaction = IndexTransaction(opened, changes: unheard)
+                    let result = try body(transaction)
+                    try transaction.writeTotals()
+                    return result
+                }
             }
         }
     }

@@ -19,6 +19,7 @@ extension IndexTransaction {
     /// Deletes the work of processes on the original: no process works on the copy, and no file is pending there.
     package func forgetWork() throws {
         try run(KeepsHits("DELETE FROM pending_file"))
+        try run(KeepsHits("DELETE FROM pending_batch"))
         try setSyncHolder(nil)
         try endBoot()
         try restartFeed(at: AvatarIndex.systemTime())
@@ -48,7 +49,7 @@ extension IndexTransaction {
     package func seekEntries(ofFile id: Int64) throws {
         try run(KeepsHits("INSERT OR IGNORE INTO temp.sought SELECT key FROM avatar WHERE file_id = ?"), [id])
         try run(ChangesHits("UPDATE avatar SET file_id = NULL WHERE file_id = ?"), [id])
-        try run(KeepsHits("DELETE FROM file WHERE id = ?"), [id])
+        try deleteFile(id: id)
     }
 
     /// Marks the entry for `key` as sought, unless the index has it.
@@ -113,7 +114,10 @@ extension IndexTransaction {
             avatar["last_modified"] = .null
             try insert(avatar, of: entry)
         case .file(let entry, let known):
-            if known == nil, let file = entry.fileRow { try insert(file, into: "file") }
+            if known == nil, let row = entry.fileRow, let file = entry.file {
+                try insert(row, into: "file")
+                totals.addFile(file.storageClass, bytes: file.sizeBytes)
+            }
             var avatar = entry.avatar
             if let known { avatar["file_id"] = .integer(known) }
             try insert(avatar, of: entry)

@@ -69,7 +69,7 @@ extension AvatarIndex {
     /// The query of `isNamed`. Its parameters: the class, the path, the lowest and the highest digest of the folder.
     static let namedSQL = """
         SELECT
-            EXISTS (SELECT 1 FROM pending_file WHERE storage_class = ?1 AND path = ?2)
+            EXISTS (SELECT 1 FROM pending WHERE storage_class = ?1 AND path = ?2)
             OR EXISTS (SELECT 1 FROM file WHERE storage_class = ?1 AND sha256 BETWEEN ?3 AND ?4 AND path = ?2)
         """
 
@@ -82,7 +82,7 @@ extension AvatarIndex {
     /// Every file that may exist without being published.
     package func pendingFiles() throws -> [PendingFile] {
         try readers.read { connection in
-            try connection.rows("SELECT \(PendingFile.columns) FROM pending_file") { PendingFile($0) }
+            try connection.rows("SELECT \(PendingFile.columns) FROM pending") { PendingFile($0) }
         }
     }
 
@@ -131,8 +131,8 @@ extension AvatarIndex {
         SELECT (files, bytes, pending_files, pending_bytes) = (
             (SELECT count(*) FROM file WHERE file.storage_class = total.storage_class),
             (SELECT coalesce(sum(size_bytes), 0) FROM file WHERE file.storage_class = total.storage_class),
-            (SELECT count(*) FROM pending_file WHERE pending_file.storage_class = total.storage_class),
-            (SELECT coalesce(sum(size_bytes), 0) FROM pending_file WHERE pending_file.storage_class = total.storage_class)
+            (SELECT count(*) FROM pending WHERE pending.storage_class = total.storage_class),
+            (SELECT coalesce(sum(size_bytes), 0) FROM pending WHERE pending.storage_class = total.storage_class)
         )
         FROM total WHERE storage_class = ?
         """

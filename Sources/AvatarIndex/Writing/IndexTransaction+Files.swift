@@ -52,53 +52,6 @@ package struct EvictionCandidate: Hashable, Sendable {
     package let sizeBytes: Int
 }
 
-// MARK: Pending files
-
-extension IndexTransaction {
-    /// The totals of `storageClass`: one row, whatever the number of files.
-    package func total(of storageClass: StorageClass) throws -> ClassTotal {
-        let total = try firstRow(ClassTotal.sql, [storageClass.code]) { ClassTotal($0) }
-        guard let total else { throw AvatarStoreError.lostTotals }
-        return total
-    }
-
-    /// Names `file` as one that may exist from now on.
-    ///
-    /// The row must be committed before the file appears at its path. A process that is killed in between leaves a file
-    /// that the next one finds by this row.
-    package func addPending(_ file: PendingFile) throws {
-        try run(
-            KeepsHits("INSERT INTO pending_file (storage_class, path, size_bytes, holder) VALUES (?, ?, ?, ?)"),
-            [file.storageClass.code, file.path, file.sizeBytes, file.holder]
-        )
-    }
-
-    /// Records that `file` is published, or gone from the disk.
-    package func dropPending(_ file: PendingFile) throws {
-        try run(
-            KeepsHits("DELETE FROM pending_file WHERE storage_class = ? AND path = ?"),
-            [file.storageClass.code, file.path]
-        )
-    }
-
-    /// The pending files of `holder`.
-    package func pendingFiles(of holder: String) throws -> [PendingFile] {
-        try rows("SELECT \(PendingFile.columns) FROM pending_file WHERE holder = ?", [holder]) { PendingFile($0) }
-    }
-
-    /// Deletes all pending rows of `holder`, and leaves the files as they are.
-    package func dropPending(of holder: String) throws {
-        try run(KeepsHits("DELETE FROM pending_file WHERE holder = ?"), [holder])
-    }
-
-    /// The holders that have pending files.
-    ///
-    /// The recovery takes over those that are dead.
-    package func pendingHolders() throws -> [String] {
-        try rows("SELECT DISTINCT holder FROM pending_file") { $0.text("holder") }
-    }
-}
-
 // MARK: Published files
 
 extension IndexTransaction {
@@ -173,6 +126,7 @@ extension IndexTransaction {
                 lastAccessMicroseconds,
             ]
         )
+        totals.addFile(file.storageClass, bytes: file.sizeBytes)
         return lastInsertedRowID
     }
 
@@ -232,7 +186,7 @@ extension IndexTransaction {
                 [absence.rawValue, found.sha256, id]
             )
         }
-        try run(KeepsHits("DELETE FROM file WHERE id = ?"), [id])
+        try deleteFile(id: id)
         try addPending(found.file)
         return found.file
     }
@@ -271,53 +225,20 @@ extension IndexTransaction {
             ),
             [id]
         )
-        try run(KeepsHits("DELETE FROM file WHERE id = ?"), [id])
+        try deleteFile(id: id)
     }
 
-    /// Sets the totals of `storageClass` to the sums of its rows.
-    ///
-    /// Called by a repair and for a copy of the index. Otherwise triggers keep the totals.
-    package func recountTotal(of storageClass: StorageClass) throws {
-        try run(
-            KeepsHits(
-                """
-                UPDATE total SET (files, bytes, pending_files, pending_bytes) = (
-                    SELECT published.files, published.bytes, pending.files, pending.bytes
-                    FROM
-                        (SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes
-                         FROM file WHERE storage_class = ?1) AS published,
-                        (SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes
-                         FROM pending_file WHERE storage_class = ?1) AS pending
-                )
-                WHERE storage_class = ?1
-                """
-            ),
-            [storageClass.code]
-        )
+    /// Deletes the row of a file that no entry uses.
+    func deleteFile(id: Int64) throws {
+        // All rows are read: SQLite checks the foreign keys behind the last one.
+        let deleted = try rows("DELETE FROM file WHERE id = ? RETURNING storage_class, size_bytes", [id]) { row in
+            (storageClass: StorageClass(code: row.integer("storage_class")), bytes: Int(row.integer("size_bytes")))
+        }
+        for file in deleted { totals.dropFiles(file.storageClass, bytes: file.bytes) }
     }
 }
 
 // MARK: Rows
-
-extension PendingFile {
-    /// The columns that `init(_:)` reads.
-    static let columns = "storage_class, path, size_bytes, holder"
-
-    /// The file of a row with `columns`.
-    init(_ row: borrowing Row) {
-        self.init(row, holder: row.text("holder"))
-    }
-
-    /// The file of a row with `columns`, whose holder is or will be `holder`.
-    fileprivate init(_ row: borrowing Row, holder: String) {
-        self.init(
-            storageClass: StorageClass(code: row.integer("storage_class")),
-            path: row.text("path"),
-            sizeBytes: Int(row.integer("size_bytes")),
-            holder: holder
-        )
-    }
-}
 
 extension ClassTotal {
     /// One row: the totals of the class with the number that is bound.

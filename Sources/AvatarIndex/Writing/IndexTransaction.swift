@@ -35,6 +35,8 @@ package struct IndexTransaction: RowSource {
     private let changes: ChangedRows
     /// The changes to pictures, which the feed of changes tells when the transaction ends.
     let news = TransactionNews()
+    /// The changes to the totals, which are written when the transaction ends.
+    let totals = TransactionTotals()
 
     /// - Parameter changes: collects the rows whose hits change.
     init(_ transaction: Transaction, changes: ChangedRows) {

@@ -34,13 +34,14 @@ extension StoreWriter {
     /// - Returns: the number of such rows; they are dropped.
     private func finishPending(of name: String) throws -> Int {
         let (files, foreign) = try index.write { transaction in
+            let unusable = try transaction.separatePending(of: name)
             let files = try transaction.pendingFiles(of: name)
             let own = try files.filter { file in
                 guard FilePath.isPublishedName(file.path) else { return false }
                 let prefix = FilePath.digestPrefix(of: file.path)
                 return try !transaction.isPublished(file.path, in: file.storageClass, digestPrefix: prefix)
             }
-            return (own, files.count - own.count)
+            return (own, unusable + files.count - own.count)
         }
         try unlink(files)
         try settle()

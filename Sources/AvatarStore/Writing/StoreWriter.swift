@@ -153,7 +153,10 @@ actor StoreWriter {
     /// Retries files that this process left pending.
     func finishOwnLeftovers() throws {
         let known = Set(unlinked)
-        let files = try index.write { try $0.pendingFiles(of: places.holder.name) }.filter { !known.contains($0) }
+        let files = try index.write { transaction in
+            _ = try transaction.separatePending(of: places.holder.name)
+            return try transaction.pendingFiles(of: places.holder.name).filter { !known.contains($0) }
+        }
         hasLeftovers = false
         try unlink(files)
         try settle()

@@ -21,6 +21,15 @@ INSERT INTO pending_file (storage_class, path, size_bytes, holder) VALUES
     (0, '41/424344-00000000000000b2.gif', 70, 'ddccbbaa33221100'),
     (1, '41/424344-00000000000000b3.png', 7, 'ddccbbaa33221100');
 
+INSERT INTO pending_batch (holder, files) VALUES
+    ('ddccbbaa33221100', '[[0,"41/424344-00000000000000b4.png",40],[1,"41/424344-00000000000000b5.webp",5]]');
+
+-- The program writes the totals at the end of each transaction.
+UPDATE total SET (files, bytes) = (
+    SELECT count(*), sum(size_bytes) FROM file WHERE file.storage_class = total.storage_class);
+UPDATE total SET (pending_files, pending_bytes) = (
+    SELECT count(*), sum(size_bytes) FROM pending WHERE pending.storage_class = total.storage_class);
+
 INSERT INTO avatar
     (id, key, source_url, host_id, storage_class, file_id, absence, etag, last_modified, response_fields, response_ms,
         response_delay_ms, fetched_ms, checked_ms, fresh_until_ms, next_check_ms, failure, failure_count)

@@ -8,7 +8,10 @@ struct RandomChanges {
     private var next = 0
     private var files: [(id: Int64, entry: Int64)] = []
     private var pending: [PendingFile] = []
-    private var kept: (files: [(id: Int64, entry: Int64)], pending: [PendingFile]) = ([], [])
+    private var batches: [PendingBatch] = []
+    private var kept: (files: [(id: Int64, entry: Int64)], pending: [PendingFile], batches: [PendingBatch]) = (
+        [], [], []
+    )
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
@@ -16,22 +19,25 @@ struct RandomChanges {
 
     /// Makes one to three changes.
     mutating func change(_ transaction: IndexTransaction) throws {
-        kept = (files, pending)
+        kept = (files, pending, batches)
         for _ in 0..<Int.random(in: 1...3, using: &random) {
             next += 1
-            switch Int.random(in: 0..<10, using: &random) {
+            switch Int.random(in: 0..<13, using: &random) {
             case 0..<3: try publish(transaction)
             case 3..<5: try addPending(transaction)
             case 5: try finishPending(transaction)
             case 6..<8: try retire(transaction)
-            default: try removeEntry(transaction)
+            case 8..<10: try removeEntry(transaction)
+            case 10: try addBatch(transaction)
+            case 11: try finishBatch(transaction)
+            default: try separate(transaction)
             }
         }
     }
 
     /// The last change did not happen.
     mutating func forget() {
-        (files, pending) = kept
+        (files, pending, batches) = kept
     }
 
     private mutating func publish(_ transaction: IndexTransaction) throws {
@@ -49,6 +55,28 @@ struct RandomChanges {
     private mutating func finishPending(_ transaction: IndexTransaction) throws {
         guard let index = pending.indices.randomElement(using: &random) else { return }
         try transaction.dropPending(pending.remove(at: index))
+    }
+
+    private mutating func addBatch(_ transaction: IndexTransaction) throws {
+        let files = (0..<Int.random(in: 0...4, using: &random)).map { place in
+            PendingFile.sample(
+                1_000_000 + 8 * next + place,
+                bytes: .random(in: 1...9999, using: &random),
+                storageClass: someClass()
+            )
+        }
+        if let batch = try transaction.addPending(files, of: "me") { batches.append(batch) }
+    }
+
+    private mutating func finishBatch(_ transaction: IndexTransaction) throws {
+        guard let index = batches.indices.randomElement(using: &random) else { return }
+        _ = try transaction.dropPending(batches.remove(at: index))
+    }
+
+    private mutating func separate(_ transaction: IndexTransaction) throws {
+        _ = try transaction.separatePending(of: "me")
+        pending += batches.flatMap(\.files)
+        batches = []
     }
 
     private mutating func retire(_ transaction: IndexTransaction) throws {

@@ -31,7 +31,7 @@ func expectSound(_ path: String, sourceLocation: SourceLocation = #_sourceLocati
         #expect(try database.lines("PRAGMA integrity_check") == ["ok"], sourceLocation: sourceLocation)
         #expect(try database.lines("PRAGMA foreign_key_check") == [], sourceLocation: sourceLocation)
         let totals = try database.lines("SELECT * FROM total ORDER BY storage_class")
-        #expect(try database.lines(PlainSQL.recountedTotals) == totals, sourceLocation: sourceLocation)
+        #expect(try database.lines(PlainSQL.recountedTotals(in: database)) == totals, sourceLocation: sourceLocation)
     }
 }
 

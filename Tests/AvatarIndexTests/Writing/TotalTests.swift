@@ -26,6 +26,48 @@ import Testing
         }
     }
 
+    @Test func aTransactionSeesTheTotalsThatItChanges() throws {
+        try withIndex { index in
+            try index.write { transaction in
+                let file = try transaction.addFile(1, bytes: 100)
+                try transaction.addPending(.sample(2, bytes: 7))
+                #expect(
+                    try transaction.total(of: .caches)
+                        == ClassTotal(files: 1, bytes: 100, pendingFiles: 1, pendingBytes: 7)
+                )
+                _ = try transaction.retireFile(id: file, absence: nil, holder: "me")
+                #expect(
+                    try transaction.total(of: .caches)
+                        == ClassTotal(files: 0, bytes: 0, pendingFiles: 2, pendingBytes: 107)
+                )
+                // A recount includes what this transaction did before it, and loses nothing that it does after.
+                try transaction.recountTotal(of: .caches)
+                try transaction.dropPending(.sample(2, bytes: 7))
+                #expect(try transaction.total(of: .caches).pendingBytes == 100)
+            }
+            #expect(
+                try index.total(of: .caches) == ClassTotal(files: 0, bytes: 0, pendingFiles: 1, pendingBytes: 100)
+            )
+        }
+    }
+
+    /// Another program changed rows without the totals. The store must stay usable: the rows are counted.
+    @Test func aTotalThatWouldBecomeNegativeIsCounted() throws {
+        try withIndex { index in
+            let file = try index.write { transaction in
+                try transaction.addFile(2, bytes: 20)
+                return try transaction.addFile(1, bytes: 100)
+            }
+            try PlainSQL.run("UPDATE total SET bytes = 50 WHERE storage_class = 0", in: index.path)
+
+            _ = try index.write { try $0.retireFile(id: file, absence: nil, holder: "me") }
+
+            #expect(
+                try index.total(of: .caches) == ClassTotal(files: 1, bytes: 20, pendingFiles: 1, pendingBytes: 100)
+            )
+        }
+    }
+
     @Test func totalsFollowEveryChange() throws {
         let seed = UInt64.random(in: .min ... .max)
         var walk = RandomChanges(seed: seed)
@@ -68,6 +110,15 @@ import Testing
             try index.write { try $0.addPending(.sample(1)) }
 
             let code = thrownCode { try index.write { try $0.run(KeepsHits("UPDATE pending_file SET \(assignment)")) } }
+            #expect(code == .storage)
+        }
+    }
+
+    @Test func aPendingBatchDoesNotChange() throws {
+        try withIndex { index in
+            _ = try index.write { try $0.addPending([.sample(1)], of: "me") }
+
+            let code = thrownCode { try index.write { try $0.run(KeepsHits("UPDATE pending_batch SET holder = 'x'")) } }
             #expect(code == .storage)
         }
     }

@@ -94,7 +94,7 @@ struct IndexSnapshot {
             return (Self.storageClass(row.integer("storage_class")), total)
         }
         self.totals = Dictionary(uniqueKeysWithValues: totals)
-        let pending = try connection.rows("SELECT storage_class, path, size_bytes FROM pending_file") { row in
+        let pending = try connection.rows("SELECT storage_class, path, size_bytes FROM pending") { row in
             let folder = Self.storageClass(row.integer("storage_class")).rawValue
             return (folder + "/" + row.text("path"), Int(row.integer("size_bytes")))
         }

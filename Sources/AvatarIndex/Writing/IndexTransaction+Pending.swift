@@ -1,0 +1,181 @@
+import AvatarCore
+import AvatarSQLite
+
+/// Files that one row names together, as files that may exist without being published.
+package struct PendingBatch: Sendable {
+    /// The row id.
+    let id: Int64
+    /// The files in the row, at least one.
+    package let files: [PendingFile]
+}
+
+/// Files that may exist without being published. Each is named by a row of its own, or by the row of a batch.
+///
+/// The row must be committed before a file appears at its path. A process that is killed in between leaves a file that
+/// the next one finds by this row.
+extension IndexTransaction {
+    // MARK: One file
+
+    /// Names `file` as one that may exist from now on.
+    package func addPending(_ file: PendingFile) throws {
+        try run(KeepsHits("INSERT INTO pending_file (\(PendingFile.columns)) VALUES (?, ?, ?, ?)"), file.values)
+        totals.addPending(file.storageClass, bytes: file.sizeBytes)
+    }
+
+    /// Records that `file`, which has a row of its own, is published, or gone from the disk.
+    package func dropPending(_ file: PendingFile) throws {
+        let dropped = try rows(
+            "DELETE FROM pending_file WHERE storage_class = ? AND path = ? RETURNING size_bytes",
+            [file.storageClass.code, file.path]
+        ) { Int($0.integer("size_bytes")) }
+        for bytes in dropped { totals.dropPending(file.storageClass, bytes: bytes) }
+    }
+
+    // MARK: Batches
+
+    /// Names `files` as ones that may exist from now on, in one row. All must be of `holder`.
+    ///
+    /// - Returns: the row; `nil` without files.
+    package func addPending(_ files: [PendingFile], of holder: String) throws -> PendingBatch? {
+        guard !files.isEmpty else { return nil }
+        try run(
+            KeepsHits("INSERT INTO pending_batch (holder, files) VALUES (?, ?)"),
+            [holder, PendingBatch.encode(files)]
+        )
+        for file in files { totals.addPending(file.storageClass, bytes: file.sizeBytes) }
+        return PendingBatch(id: lastInsertedRowID, files: files)
+    }
+
+    /// Drops the row of a batch. Each of its files must be published by now, be gone from the disk, or have a row of
+    /// its own.
+    ///
+    /// - Returns: whether the row existed. If not, its files got rows of their own (`separatePending`).
+    package func dropPending(_ batch: PendingBatch) throws -> Bool {
+        try run(KeepsHits("DELETE FROM pending_batch WHERE id = ?"), [batch.id])
+        guard changedRowCount > 0 else { return false }
+        for file in batch.files { totals.dropPending(file.storageClass, bytes: file.sizeBytes) }
+        return true
+    }
+
+    /// Gives each file in the batches of `holder` a row of its own, so that it can be dropped alone.
+    ///
+    /// - Parameter finished: batches that stay, because all of their files are gone.
+    /// - Returns: the number of files that no process of a store can have named. They get no row.
+    package func separatePending(of holder: String, except finished: [PendingBatch] = []) throws -> Int {
+        let batches = Set(try rows("SELECT id FROM pending_batch WHERE holder = ?", [holder]) { $0.integer("id") })
+        var foreign = 0
+        for id in batches.subtracting(finished.map(\.id)) {
+            let files = try rows("SELECT \(PendingFile.columns) FROM pending WHERE batch_id = ?", [id]) { row in
+                (code: row.integer("storage_class"), file: PendingFile(row))
+            }
+            for storageClass in StorageClass.allCases {
+                try dropPendingTotals(of: storageClass, where: "batch_id = ?", [id])
+            }
+            try run(KeepsHits("DELETE FROM pending_batch WHERE id = ?"), [id])
+            for (code, file) in files {
+                guard code == file.storageClass.code, !file.path.isEmpty, file.sizeBytes > 0 else {
+                    foreign += 1
+                    continue
+                }
+                try run(
+                    KeepsHits(
+                        "INSERT INTO pending_file (\(PendingFile.columns)) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+                    ),
+                    file.values
+                )
+                if changedRowCount > 0 { totals.addPending(file.storageClass, bytes: file.sizeBytes) }
+            }
+        }
+        return foreign
+    }
+
+    // MARK: Holders
+
+    /// The files of `holder` that have a row of their own.
+    package func pendingFiles(of holder: String) throws -> [PendingFile] {
+        try rows("SELECT \(PendingFile.columns) FROM pending_file WHERE holder = ?", [holder]) { PendingFile($0) }
+    }
+
+    /// Deletes all pending rows of `holder`, and leaves the files as they are.
+    package func dropPending(of holder: String) throws {
+        for storageClass in StorageClass.allCases {
+            try dropPendingTotals(of: storageClass, where: "holder = ?", [holder])
+        }
+        try run(KeepsHits("DELETE FROM pending_file WHERE holder = ?"), [holder])
+        try run(KeepsHits("DELETE FROM pending_batch WHERE holder = ?"), [holder])
+    }
+
+    /// The holders that have pending files.
+    ///
+    /// The recovery takes over those that are dead.
+    package func pendingHolders() throws -> [String] {
+        try rows("SELECT holder FROM pending_file UNION SELECT holder FROM pending_batch") { $0.text("holder") }
+    }
+
+    /// Takes the pending files of `storageClass` that match `condition` from the totals, before they are deleted. The
+    /// sums are those of a recount, also for rows of another program.
+    private func dropPendingTotals(
+        of storageClass: StorageClass,
+        where condition: String,
+        _ values: [any Bindable]
+    ) throws {
+        let sum = try firstRow(
+            """
+            SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes FROM pending
+            WHERE \(condition) AND storage_class = ?
+            """,
+            values + [storageClass.code]
+        ) { (count: Int($0.integer("files")), bytes: Int($0.integer("bytes"))) }
+        if let sum { totals.dropPending(storageClass, count: sum.count, bytes: sum.bytes) }
+    }
+}
+
+extension PendingFile {
+    /// The columns that `init(_:)` reads.
+    static let columns = "storage_class, path, size_bytes, holder"
+
+    /// The values of `columns`.
+    fileprivate var values: [any Bindable] { [storageClass.code, path, sizeBytes, holder] }
+
+    /// The file of a row with `columns`.
+    init(_ row: borrowing Row) {
+        self.init(row, holder: row.text("holder"))
+    }
+
+    /// The file of a row with `columns`, whose holder is or will be `holder`.
+    init(_ row: borrowing Row, holder: String) {
+        self.init(
+            storageClass: StorageClass(code: row.integer("storage_class")),
+            path: row.text("path"),
+            sizeBytes: Int(row.integer("size_bytes")),
+            holder: holder
+        )
+    }
+}
+
+extension PendingBatch {
+    /// The files as JSON: an array for each, of its class, its path and its size.
+    static func encode(_ files: [PendingFile]) -> String {
+        var text: [UInt8] = [UInt8(ascii: "[")]
+        text.reserveCapacity(64 * files.count)
+        for file in files {
+            if text.count > 1 { text.append(UInt8(ascii: ",")) }
+            text += "[\(file.storageClass.code),\"".utf8
+            for byte in file.path.utf8 {
+                switch byte {
+                case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
+                case 0..<0x20: text += "\\u00".utf8 + [Self.digit(byte >> 4), Self.digit(byte & 15)]
+                default: text.append(byte)
+                }
+            }
+            text += "\",\(file.sizeBytes)]".utf8
+        }
+        text.append(UInt8(ascii: "]"))
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The hexadecimal digit of a number below 16.
+    private static func digit(_ number: UInt8) -> UInt8 {
+        number < 10 ? UInt8(ascii: "0") + number : UInt8(ascii: "a") + number - 10
+    }
+}

@@ -15,7 +15,6 @@ extension StoreWriter {
         let state = try transaction.state(of: change.key)
         if change.isRefresh, state == nil {
             // The entry was removed meanwhile, perhaps by an erasure: image, URL and host name must not come back.
-            surplus.add(placement?.pending(holder: places.holder.name))
             return change.recorded
         }
         if let note = change.hostNote, let host = change.askedHost {
@@ -54,7 +53,6 @@ extension StoreWriter {
             )
         case .moved(let image, let file):
             guard let placement, let state, state.fileID == file else {
-                surplus.add(placement?.pending(holder: places.holder.name))
                 return .failed(.changedMeanwhile(change.key))
             }
             return try store(
@@ -179,16 +177,14 @@ extension StoreWriter {
         // that is not written yet.
         let written = try old.flatMap { try transaction.lastAccess(ofFile: $0) }
         let lastAccess = [written, old.flatMap(accesses.gatheredTime)].compactMap(\.self).max() ?? accesses.nextTime()
-        let pending = placement.pending(holder: places.holder.name)
         let published = try transaction.file(withDigest: image.sha256, in: image.storageClass)
         if let file = published, file.id != placement.damaged {
-            // Another process published the same bytes between the steps, so this file is surplus.
-            surplus.add(pending)
+            // If another process published the same bytes between the steps, this image's own file is surplus.
             try transaction.touch(fileID: file.id, microseconds: lastAccess)
             return file.id
         }
-        guard let pending, let path = placement.path else { return nil }
-        try transaction.dropPending(pending)
+        guard let path = placement.path else { return nil }
+        surplus.published.insert(path)
         let record = FileRecord(
             id: 0,
             storageClass: image.storageClass,
@@ -258,8 +254,10 @@ extension StoreWriter {
 struct Surplus {
     /// Row ids of files that an entry no longer uses; other entries may.
     var files: [Int64] = []
-    /// Files that exist without being published.
+    /// Files that exist without being published, each with a pending row of its own.
     var pending: [PendingFile] = []
+    /// The paths of the new files that were published. The other files of the batch are surplus.
+    var published: Set<String> = []
 
     mutating func add(_ file: PendingFile?) {
         if let file { pending.append(file) }

@@ -111,7 +111,7 @@ extension StoreWriter {
     /// All three steps of publishing, for images that have room.
     private func publish(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
         var evictedCount = 0
-        let placements = try reserve(changes, under: rules, counting: &evictedCount)
+        let (placements, batch) = try reserve(changes, under: rules, counting: &evictedCount)
         try moveIntoPlace(placements)
         let needsPower = placements.contains { $0?.needsDurableCommit == true }
         let (results, surplus) = try write(needsPower ? .power : .process) { transaction in
@@ -123,6 +123,7 @@ extension StoreWriter {
             for file in surplus.files {
                 surplus.add(try release(file, in: transaction))
             }
+            if let batch { try finish(batch, in: transaction, leaving: &surplus) }
             return (results, surplus)
         }
         notePublished(placements.count { $0?.path != nil })
@@ -133,6 +134,19 @@ extension StoreWriter {
         let summary = CommitSummary(results: results.compactMap(\.self), evicted: evictedCount)
         let unplaced = zip(changes, results).filter { $1 == nil }.map(\.0)
         return unplaced.isEmpty ? summary : try publishAgain(unplaced, under: rules, among: results, after: summary)
+    }
+
+    /// Drops the row of the batch. Each of its files that was not published gets a pending row of its own.
+    private func finish(
+        _ batch: PendingBatch,
+        in transaction: IndexTransaction,
+        leaving surplus: inout Surplus
+    ) throws {
+        _ = try transaction.dropPending(batch)
+        for file in batch.files where !surplus.published.contains(file.path) {
+            try transaction.addPending(file)
+            surplus.add(file)
+        }
     }
 
     /// Publishes the images whose shared file was removed before they could share it. Each round takes another process
@@ -154,13 +168,13 @@ extension StoreWriter {
 
 /// Steps 1 and 2 of publishing: room, a name, and the rename.
 extension StoreWriter {
-    /// Step 1: makes room, and adds a pending row for each new file.
+    /// Step 1: makes room, and adds a pending row that names all new files; `nil` if there are none.
     private func reserve(
         _ changes: [Change],
         under rules: RoomRules,
         counting evictedCount: inout Int
-    ) throws -> [Placement?] {
-        guard changes.contains(where: { $0.image != nil }) else { return changes.map { _ in nil } }
+    ) throws -> (placements: [Placement?], batch: PendingBatch?) {
+        guard changes.contains(where: { $0.image != nil }) else { return (changes.map { _ in nil }, nil) }
         try markChanged()
         try requireFreeSpace(rules.limits)
         try prepareRoom(for: changes.reduce(0) { $0 + $1.cacheBytes }, rules)
@@ -168,7 +182,7 @@ extension StoreWriter {
         while true {
             var evicted: [PendingFile] = []
             sharing.purged = []
-            let placements = try write { transaction -> [Placement?]? in
+            let reserved = try write { transaction -> (placements: [Placement?], batch: PendingBatch?)? in
                 let placements = try place(changes, in: transaction, sharing: &sharing)
                 // Purged files take no room once their rows are gone, so nothing is evicted for them.
                 guard sharing.purged.isEmpty && sharing.unread.isEmpty else { return nil }
@@ -179,16 +193,13 @@ extension StoreWriter {
                     evicted = try evict(victims, transaction)
                     return nil
                 }
-                for case let placement? in placements {
-                    if let pending = placement.pending(holder: places.holder.name) {
-                        try transaction.addPending(pending)
-                    }
-                }
-                return placements
+                let holder = places.holder.name
+                let files = placements.compactMap { $0?.pending(holder: holder) }
+                return (placements, try transaction.addPending(files, of: holder))
             }
             try unlink(sharing.purged + evicted)
             try read(&sharing)
-            if let placements { return placements }
+            if let reserved { return reserved }
             evictedCount += evicted.count
         }
     }
@@ -344,7 +355,7 @@ struct Placement {
         path != nil && image.storageClass == .caches ? image.sizeBytes : 0
     }
 
-    /// The pending row of the new file; `nil` without one.
+    /// The new file, while it is pending; `nil` without one.
     func pending(holder: String) -> PendingFile? {
         path.map {
             PendingFile(storageClass: image.storageClass, path: $0, sizeBytes: image.sizeBytes, holder: holder)

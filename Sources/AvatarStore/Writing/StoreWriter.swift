@@ -9,15 +9,16 @@ import Logging
 /// Index and files cannot change in one step, so each step leaves a state that the next opening understands:
 ///
 /// ```
-/// publish   1  commit a pending row       its bytes count against the budget from here on
+/// publish   1  commit a pending row for the batch    the bytes of its files count against the budget from here on
 ///           2  rename from staging
-///           3  commit: pending row → file row, entry, owners; a replaced file → pending row
+///           3  commit: pending row → file rows, entries, owners;
+///                      each replaced file, and each file of the batch that is not needed → a pending row of its own
 /// delete    1  commit: file row → pending row
 ///           2  unlink
 ///           3  commit: drop the pending row
 /// ```
 ///
-/// A process killed in between leaves pending rows that name its holder. The next process that finds the holder dead
+/// So each file that may exist is named by one row at any moment: its own, or that of its batch. A process killed in between leaves pending rows that name its holder. The next process that finds the holder dead
 /// unlinks those files and drops the rows.
 ///
 /// No method awaits between its steps, so within a process each method runs as a whole.

@@ -63,24 +63,52 @@ extension IndexTransaction {
     ///
     /// - Parameter sourceURL: the URL that is fetched; `nil` for an own image.
     /// - Parameter host: name and port of the URL.
-    /// - Parameter fileID: the entry's file from the start, which other entries may share.
     package func insertEntry(
         _ key: AvatarKey,
         sourceURL: String?,
         host: String?,
-        storageClass: StorageClass,
-        fileID: Int64? = nil
+        storageClass: StorageClass
     ) throws -> Int64 {
         try run(
-            KeepsHits("INSERT INTO avatar (key, source_url, host_id, storage_class, file_id) VALUES (?, ?, ?, ?, ?)"),
-            [
-                key.rawValue, sourceURL == key.rawValue ? nil : sourceURL, try host.map(hostID), storageClass.code,
-                fileID,
-            ]
+            KeepsHits("INSERT INTO avatar (key, source_url, host_id, storage_class) VALUES (?, ?, ?, ?)"),
+            [key.rawValue, sourceURL == key.rawValue ? nil : sourceURL, try host.map(hostID), storageClass.code]
         )
         let id = lastInsertedRowID
         news.beginNew(id, key: key.rawValue)
         return id
+    }
+
+    /// Adds an entry with its image, in one statement, and returns its row id.
+    package func insertEntry(_ key: AvatarKey, _ image: EntryImage) throws -> Int64 {
+        try run(
+            EntryImage.insertion,
+            [
+                key.rawValue, image.storageClass.code, image.fileID,
+                image.source?.url == key.rawValue ? nil : image.source?.url,
+                try image.source.map { try hostID($0.host) },
+                image.lowDataURL, image.isLowData,
+            ] + (image.validation?.values ?? ValidationRecord.noValues)
+        )
+        let id = lastInsertedRowID
+        news.beginNew(id, key: key.rawValue)
+        return id
+    }
+
+    /// Gives the entry another image. For a fetched one, everything that comes with it is set in one statement.
+    package func setImage(_ image: EntryImage, of id: Int64, key: AvatarKey) throws {
+        guard let source = image.source else {
+            try setFile(image.fileID, storageClass: image.storageClass, of: id)
+            if let validation = image.validation { try setValidation(validation, of: id) }
+            return
+        }
+        try noteContent(of: id)
+        try run(
+            image.validation == nil ? EntryImage.update : EntryImage.updateWithValidation,
+            [
+                image.storageClass.code, image.fileID, source.url == key.rawValue ? nil : source.url,
+                try hostID(source.host), image.lowDataURL, image.isLowData,
+            ] + (image.validation?.values ?? []) + [id]
+        )
     }
 
     /// Sets the URL that the entry's image is fetched from.
@@ -105,19 +133,6 @@ extension IndexTransaction {
         )
     }
 
-    /// Records which of its two images the entry's file is.
-    ///
-    /// - Parameter url: the URL of the smaller image; `nil` leaves it as it is.
-    /// - Parameter isStored: whether the file is the smaller image.
-    package func setLowData(_ url: String?, isStored: Bool, of id: Int64) throws {
-        try run(
-            ChangesHits(
-                "UPDATE avatar SET low_data_url = coalesce(?, low_data_url), is_low_data = ? WHERE id = ?"
-            ),
-            [url, isStored, id]
-        )
-    }
-
     /// Takes the image from the entry, with its validators: its file, if it has one, and the digest of an evicted one.
     package func dropFile(of id: Int64) throws {
         try noteContent(of: id)
@@ -137,21 +152,8 @@ extension IndexTransaction {
     /// It may change when a hit becomes stale, so the hit cache learns of the entry.
     package func setValidation(_ validation: ValidationRecord, of id: Int64) throws {
         try run(
-            ChangesHits(
-                """
-                UPDATE avatar SET etag = ?, last_modified = ?, response_fields = ?, response_ms = ?,
-                    response_delay_ms = ?, fetched_ms = ?, checked_ms = ?, fresh_until_ms = ?, next_check_ms = ?,
-                    failure = ?, failure_count = ?
-                WHERE id = ?
-                """
-            ),
-            [
-                validation.etag, validation.lastModified, validation.responseFields,
-                validation.response?.milliseconds, validation.responseDelayMilliseconds,
-                validation.fetched?.milliseconds, validation.checked?.milliseconds,
-                validation.freshUntil?.milliseconds, validation.nextCheck?.milliseconds,
-                validation.failure?.rawValue, validation.failureCount, id,
-            ]
+            ValidationRecord.update,
+            validation.values + [id]
         )
     }
 
@@ -194,6 +196,73 @@ extension IndexTransaction {
     package func removeEntry(id: Int64) throws {
         try noteRemoval(of: id)
         try run(ChangesHits("DELETE FROM avatar WHERE id = ?"), [id])
+    }
+}
+
+// MARK: Rows
+
+/// The image of an entry, with all that is stored about it.
+package struct EntryImage: Sendable {
+    /// The row id of the file, which other entries may share.
+    package var fileID: Int64
+    /// The class of the file.
+    package var storageClass: StorageClass
+    /// The URL that the image is fetched from, with name and port of its host; `nil` for an own image, and to leave it
+    /// as it is.
+    package var source: (url: String, host: String)?
+    /// The URL of the smaller image for constrained networks; `nil` leaves it as it is.
+    package var lowDataURL: String?
+    /// Whether the file is that smaller image.
+    package var isLowData = false
+    /// The validators and times of the response; `nil` leaves them as they are.
+    package var validation: ValidationRecord?
+
+    /// An image without anything of an origin.
+    package init(fileID: Int64, storageClass: StorageClass) {
+        self.fileID = fileID
+        self.storageClass = storageClass
+    }
+
+    /// A new entry with all that is stored about its image.
+    fileprivate static let insertion = KeepsHits(
+        """
+        INSERT INTO avatar (key, storage_class, file_id, source_url, host_id, low_data_url, is_low_data,
+            \(ValidationRecord.columns))
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+    )
+    /// Another image for an entry, with a validation or without.
+    fileprivate static let updateWithValidation = ChangesHits(
+        "UPDATE avatar SET \(assignments), \(ValidationRecord.assignments) WHERE id = ?"
+    )
+    fileprivate static let update = ChangesHits("UPDATE avatar SET \(assignments) WHERE id = ?")
+    private static let assignments = """
+        storage_class = ?, file_id = ?, source_url = ?, host_id = ?, low_data_url = coalesce(?, low_data_url),
+        is_low_data = ?, absence = NULL, absent_sha256 = NULL
+        """
+}
+
+extension ValidationRecord {
+    /// The columns of `values`.
+    fileprivate static let columnNames = [
+        "etag", "last_modified", "response_fields", "response_ms", "response_delay_ms", "fetched_ms", "checked_ms",
+        "fresh_until_ms", "next_check_ms", "failure", "failure_count",
+    ]
+    /// The columns of `values`, for an insertion.
+    fileprivate static let columns = columnNames.joined(separator: ", ")
+    /// The columns of `values`, for an update.
+    fileprivate static let assignments = columnNames.map { $0 + " = ?" }.joined(separator: ", ")
+    fileprivate static let update = ChangesHits("UPDATE avatar SET \(assignments) WHERE id = ?")
+    /// The values of an entry that was never requested.
+    fileprivate static var noValues: [any Bindable] { columnNames.dropLast().map { _ in Int64?.none } + [0] }
+
+    /// The values of `columns`.
+    fileprivate var values: [any Bindable] {
+        [
+            etag, lastModified, responseFields, response?.milliseconds, responseDelayMilliseconds,
+            fetched?.milliseconds, checked?.milliseconds, freshUntil?.milliseconds, nextCheck?.milliseconds,
+            failure?.rawValue, failureCount,
+        ]
     }
 }
 

@@ -123,26 +123,15 @@ extension StoreWriter {
             leaving: &surplus
         )
         guard let file else { return nil }
-        let id =
-            try state?.id
-            ?? transaction.insertEntry(
-                change.key,
-                sourceURL: change.sourceURL,
-                host: change.host,
-                storageClass: image.storageClass,
-                fileID: file
-            )
-        if state != nil {
-            if let source = change.sourceURL, let host = change.host {
-                try transaction.setSource(source, host: host, of: id, key: change.key)
-            }
-            try transaction.setFile(file, storageClass: image.storageClass, of: id)
-        }
-        if change.host != nil, change.isLowData || change.lowDataURL != nil || state?.isLowData == true {
-            try transaction.setLowData(change.lowDataURL, isStored: change.isLowData, of: id)
+        let stored = EntryImage(of: change, fileID: file, storageClass: image.storageClass, validation: validation)
+        let id: Int64
+        if let state {
+            id = state.id
+            try transaction.setImage(stored, of: id, key: change.key)
+        } else {
+            id = try transaction.insertEntry(change.key, stored)
         }
         if change.host != nil { try forgetPartial(of: change.key, transaction) }
-        if let validation { try transaction.setValidation(validation, of: id) }
         try link(change, to: id, hasImage: true, in: transaction, leaving: &surplus)
         if state != nil, state?.fileID == nil {
             for contact in try transaction.contactsWaiting(for: id) {
@@ -261,6 +250,23 @@ struct Surplus {
 
     mutating func add(_ file: PendingFile?) {
         if let file { pending.append(file) }
+    }
+}
+
+extension EntryImage {
+    /// The image of a change. Own images and moved ones leave what the index keeps of an origin.
+    fileprivate init(
+        of change: Change,
+        fileID: Int64,
+        storageClass: StorageClass,
+        validation: ValidationRecord?
+    ) {
+        self.init(fileID: fileID, storageClass: storageClass)
+        self.validation = validation
+        guard let url = change.sourceURL, let host = change.host else { return }
+        source = (url, host)
+        lowDataURL = change.lowDataURL
+        isLowData = change.isLowData
     }
 }
 

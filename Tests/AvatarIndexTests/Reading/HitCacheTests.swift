@@ -220,7 +220,11 @@ enum Alteration: CaseIterable {
             var validation = ValidationRecord()
             validation.freshUntil = Timestamp(milliseconds: 77)
             try transaction.setValidation(validation, of: entry)
-        case .size: try transaction.setLowData(nil, isStored: true, of: entry)
+        case .size:
+            var image = EntryImage(fileID: file, storageClass: .caches)
+            image.source = ("https://example.com/a.png", "example.com:443")
+            image.isLowData = true
+            try transaction.setImage(image, of: entry, key: .stored("a"))
         case .eviction: _ = try transaction.retireFile(id: file, absence: .evicted, holder: "me")
         }
     }

@@ -33,6 +33,8 @@ package final class AvatarIndex: Sendable {
     private let feedLimit: Int64
     /// `nil` in an index that was opened for reading only.
     private let writer: Writer?
+    /// The number of uses of the write connection, by which a transaction detects another one before it.
+    private let writeCount = Atomic(0)
     /// The header of the WAL as the write connection maps it; `nil` until the first write that needs it.
     private let writerWALIndex = Mutex<WALIndex?>(nil)
 
@@ -178,10 +180,14 @@ package final class AvatarIndex: Sendable {
     ) throws -> Result {
         let watch = CommitWatch(hits, hits.isWorthKeeping ? walIndex(of: connection) : nil)
         defer { watch.end() }
-        let result = try connection.transaction { opened in
+        let result = try connection.transaction(observing: watch.changes) { opened in
             try SchemaMigrator.requireUnchangedVersion(connection)
             watch.begin(connection)
-            let transaction = IndexTransaction(opened, changes: watch.changes)
+            let transaction = IndexTransaction(
+                opened,
+                changes: watch.changes,
+                number: writeCount.load(ordering: .relaxed)
+            )
             let result = try body(transaction)
             try transaction.writeTotals()
             try transaction.tellNews(at: now(), keeping: feedLimit)
@@ -234,7 +240,13 @@ package final class AvatarIndex: Sendable {
                 "The store was opened for reading only. Open it for writing to change it."
             )
         }
-        return try AvatarStoreError.translating(action) { try writer.use(body) }
+        return try AvatarStoreError.translating(action) {
+            try writer.use { connection in
+                // Counted while the connection is in use, so each use has a number of its own.
+                writeCount.add(1, ordering: .relaxed)
+                return try body(connection)
+            }
+        }
     }
 
     /// The memory of the write connection; found once.

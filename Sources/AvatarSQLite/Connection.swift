@@ -193,12 +193,22 @@ package final class Connection {
     /// writes. An error of `body` or of the commit rolls everything back and is thrown on; an error of the roll-back
     /// itself is not, as the first one says why.
     ///
+    /// - Parameter rows: receives the changes to the table that it observes. Default: nothing is observed.
     /// - Throws: `busy` if another connection holds the lock for longer than the busy timeout; `abort` if SQLite rolled
     ///   the transaction back by itself (a full disk, for example) and `body` went on; what `body` throws.
-    package func transaction<Result>(_ body: (Transaction) throws -> Result) throws -> Result {
+    package func transaction<Result>(
+        observing rows: ChangedRows? = nil,
+        _ body: (Transaction) throws -> Result
+    ) throws -> Result {
         try statement("BEGIN IMMEDIATE TRANSACTION").run()
         do {
-            let result = try body(Transaction(on: self))
+            let opened = Transaction(on: self)
+            let result: Result
+            if let rows {
+                result = try rows.observe(on: open()) { try body(opened) }
+            } else {
+                result = try body(opened)
+            }
             try requireTransaction()
             try statement("COMMIT TRANSACTION").run()
             return result

@@ -1,5 +1,11 @@
 import CSQLite
 
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
 /// The columns that something outside the database keeps copies of, so that every change to them must be told.
 ///
 /// A statement of a `Transaction` either leaves them as they are (`run(_:_:)`) or tells of the rows that it changes
@@ -60,18 +66,45 @@ enum WritePermission {
     case tellsWatched
 }
 
-/// The rows of watched tables that a transaction changed, told by SQLite row by row.
+/// The rows that a transaction changed, told by SQLite row by row.
+///
+/// Tables without row ids are left out.
 package final class ChangedRows {
-    /// The row ids of updated rows, by table.
+    /// The row ids of rows that statements updated which tell their changes, by table.
     package private(set) var updated: [String: Set<Int64>] = [:]
-    /// The row ids of deleted rows, by table.
+    /// The row ids of rows that statements deleted which tell their changes, by table.
     package private(set) var deleted: [String: Set<Int64>] = [:]
-    /// Whether changes are recorded at all. If not, statements run at full speed.
+    /// The row ids of rows of `observed` that any statement of the transaction updated or deleted.
+    package private(set) var touched: Set<Int64> = []
+    /// The number of rows that any statement of the transaction inserted into `observed`.
+    package private(set) var insertionCount = 0
+    /// Whether the changes of statements that tell them are recorded. If not, these statements run at full speed.
     package let isRecording: Bool
+    /// The table that is observed during the whole transaction; `nil`: none.
+    private let observed: String?
+    /// Whether a statement runs that tells its changes.
+    private var isTelling = false
+    /// Whether SQLite calls the hook during the whole transaction.
+    private var isObserving = false
 
-    /// - Parameter isRecording: whether the rows will be asked for.
-    package init(isRecording: Bool) {
+    /// - Parameter isRecording: whether `updated` and `deleted` will be asked for.
+    /// - Parameter observed: the table whose changes are recorded for the whole transaction, whichever statement makes
+    ///   them. Default: none.
+    package init(isRecording: Bool, observing observed: String? = nil) {
         self.isRecording = isRecording
+        self.observed = observed
+    }
+
+    /// Runs `body`, and records its changes to the observed table.
+    func observe<Result>(on handle: OpaquePointer, _ body: () throws -> Result) rethrows -> Result {
+        guard observed != nil else { return try body() }
+        install(on: handle)
+        isObserving = true
+        defer {
+            isObserving = false
+            sqlite3_update_hook(handle, nil, nil)
+        }
+        return try body()
     }
 
     /// Runs `body`, and records the rows that its statements on `handle` update and delete.
@@ -80,9 +113,30 @@ package final class ChangedRows {
         _ body: () throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         guard isRecording else { return try body() }
-        sqlite3_update_hook(handle, Self.hook, Unmanaged.passUnretained(self).toOpaque())
-        defer { sqlite3_update_hook(handle, nil, nil) }
+        if !isObserving { install(on: handle) }
+        isTelling = true
+        defer {
+            isTelling = false
+            if !isObserving { sqlite3_update_hook(handle, nil, nil) }
+        }
         return try body()
+    }
+
+    private func install(on handle: OpaquePointer) {
+        sqlite3_update_hook(handle, Self.hook, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Records one changed row.
+    private func record(_ operation: Int32, _ table: UnsafePointer<CChar>, _ id: Int64) {
+        if isObserving, let observed, strcmp(table, observed) == 0 {
+            if operation == SQLITE_INSERT { insertionCount += 1 } else { touched.insert(id) }
+        }
+        guard isTelling else { return }
+        switch operation {
+        case SQLITE_UPDATE: updated[String(cString: table), default: []].insert(id)
+        case SQLITE_DELETE: deleted[String(cString: table), default: []].insert(id)
+        default: break
+        }
     }
 
     private static let hook:
@@ -90,12 +144,7 @@ package final class ChangedRows {
             UnsafeMutableRawPointer?, Int32, UnsafePointer<CChar>?, UnsafePointer<CChar>?, sqlite3_int64
         ) -> Void = { context, operation, _, table, id in
             guard let context, let table else { return }
-            let rows = Unmanaged<ChangedRows>.fromOpaque(context).takeUnretainedValue()
-            switch operation {
-            case SQLITE_UPDATE: rows.updated[String(cString: table), default: []].insert(id)
-            case SQLITE_DELETE: rows.deleted[String(cString: table), default: []].insert(id)
-            default: break
-            }
+            Unmanaged<ChangedRows>.fromOpaque(context).takeUnretainedValue().record(operation, table, id)
         }
 }
 

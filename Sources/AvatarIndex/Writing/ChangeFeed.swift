@@ -19,6 +19,8 @@ final class TransactionNews {
         var unlinked: Set<[UInt8]> = []
         /// Whether the transaction added the entry: then all of its contacts are in `linked`.
         var isNew = false
+        /// The digest of the picture that the entry was added with; `nil`: it was added without one.
+        var first: [UInt8]?
         /// The contacts that were linked when the entry was removed; `nil`: it was not removed.
         var ownersAtRemoval: [String]?
 
@@ -46,9 +48,12 @@ final class TransactionNews {
     }
 
     /// Records that the transaction added the entry `id`.
-    func beginNew(_ id: Int64, key: String) {
+    ///
+    /// - Parameter sha256: the digest of the picture that it was added with. Default: none.
+    func beginNew(_ id: Int64, key: String, with sha256: [UInt8]? = nil) {
         begin(id, key: key, sha256: nil)
         items[items.count - 1].isNew = true
+        items[items.count - 1].first = sha256
     }
 
     /// Records that `contact` was linked to the entry `id`.
@@ -152,7 +157,7 @@ extension IndexTransaction {
     /// contacts get a change of its bytes.
     private func changes(of item: TransactionNews.Item) throws -> [Told] {
         let isRemoved = item.ownersAtRemoval != nil
-        let now = isRemoved ? nil : try firstRow(Self.contentSQL, [item.id]) { $0.optionalBlob("sha256") } ?? nil
+        let now = isRemoved ? nil : try digest(of: item)
         func told(_ kind: AvatarChange.Kind, _ sha256: [UInt8], of owners: [String]) -> Told {
             Told(key: item.key, kind: kind, sha256: sha256, owners: owners)
         }
@@ -176,6 +181,12 @@ extension IndexTransaction {
             if !linked.isEmpty { list.append(told(.added, new, of: linked)) }
             return list
         }
+    }
+
+    /// The digest of the entry's picture now. The row of an entry that was added and not changed since is not read.
+    private func digest(of item: TransactionNews.Item) throws -> [UInt8]? {
+        if let first = item.first, isUntouched(item.id) { return first }
+        return try firstRow(Self.contentSQL, [item.id]) { $0.optionalBlob("sha256") } ?? nil
     }
 
     /// Adds one row for the change, and one for each of its contacts.

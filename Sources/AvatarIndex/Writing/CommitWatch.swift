@@ -32,7 +32,7 @@ final class CommitWatch {
     init(_ hits: HitCache, _ walIndex: WALIndex?) {
         self.hits = hits
         self.walIndex = walIndex
-        changes = ChangedRows(isRecording: walIndex != nil)
+        changes = ChangedRows(isRecording: walIndex != nil, observing: "avatar")
         if walIndex != nil { hits.beginCommit() }
     }
 

@@ -48,6 +48,21 @@ extension IndexTransaction {
         }
     }
 
+    /// The entry for `key`, which an earlier transaction has seen as `seen`; `nil` if it does not exist.
+    ///
+    /// Reads it only if this transaction has changed it or added it. Nothing else may have changed it since
+    /// (`follows(_:)`).
+    package func state(of key: AvatarKey, seenAs seen: EntryState?) throws -> EntryState? {
+        if let seen {
+            guard isUntouched(seen.id) else { return try state(of: key) }
+        } else {
+            // An entry that was added past `insertEntry` may have any key.
+            guard memory.insertedEntries.count == insertedEntryCount, !memory.insertedEntries.contains(key)
+            else { return try state(of: key) }
+        }
+        return seen
+    }
+
     /// The file of entry `id`; `nil` if it has none.
     package func fileID(of id: Int64) throws -> Int64? {
         try integer("SELECT file_id FROM avatar WHERE id = ?", [id])
@@ -74,6 +89,7 @@ extension IndexTransaction {
             [key.rawValue, sourceURL == key.rawValue ? nil : sourceURL, try host.map(hostID), storageClass.code]
         )
         let id = lastInsertedRowID
+        memory.insertedEntries.insert(key)
         news.beginNew(id, key: key.rawValue)
         return id
     }
@@ -90,7 +106,8 @@ extension IndexTransaction {
             ] + (image.validation?.values ?? ValidationRecord.noValues)
         )
         let id = lastInsertedRowID
-        news.beginNew(id, key: key.rawValue)
+        memory.insertedEntries.insert(key)
+        news.beginNew(id, key: key.rawValue, with: image.sha256)
         return id
     }
 
@@ -205,6 +222,8 @@ extension IndexTransaction {
 package struct EntryImage: Sendable {
     /// The row id of the file, which other entries may share.
     package var fileID: Int64
+    /// The digest of the file.
+    package var sha256: [UInt8]
     /// The class of the file.
     package var storageClass: StorageClass
     /// The URL that the image is fetched from, with name and port of its host; `nil` for an own image, and to leave it
@@ -218,8 +237,9 @@ package struct EntryImage: Sendable {
     package var validation: ValidationRecord?
 
     /// An image without anything of an origin.
-    package init(fileID: Int64, storageClass: StorageClass) {
+    package init(fileID: Int64, sha256: [UInt8], storageClass: StorageClass) {
         self.fileID = fileID
+        self.sha256 = sha256
         self.storageClass = storageClass
     }
 
@@ -271,6 +291,7 @@ extension ValidationRecord {
 extension IndexTransaction {
     /// Stores an interrupted download, in place of an earlier one for the same key.
     package func keepPartial(_ record: PartialRecord) throws {
+        memory.hasPartials = true
         try run(
             KeepsHits(
                 """
@@ -295,6 +316,14 @@ extension IndexTransaction {
             "SELECT \(PartialRecord.columns) FROM partial_download WHERE key = ?",
             [key.rawValue]
         ) { PartialRecord($0) }
+    }
+
+    /// Whether there is any interrupted download. Reads it once.
+    package func hasPartials() throws -> Bool {
+        if let known = memory.hasPartials { return known }
+        let found = try hasRow("SELECT 1 FROM partial_download LIMIT 1")
+        memory.hasPartials = found
+        return found
     }
 
     /// Deletes the record of an interrupted download. The caller unlinks its file.

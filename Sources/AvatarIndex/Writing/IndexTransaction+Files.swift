@@ -84,6 +84,18 @@ extension IndexTransaction {
         ) { FileRecord($0) }
     }
 
+    /// The published file of `storageClass` with this digest, which an earlier transaction has seen as `seen`.
+    ///
+    /// Reads it only if this transaction has published or removed such a file. Nothing else may have changed it since
+    /// (`follows(_:)`).
+    package func file(
+        withDigest sha256: [UInt8],
+        in storageClass: StorageClass,
+        seenAs seen: FileRecord?
+    ) throws -> FileRecord? {
+        memory.changedDigests.contains(sha256) ? try file(withDigest: sha256, in: storageClass) : seen
+    }
+
     /// The highest row id of a file; 0 without files.
     ///
     /// Row ids only grow, so the files up to this one can be recorded as durable.
@@ -127,6 +139,7 @@ extension IndexTransaction {
             ]
         )
         totals.addFile(file.storageClass, bytes: file.sizeBytes)
+        memory.changedDigests.insert(sha256)
         return lastInsertedRowID
     }
 
@@ -231,10 +244,17 @@ extension IndexTransaction {
     /// Deletes the row of a file that no entry uses.
     func deleteFile(id: Int64) throws {
         // All rows are read: SQLite checks the foreign keys behind the last one.
-        let deleted = try rows("DELETE FROM file WHERE id = ? RETURNING storage_class, size_bytes", [id]) { row in
-            (storageClass: StorageClass(code: row.integer("storage_class")), bytes: Int(row.integer("size_bytes")))
+        let deleted = try rows("DELETE FROM file WHERE id = ? RETURNING storage_class, size_bytes, sha256", [id]) {
+            row in
+            (
+                storageClass: StorageClass(code: row.integer("storage_class")), bytes: Int(row.integer("size_bytes")),
+                sha256: row.blob("sha256")
+            )
         }
-        for file in deleted { totals.dropFiles(file.storageClass, bytes: file.bytes) }
+        for file in deleted {
+            totals.dropFiles(file.storageClass, bytes: file.bytes)
+            memory.changedDigests.insert(file.sha256)
+        }
     }
 }
 

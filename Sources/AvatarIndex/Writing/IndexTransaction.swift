@@ -26,6 +26,26 @@ struct ChangesHits {
     }
 }
 
+/// A state of the index in which a transaction ended.
+package struct IndexMoment: Sendable {
+    /// Changes with each commit of another connection.
+    fileprivate let version: Int64
+    /// The use of the write connection.
+    fileprivate let number: Int
+}
+
+/// What a transaction has read and added, so that it need not ask again.
+final class TransactionMemory {
+    /// The row ids of hosts, by name and port.
+    var hosts: [String: Int64] = [:]
+    /// The keys of the entries that were added.
+    var insertedEntries: Set<AvatarKey> = []
+    /// The digests of the files that were published or removed.
+    var changedDigests: Set<[UInt8]> = []
+    /// Whether there is an interrupted download; `nil`: not known.
+    var hasPartials: Bool?
+}
+
 /// One write transaction: everything that is changed together. Valid only inside the closure that it is handed to.
 package struct IndexTransaction: RowSource {
     // No other file reaches these two: all writes go through `run`, and so the hit cache misses none.
@@ -38,11 +58,37 @@ package struct IndexTransaction: RowSource {
     /// The changes to the totals, which are written when the transaction ends.
     let totals = TransactionTotals()
 
+    /// What this transaction has read and added so far.
+    let memory = TransactionMemory()
+    /// The number of the use of the write connection.
+    private let number: Int
+
     /// - Parameter changes: collects the rows whose hits change.
-    init(_ transaction: Transaction, changes: ChangedRows) {
+    /// - Parameter number: the number of the use of the write connection. Default: 0, for a connection that no other
+    ///   transaction relies on.
+    init(_ transaction: Transaction, changes: ChangedRows, number: Int = 0) {
         self.transaction = transaction
         self.changes = changes
+        self.number = number
     }
+
+    /// What identifies the state of the index, as far as this process can tell: the commits of other connections that
+    /// this one has seen, and its own uses.
+    package func moment() throws -> IndexMoment {
+        // The lock for writing is held, so no other connection commits now.
+        IndexMoment(version: try integer("PRAGMA data_version") ?? 0, number: number)
+    }
+
+    /// Whether nothing was committed between the transaction at `earlier` and this one.
+    package func follows(_ earlier: IndexMoment) throws -> Bool {
+        try number == earlier.number + 1 && moment().version == earlier.version
+    }
+
+    /// Whether this transaction left the row of entry `id` as it found it.
+    func isUntouched(_ id: Int64) -> Bool { !changes.touched.contains(id) }
+
+    /// The number of entries that this transaction added.
+    var insertedEntryCount: Int { changes.insertionCount }
 
     /// Runs a write that leaves every hit as it is.
     ///
@@ -230,8 +276,13 @@ extension IndexTransaction {
 
     /// The row id of the host `name`, which is added if the index lacks it.
     func hostID(_ name: String) throws -> Int64 {
-        if let id = try integer("SELECT id FROM host WHERE name = ?", [name]) { return id }
+        if let id = memory.hosts[name] { return id }
+        if let id = try integer("SELECT id FROM host WHERE name = ?", [name]) {
+            memory.hosts[name] = id
+            return id
+        }
         try run(KeepsHits("INSERT INTO host (name) VALUES (?)"), [name])
+        memory.hosts[name] = lastInsertedRowID
         return lastInsertedRowID
     }
 
@@ -262,6 +313,7 @@ extension IndexTransaction {
     ///
     /// Called by removals that erase.
     package func eraseUnusedHosts() throws {
+        memory.hosts = [:]
         try run(KeepsHits("DELETE FROM host WHERE id NOT IN (SELECT host_id FROM avatar WHERE host_id IS NOT NULL)"))
     }
 }

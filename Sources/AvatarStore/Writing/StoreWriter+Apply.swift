@@ -12,7 +12,12 @@ extension StoreWriter {
         in transaction: IndexTransaction,
         leaving surplus: inout Surplus
     ) throws -> Committed? {
-        let state = try transaction.state(of: change.key)
+        let state =
+            if surplus.seesStep1, let placement {
+                try transaction.state(of: change.key, seenAs: placement.entry)
+            } else {
+                try transaction.state(of: change.key)
+            }
         if change.isRefresh, state == nil {
             // The entry was removed meanwhile, perhaps by an erasure: image, URL and host name must not come back.
             return change.recorded
@@ -123,7 +128,7 @@ extension StoreWriter {
             leaving: &surplus
         )
         guard let file else { return nil }
-        let stored = EntryImage(of: change, fileID: file, storageClass: image.storageClass, validation: validation)
+        let stored = EntryImage(image, of: change, fileID: file, validation: validation)
         let id: Int64
         if let state {
             id = state.id
@@ -166,7 +171,12 @@ extension StoreWriter {
         // that is not written yet.
         let written = try old.flatMap { try transaction.lastAccess(ofFile: $0) }
         let lastAccess = [written, old.flatMap(accesses.gatheredTime)].compactMap(\.self).max() ?? accesses.nextTime()
-        let published = try transaction.file(withDigest: image.sha256, in: image.storageClass)
+        let published =
+            if surplus.seesStep1 {
+                try transaction.file(withDigest: image.sha256, in: image.storageClass, seenAs: placement.published)
+            } else {
+                try transaction.file(withDigest: image.sha256, in: image.storageClass)
+            }
         if let file = published, file.id != placement.damaged {
             // If another process published the same bytes between the steps, this image's own file is surplus.
             try transaction.touch(fileID: file.id, microseconds: lastAccess)
@@ -239,7 +249,7 @@ extension StoreWriter {
     }
 }
 
-/// Files left over by a transaction: retired at its end, unlinked after it.
+/// Step 3 while it runs: files left over by the transaction, which are retired at its end and unlinked after it.
 struct Surplus {
     /// Row ids of files that an entry no longer uses; other entries may.
     var files: [Int64] = []
@@ -247,6 +257,9 @@ struct Surplus {
     var pending: [PendingFile] = []
     /// The paths of the new files that were published. The other files of the batch are surplus.
     var published: Set<String> = []
+    /// Whether nothing was committed since step 1, so that what it found still holds, except for changes of this
+    /// transaction.
+    var seesStep1 = false
 
     mutating func add(_ file: PendingFile?) {
         if let file { pending.append(file) }
@@ -255,13 +268,8 @@ struct Surplus {
 
 extension EntryImage {
     /// The image of a change. Own images and moved ones leave what the index keeps of an origin.
-    fileprivate init(
-        of change: Change,
-        fileID: Int64,
-        storageClass: StorageClass,
-        validation: ValidationRecord?
-    ) {
-        self.init(fileID: fileID, storageClass: storageClass)
+    fileprivate init(_ image: StagedImage, of change: Change, fileID: Int64, validation: ValidationRecord?) {
+        self.init(fileID: fileID, sha256: image.sha256, storageClass: image.storageClass)
         self.validation = validation
         guard let url = change.sourceURL, let host = change.host else { return }
         source = (url, host)

@@ -51,7 +51,7 @@ extension StoreWriter {
     ///
     /// The file goes first: a row without a file is harmless, a file without a row would stay forever.
     func forgetPartial(of key: AvatarKey, _ transaction: IndexTransaction) throws {
-        guard let record = try transaction.partial(of: key) else { return }
+        guard try transaction.hasPartials(), let record = try transaction.partial(of: key) else { return }
         try removeFile(of: record)
         try transaction.dropPartial(of: key)
     }

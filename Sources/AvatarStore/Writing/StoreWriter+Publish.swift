@@ -111,11 +111,13 @@ extension StoreWriter {
     /// All three steps of publishing, for images that have room.
     private func publish(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
         var evictedCount = 0
-        let (placements, batch) = try reserve(changes, under: rules, counting: &evictedCount)
+        let reservation = try reserve(changes, under: rules, counting: &evictedCount)
+        let placements = reservation.placements
         try moveIntoPlace(placements)
         let needsPower = placements.contains { $0?.needsDurableCommit == true }
         let (results, surplus) = try write(needsPower ? .power : .process) { transaction in
             var surplus = Surplus()
+            surplus.seesStep1 = try reservation.moment.map(transaction.follows) ?? false
             let results = try zip(changes, placements).map { change, placement in
                 try apply(change, at: placement, in: transaction, leaving: &surplus)
             }
@@ -123,7 +125,7 @@ extension StoreWriter {
             for file in surplus.files {
                 surplus.add(try release(file, in: transaction))
             }
-            if let batch { try finish(batch, in: transaction, leaving: &surplus) }
+            if let batch = reservation.batch { try finish(batch, in: transaction, leaving: &surplus) }
             return (results, surplus)
         }
         notePublished(placements.count { $0?.path != nil })
@@ -173,8 +175,10 @@ extension StoreWriter {
         _ changes: [Change],
         under rules: RoomRules,
         counting evictedCount: inout Int
-    ) throws -> (placements: [Placement?], batch: PendingBatch?) {
-        guard changes.contains(where: { $0.image != nil }) else { return (changes.map { _ in nil }, nil) }
+    ) throws -> Reservation {
+        guard changes.contains(where: { $0.image != nil }) else {
+            return Reservation(placements: changes.map { _ in nil }, batch: nil, moment: nil)
+        }
         try markChanged()
         try requireFreeSpace(rules.limits)
         try prepareRoom(for: changes.reduce(0) { $0 + $1.cacheBytes }, rules)
@@ -182,7 +186,7 @@ extension StoreWriter {
         while true {
             var evicted: [PendingFile] = []
             sharing.purged = []
-            let reserved = try write { transaction -> (placements: [Placement?], batch: PendingBatch?)? in
+            let reserved = try write { transaction -> Reservation? in
                 let placements = try place(changes, in: transaction, sharing: &sharing)
                 // Purged files take no room once their rows are gone, so nothing is evicted for them.
                 guard sharing.purged.isEmpty && sharing.unread.isEmpty else { return nil }
@@ -195,7 +199,11 @@ extension StoreWriter {
                 }
                 let holder = places.holder.name
                 let files = placements.compactMap { $0?.pending(holder: holder) }
-                return (placements, try transaction.addPending(files, of: holder))
+                return Reservation(
+                    placements: placements,
+                    batch: try transaction.addPending(files, of: holder),
+                    moment: try transaction.moment()
+                )
             }
             try unlink(sharing.purged + evicted)
             try read(&sharing)
@@ -229,7 +237,7 @@ extension StoreWriter {
                 continue
             }
             let state = try transaction.state(of: change.key)
-            var placement = Placement(image: image, replaced: state?.fileID)
+            var placement = Placement(image: image, entry: state)
             let label = FileLabel(keys: [change.key.rawValue], originURL: change.sourceURL ?? state?.sourceURL)
             if image.storageClass == .documents { placement.label = label }
             if let first = placed[placement.content] {
@@ -238,6 +246,7 @@ extension StoreWriter {
                 placement.damaged = placements[first]?.damaged
             } else {
                 let file = try sharedFile(for: image, in: transaction, sharing: &sharing)
+                placement.published = file
                 if let file, image.storageClass == .documents {
                     placement.label = FileLabel(try transaction.users(ofFile: file.id))
                     placement.label?.add(label)
@@ -304,6 +313,16 @@ extension StoreWriter {
     }
 }
 
+/// The result of step 1.
+private struct Reservation {
+    /// The places for the images, in the order of the changes; `nil` for a change without an image.
+    let placements: [Placement?]
+    /// The row that names all new files; `nil` if there are none.
+    let batch: PendingBatch?
+    /// When entries and files were looked up; `nil`: none were.
+    let moment: IndexMoment?
+}
+
 /// Findings about published files that new images may share.
 private struct Sharing {
     /// Files that the current transaction took from the index because they are missing.
@@ -323,8 +342,11 @@ private struct Content: Hashable {
 /// The place for one staged image.
 struct Placement {
     let image: StagedImage
-    /// The row id of the file that the entry has now.
-    let replaced: Int64?
+    /// The entry as step 1 found it; `nil` if it does not exist.
+    let entry: EntryState?
+    /// The published file with the image's digest as step 1 found it; `nil` if there is none, and for an image that
+    /// shares the file of another one in the batch.
+    var published: FileRecord?
     /// Whether the file must survive a power loss: a document, or the successor of the last good copy.
     var isDurable: Bool
     /// The name of the new file; `nil` if a file with the same bytes exists or comes with the same batch.
@@ -337,11 +359,14 @@ struct Placement {
     /// The keys and URL written into a document, by which it can be listed again without the index.
     var label: FileLabel?
 
-    init(image: StagedImage, replaced: Int64?) {
+    init(image: StagedImage, entry: EntryState?) {
         self.image = image
-        self.replaced = replaced
-        isDurable = replaced != nil || image.storageClass == .documents
+        self.entry = entry
+        isDurable = entry?.fileID != nil || image.storageClass == .documents
     }
+
+    /// The row id of the file that the entry has now.
+    var replaced: Int64? { entry?.fileID }
 
     fileprivate var content: Content { Content(sha256: image.sha256, storageClass: image.storageClass) }
 

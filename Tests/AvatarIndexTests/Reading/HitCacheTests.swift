@@ -221,7 +221,7 @@ enum Alteration: CaseIterable {
             validation.freshUntil = Timestamp(milliseconds: 77)
             try transaction.setValidation(validation, of: entry)
         case .size:
-            var image = EntryImage(fileID: file, storageClass: .caches)
+            var image = EntryImage(fileID: file, sha256: FileRecord.sampleDigest(1), storageClass: .caches)
             image.source = ("https://example.com/a.png", "example.com:443")
             image.isLowData = true
             try transaction.setImage(image, of: entry, key: .stored("a"))

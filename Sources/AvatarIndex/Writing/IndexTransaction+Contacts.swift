@@ -7,6 +7,25 @@ extension IndexTransaction {
     package func link(_ contact: String, to avatarID: Int64) throws {
         let isLinked = try hasRow("SELECT 1 FROM owner WHERE contact = ? AND avatar_id = ?", [contact, avatarID])
         guard !isLinked else { return }
+        try addLink(contact, to: avatarID)
+    }
+
+    /// Links `contact` to the image of entry `avatarID`, as `link(_:to:)`.
+    ///
+    /// - Returns: whether the contact is linked to other entries too.
+    package func linkAmongOthers(_ contact: String, to avatarID: Int64) throws -> Bool {
+        var isLinked = false
+        var hasOthers = false
+        try forEachRow("SELECT avatar_id FROM owner WHERE contact = ?", [contact]) { row in
+            if row.integer("avatar_id") == avatarID { isLinked = true } else { hasOthers = true }
+            return !(isLinked && hasOthers)
+        }
+        if !isLinked { try addLink(contact, to: avatarID) }
+        return hasOthers
+    }
+
+    /// Adds a link that does not exist.
+    private func addLink(_ contact: String, to avatarID: Int64) throws {
         try noteContent(of: avatarID)
         try run(KeepsHits("INSERT INTO owner (contact, avatar_id) VALUES (?, ?)"), [contact, avatarID])
         news.link(contact, to: avatarID)

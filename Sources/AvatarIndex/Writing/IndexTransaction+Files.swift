@@ -204,6 +204,39 @@ extension IndexTransaction {
         return found.file
     }
 
+    /// Removes the rows of several files, as `retireFile`, and names all of the files in one pending row.
+    ///
+    /// - Parameter absence: why the entries that used them have no file now.
+    /// - Returns: the pending row; `nil` if no file has one of the ids.
+    package func retireFiles(ids: [Int64], absence: Absence, holder: String) throws -> PendingBatch? {
+        guard !ids.isEmpty else { return nil }
+        let list = "[" + ids.map(String.init).joined(separator: ",") + "]"
+        try run(
+            ChangesHits(
+                """
+                UPDATE avatar SET file_id = NULL, absence = ?,
+                    absent_sha256 = (SELECT sha256 FROM file WHERE file.id = avatar.file_id), etag = NULL,
+                    last_modified = NULL
+                WHERE file_id IN (SELECT value FROM json_each(?))
+                """
+            ),
+            [absence.rawValue, list]
+        )
+        // All rows are read: SQLite checks the foreign keys behind the last one.
+        let retired = try rows(
+            """
+            DELETE FROM file WHERE id IN (SELECT value FROM json_each(?))
+            RETURNING storage_class, path, size_bytes, sha256
+            """,
+            [list]
+        ) { row in
+            memory.changedDigests.insert(row.blob("sha256"))
+            return PendingFile(row, holder: holder)
+        }
+        for file in retired { totals.dropFiles(file.storageClass, bytes: file.sizeBytes) }
+        return try addPending(retired, of: holder)
+    }
+
     /// Retires the file if no entry uses it any more.
     package func retireFileIfUnused(id: Int64, holder: String) throws -> PendingFile? {
         let isUsed = try hasRow("SELECT 1 FROM avatar WHERE file_id = ? LIMIT 1", [id])

@@ -59,12 +59,11 @@ extension IndexTransaction {
 
     /// Gives each file in the batches of `holder` a row of its own, so that it can be dropped alone.
     ///
-    /// - Parameter finished: batches that stay, because all of their files are gone.
     /// - Returns: the number of files that no process of a store can have named. They get no row.
-    package func separatePending(of holder: String, except finished: [PendingBatch] = []) throws -> Int {
-        let batches = Set(try rows("SELECT id FROM pending_batch WHERE holder = ?", [holder]) { $0.integer("id") })
+    package func separatePending(of holder: String) throws -> Int {
+        let batches = try rows("SELECT id FROM pending_batch WHERE holder = ?", [holder]) { $0.integer("id") }
         var foreign = 0
-        for id in batches.subtracting(finished.map(\.id)) {
+        for id in batches {
             let files = try rows("SELECT \(PendingFile.columns) FROM pending WHERE batch_id = ?", [id]) { row in
                 (code: row.integer("storage_class"), file: PendingFile(row))
             }

@@ -70,11 +70,9 @@ extension StoreWriter {
     }
 
     /// Removes the files from the index. They have to be unlinked after the commit.
-    func evict(_ victims: [Int64], _ transaction: IndexTransaction) throws -> [PendingFile] {
-        let evicted = try victims.compactMap {
-            try transaction.retireFile(id: $0, absence: .evicted, holder: places.holder.name)
-        }
-        uncountedEvictions += evicted
+    func evict(_ victims: [Int64], _ transaction: IndexTransaction) throws -> PendingBatch? {
+        let evicted = try transaction.retireFiles(ids: victims, absence: .evicted, holder: places.holder.name)
+        uncountedEvictions += evicted?.files ?? []
         return evicted
     }
 
@@ -96,7 +94,7 @@ extension StoreWriter {
         var freed = EvictionReport()
         progress(WorkProgress(.evicting, .bytes, of: excess))
         while !canStop || !Task.isCancelled {
-            var evicted: [PendingFile] = []
+            var evicted: PendingBatch?
             let isComplete = try write { transaction in
                 var plan = EvictionPlan(
                     bytes: try transaction.total(of: .caches).accountedBytes,
@@ -108,9 +106,11 @@ extension StoreWriter {
                 evicted = try evict(plan.victims, transaction)
                 return plan.isComplete || plan.victims.isEmpty
             }
-            try unlink(evicted)
-            freed.files += evicted.count
-            freed.bytes += evicted.reduce(0) { $0 + $1.sizeBytes }
+            if let evicted {
+                try unlink(evicted)
+                freed.files += evicted.files.count
+                freed.bytes += evicted.files.reduce(0) { $0 + $1.sizeBytes }
+            }
             progress(WorkProgress(.evicting, .bytes, done: min(freed.bytes, excess), of: excess))
             if isComplete { break }
         }

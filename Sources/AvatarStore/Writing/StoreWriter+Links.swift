@@ -73,8 +73,8 @@ extension StoreWriter {
                 try transaction.link(contact, toComing: id)
                 continue
             }
-            try transaction.link(contact, to: id)
-            guard replaces else { continue }
+            // Most contacts have one image, so there is nothing to unlink.
+            guard try transaction.linkAmongOthers(contact, to: id), replaces else { continue }
             try unlinkOthers(
                 of: contact,
                 keeping: id,

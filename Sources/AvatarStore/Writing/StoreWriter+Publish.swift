@@ -184,7 +184,7 @@ extension StoreWriter {
         try prepareRoom(for: changes.reduce(0) { $0 + $1.cacheBytes }, rules)
         var sharing = Sharing()
         while true {
-            var evicted: [PendingFile] = []
+            var evicted: PendingBatch?
             sharing.purged = []
             let reserved = try write { transaction -> Reservation? in
                 let placements = try place(changes, in: transaction, sharing: &sharing)
@@ -205,10 +205,11 @@ extension StoreWriter {
                     moment: try transaction.moment()
                 )
             }
-            try unlink(sharing.purged + evicted)
+            if let evicted { try unlink(evicted) }
+            try unlink(sharing.purged)
             try read(&sharing)
             if let reserved { return reserved }
-            evictedCount += evicted.count
+            evictedCount += evicted?.files.count ?? 0
         }
     }
 

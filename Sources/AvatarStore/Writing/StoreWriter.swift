@@ -13,7 +13,7 @@ import Logging
 ///           2  rename from staging
 ///           3  commit: pending row → file rows, entries, owners;
 ///                      each replaced file, and each file of the batch that is not needed → a pending row of its own
-/// delete    1  commit: file row → pending row
+/// delete    1  commit: file row → pending row; several files that are evicted → one pending row for the batch
 ///           2  unlink
 ///           3  commit: drop the pending row
 /// ```
@@ -36,6 +36,9 @@ actor StoreWriter {
     let metrics: StoreMetrics
     /// Files that were unlinked, and whose pending rows the next transaction drops.
     private var unlinked: [PendingFile] = []
+    /// Batches whose files were unlinked as far as possible, with the files that are gone. The next transaction drops
+    /// their rows.
+    private var unlinkedBatches: [(batch: PendingBatch, gone: [PendingFile])] = []
     /// Files that the current transaction evicts. The metrics count them once it is committed.
     var uncountedEvictions: [PendingFile] = []
     /// Whether a file that this process made pending is still to be unlinked.
@@ -68,15 +71,24 @@ actor StoreWriter {
         _ body: (IndexTransaction) throws -> Result
     ) throws -> Result {
         try places.restoreRoots()
-        let gone = unlinked
+        let (gone, goneBatches) = (unlinked, unlinkedBatches)
         uncountedEvictions = []
         let result = try index.write(durability) { transaction in
             for file in gone { try transaction.dropPending(file) }
+            for (batch, gone) in goneBatches { try drop(batch, gone: gone, in: transaction) }
             return try body(transaction)
         }
         metrics.evict(files: uncountedEvictions.count, bytes: uncountedEvictions.reduce(0) { $0 + $1.sizeBytes })
         unlinked.removeFirst(gone.count)
+        unlinkedBatches.removeFirst(goneBatches.count)
         return result
+    }
+
+    /// Drops the row of a batch. Its files that are left get rows of their own.
+    private func drop(_ batch: PendingBatch, gone: [PendingFile], in transaction: IndexTransaction) throws {
+        guard try transaction.dropPending(batch) else { return }
+        guard gone.count < batch.files.count else { return }
+        for file in Set(batch.files).subtracting(gone) { try transaction.addPending(file) }
     }
 
     /// Drops the pending rows of unlinked files, and retries files that could not be unlinked before.
@@ -88,16 +100,38 @@ actor StoreWriter {
                 // It was reported when it happened. The file stays pending, counts against the budget, and is tried again.
             }
         }
-        if !unlinked.isEmpty { try write { _ in } }
+        if !unlinked.isEmpty || !unlinkedBatches.isEmpty { try write { _ in } }
     }
 
-    /// Unlinks files that a committed transaction made pending.
+    /// Unlinks files that a committed transaction made pending, each with a row of its own.
     ///
     /// All are tried. A file that cannot be unlinked stays pending and counts against the budget; the last error is
     /// thrown. A document's folder is synchronized before its pending row is dropped, so a power loss does not bring
     /// the file back.
     func unlink(_ files: [PendingFile]) throws {
-        guard !files.isEmpty else { return }
+        let (gone, failure) = try unlinkEach(files)
+        unlinked += gone
+        if let failure { throw failure }
+    }
+
+    /// Unlinks the files of a batch that a committed transaction made pending, as `unlink`.
+    ///
+    /// The row of the batch is dropped by the next transaction, which gives the files that are left rows of their own.
+    func unlink(_ batch: PendingBatch) throws {
+        let (gone, failure) = try unlinkEach(batch.files)
+        unlinkedBatches.append((batch, gone))
+        if let failure { throw failure }
+    }
+
+    /// Tries to unlink all files.
+    ///
+    /// - Returns: the files that are gone, and the last error.
+    /// - Throws: an error after which none may be taken for gone.
+    private func unlinkEach(_ files: [PendingFile]) throws -> (gone: [PendingFile], failure: AvatarStoreError?) {
+        guard !files.isEmpty else { return ([], nil) }
+        // Until they are gone, even if this throws.
+        let hadLeftovers = hasLeftovers
+        hasLeftovers = true
         try places.restoreRoots()
         try markChanged()
         var failure: AvatarStoreError?
@@ -113,16 +147,9 @@ actor StoreWriter {
             }
         }
         let documents = gone.filter { $0.storageClass == .documents && FilePath.isPublishedName($0.path) }.map(\.path)
-        do {
-            try places.files(of: .documents).synchronizeFolders(of: documents)
-        } catch {
-            hasLeftovers = true
-            throw error
-        }
-        unlinked += gone
-        guard let failure else { return }
-        hasLeftovers = true
-        throw failure
+        try places.files(of: .documents).synchronizeFolders(of: documents)
+        if failure == nil { hasLeftovers = hadLeftovers }
+        return (gone, failure)
     }
 
     /// Writes the buffered access times, 4,096 in a transaction, so that other processes do not wait long for the lock.
@@ -153,10 +180,9 @@ actor StoreWriter {
 
     /// Retries files that this process left pending.
     func finishOwnLeftovers() throws {
-        let known = Set(unlinked)
-        let files = try index.write { transaction in
+        let files = try write { transaction in
             _ = try transaction.separatePending(of: places.holder.name)
-            return try transaction.pendingFiles(of: places.holder.name).filter { !known.contains($0) }
+            return try transaction.pendingFiles(of: places.holder.name)
         }
         hasLeftovers = false
         try unlink(files)

@@ -112,6 +112,11 @@ import Testing
                 _ = try transaction.retireFile(id: file, absence: .evicted, holder: "me")
             }
         },
+        Case("eviction", "avatar_by_file (file_id=?)", "file USING INTEGER PRIMARY KEY") { index in
+            try index.write { transaction in
+                _ = try transaction.retireFiles(ids: [transaction.addFile(1)], absence: .evicted, holder: "me")
+            }
+        },
         Case("pending files of a holder", "pending_file_by_holder (holder=?)") { index in
             _ = try index.write { try $0.pendingFiles(of: "me") }
         },
@@ -126,6 +131,7 @@ import Testing
             try index.write { transaction in
                 let id = try transaction.add("a")
                 try transaction.link("anna", to: id)
+                _ = try transaction.linkAmongOthers("anna", to: id)
                 try transaction.unlinkOtherFetchedImages(of: "anna", keeping: id)
                 _ = try transaction.images(of: "anna")
                 _ = try transaction.unlink("anna", from: id)
@@ -166,7 +172,9 @@ import Testing
         for index in example.indexes {
             #expect(steps.contains(index), "\(steps)", sourceLocation: sourceLocation)
         }
-        #expect(!steps.contains("SCAN"), "\(steps)", sourceLocation: sourceLocation)
+        // A list of ids that is passed in as JSON is a table of its own.
+        let scans = plans.filter { $0.contains("SCAN") && !$0.contains("VIRTUAL TABLE") }
+        #expect(scans.isEmpty, "\(steps)", sourceLocation: sourceLocation)
         #expect(example.sorts || !steps.contains("TEMP B-TREE"), "\(steps)", sourceLocation: sourceLocation)
     }
 

@@ -18,6 +18,22 @@ import Testing
         }
     }
 
+    @Test func linkingSaysWhetherTheContactHasOtherImages() throws {
+        try withIndex { index in
+            try index.write { transaction in
+                let first = try transaction.add("https://example.com/a.png")
+                let second = try transaction.add("https://example.com/b.png")
+
+                #expect(try !transaction.linkAmongOthers("anna", to: first))
+                #expect(try !transaction.linkAmongOthers("anna", to: first))
+                #expect(try transaction.linkAmongOthers("anna", to: second))
+                #expect(try transaction.linkAmongOthers("anna", to: first))
+                #expect(try transaction.images(of: "anna").map(\.id).sorted() == [first, second])
+                #expect(try !transaction.linkAmongOthers("ben", to: first))
+            }
+        }
+    }
+
     @Test func unlinkingSaysWhetherTheImageWasTheirs() throws {
         try withIndex { index in
             let id = try index.write { try $0.add("https://example.com/a.png") }

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarSQLite
 import Testing
 
 @testable import AvatarIndex
@@ -25,6 +26,34 @@ import Testing
             }
             #expect(try index.entry(for: Self.third)?.file?.id == other)
             #expect(try index.entry(for: Self.third)?.absence == nil)
+        }
+    }
+
+    @Test func severalFilesAreRetiredAsOneBatch() throws {
+        try withIndex { index in
+            let (shared, other) = try makeSharedFile(index)
+            #expect(try index.hit(for: Self.first) != nil)
+
+            let retired = try index.write {
+                try $0.retireFiles(ids: [shared, other, 999], absence: .evicted, holder: "me")
+            }
+
+            let batch = try #require(retired)
+            #expect(Set(batch.files.map(\.path)) == ["ab/1.png", "ab/2.png"])
+            #expect(try index.write { try $0.pendingFiles(of: "me") } == [])
+            #expect(try Set(index.pendingFiles()) == Set(batch.files))
+            for key in [Self.first, Self.second, Self.third] {
+                let entry = try #require(try index.entry(for: key))
+                #expect(entry.file == nil && entry.absence == .evicted)
+                #expect(entry.validation.etag == nil && entry.validation.lastModified == nil)
+                #expect(try index.hit(for: key) == nil)
+            }
+            let digests = try PlainSQL.rows("SELECT absent_sha256 FROM avatar ORDER BY key", in: index.path)
+            let expected = [1, 1, 2].map { FileRecord.sampleDigest($0) }
+            #expect(digests == expected.map { "\(Value.blob($0))" })
+            #expect(try index.total(of: .caches).accountedBytes == 2000)
+            let none = try index.write { try $0.retireFiles(ids: [999], absence: .evicted, holder: "me") }
+            #expect(none == nil)
         }
     }
 

@@ -1,5 +1,6 @@
 import AvatarCore
 package import AvatarImages
+import CAvatarSystem
 import Crypto
 
 /// Names of published files: `ab/cdef01-0123456789abcdef.png`.
@@ -12,9 +13,19 @@ package enum FilePath {
     /// - Parameters:
     ///   - sha256: The digest of the bytes; the first four bytes are used.
     ///   - format: Decides the extension.
-    package static func make(sha256: [UInt8], format: ImageFormat) -> String {
-        let digest = Hexadecimal.text(sha256.prefix(4))
-        return "\(digest.prefix(2))/\(digest.dropFirst(2))-\(Hexadecimal.random64()).\(format.fileExtension)"
+    ///   - words: Gives the random bits.
+    package static func make(sha256: [UInt8], format: ImageFormat, _ words: inout RandomWords) -> String {
+        var name: [UInt8] = []
+        name.reserveCapacity(32)
+        Hexadecimal.append(sha256.prefix(1), to: &name)
+        name.append(UInt8(ascii: "/"))
+        Hexadecimal.append(sha256.dropFirst().prefix(3), to: &name)
+        name.append(UInt8(ascii: "-"))
+        let word = words.next()
+        Hexadecimal.append((0..<8).lazy.map { UInt8(truncatingIfNeeded: word >> (8 * UInt64($0))) }, to: &name)
+        name.append(UInt8(ascii: "."))
+        name += format.fileExtension.utf8
+        return String(decoding: name, as: UTF8.self)
     }
 
     /// The folder of a published file: `path` up to its first slash.
@@ -67,9 +78,17 @@ package enum FilePath {
 
     /// Whether `path` is relative and has no empty, `.` or `..` component.
     package static func staysInside(_ path: String) -> Bool {
-        let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        return parts.allSatisfy { part in
-            !part.isEmpty && !part.contains(0) && !part.elementsEqual(".".utf8) && !part.elementsEqual("..".utf8)
+        var path = path
+        return path.withUTF8 { bytes in
+            var start = 0
+            for end in 0...bytes.count where end == bytes.count || bytes[end] == UInt8(ascii: "/") {
+                let part = bytes[start..<end]
+                // No part longer than `..` consists of dots only.
+                guard !part.isEmpty, part.count > 2 || !part.allSatisfy({ $0 == UInt8(ascii: ".") }), !part.contains(0)
+                else { return false }
+                start = end + 1
+            }
+            return true
         }
     }
 
@@ -87,6 +106,30 @@ extension Hexadecimal {
     package static func random64() -> String {
         let value = UInt64.random(in: .min ... .max)
         return text((0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) })
+    }
+}
+
+/// Random words for the names of a batch. They are read from the system several at a time, because each read is a system
+/// call.
+package struct RandomWords: ~Copyable {
+    /// The words that are left.
+    private var words: [UInt64] = []
+    /// The most words read at once, in a call that the system never interrupts.
+    private static let most = 32
+
+    /// Reads nothing yet.
+    package init() {}
+
+    /// The next word.
+    mutating func next() -> UInt64 {
+        if let word = words.popLast() { return word }
+        words = [UInt64](repeating: 0, count: Self.most)
+        let isFilled = words.withUnsafeMutableBytes { avatar_random_bytes($0.baseAddress, $0.count) == 0 }
+        guard isFilled, let word = words.popLast() else {
+            words = []
+            return .random(in: .min ... .max)
+        }
+        return word
     }
 }
 

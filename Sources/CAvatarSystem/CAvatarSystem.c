@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@
 // either of them gives up the locks of both. Other processes are kept out as they should be.
 #define AVATAR_SET_LOCK F_SETLK
 #endif
+
+int avatar_random_bytes(void *bytes, size_t count) { return getentropy(bytes, count); }
 
 #if defined(__GLIBC__) || defined(__APPLE__)
 static int argument_count;

@@ -112,14 +112,17 @@ import Testing
 
     @Test(arguments: [(ImageFormat.png, "png"), (.jpeg, "jpg"), (.svg, "svg"), (ImageFormat(rawValue: "x/y"), "img")])
     func aNameHasTheDocumentedForm(format: ImageFormat, fileExtension: String) throws {
-        let name = FilePath.make(sha256: Self.digest, format: format)
+        var words = RandomWords()
+        let name = FilePath.make(sha256: Self.digest, format: format, &words)
 
         let form = try Regex("12/131415-[0-9a-f]{16}\\.\(fileExtension)")
         #expect(name.wholeMatch(of: form) != nil, "\(name)")
     }
 
     @Test func noNameIsMadeTwice() {
-        let names = (0..<10_000).map { _ in FilePath.make(sha256: Self.digest, format: .png) }
+        var words = RandomWords()
+        var names: [String] = []
+        for _ in 0..<10_000 { names.append(FilePath.make(sha256: Self.digest, format: .png, &words)) }
 
         #expect(Set(names).count == names.count)
     }

@@ -3,11 +3,16 @@ package enum Hexadecimal {
     /// The bytes in lower-case hexadecimal, two digits per byte.
     package static func text(_ bytes: some Sequence<UInt8>) -> String {
         var digits: [UInt8] = []
-        for byte in bytes {
-            digits.append(digit(byte >> 4))
-            digits.append(digit(byte & 15))
-        }
+        append(bytes, to: &digits)
         return String(decoding: digits, as: UTF8.self)
+    }
+
+    /// Appends the digits of `text(_:)` in ASCII.
+    package static func append(_ bytes: some Sequence<UInt8>, to text: inout [UInt8]) {
+        for byte in bytes {
+            text.append(digit(byte >> 4))
+            text.append(digit(byte & 15))
+        }
     }
 
     /// The value of the ASCII character `byte` as a digit, in either case; `nil` if it is not a digit.

@@ -115,7 +115,10 @@ extension StoreWriter {
         let placements = reservation.placements
         try moveIntoPlace(placements)
         let needsPower = placements.contains { $0?.needsDurableCommit == true }
-        let (results, surplus) = try write(needsPower ? .power : .process) { transaction in
+        // Step 1 has restored the roots, and a rename restores a root that was removed since.
+        let hasRestoredRoots = reservation.moment != nil
+        let (results, surplus) = try write(needsPower ? .power : .process, restoringRoots: !hasRestoredRoots) {
+            transaction in
             var surplus = Surplus()
             surplus.seesStep1 = try reservation.moment.map(transaction.follows) ?? false
             let results = try zip(changes, placements).map { change, placement in
@@ -232,6 +235,7 @@ extension StoreWriter {
     ) throws -> [Placement?] {
         var placements: [Placement?] = []
         var placed: [Content: Int] = [:]
+        var words = RandomWords()
         for change in changes {
             guard let image = change.image else {
                 placements.append(nil)
@@ -262,7 +266,7 @@ extension StoreWriter {
                     placement.damaged = file.id
                     placement.isDurable = true
                 }
-                placement.path = FilePath.make(sha256: image.sha256, format: image.image.format)
+                placement.path = FilePath.make(sha256: image.sha256, format: image.image.format, &words)
                 placed[placement.content] = placements.count
             }
             placements.append(placement)

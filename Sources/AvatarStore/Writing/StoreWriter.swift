@@ -66,11 +66,13 @@ actor StoreWriter {
     /// Runs a write transaction. It first drops the pending rows of files that were unlinked.
     ///
     /// - Parameter durability: `process` survives a kill of the process, `power` a power loss too.
+    /// - Parameter restoringRoots: whether to create roots again that were removed. Default: yes.
     func write<Result>(
         _ durability: AvatarIndex.Durability = .process,
+        restoringRoots: Bool = true,
         _ body: (IndexTransaction) throws -> Result
     ) throws -> Result {
-        try places.restoreRoots()
+        if restoringRoots { try places.restoreRoots() }
         let (gone, goneBatches) = (unlinked, unlinkedBatches)
         uncountedEvictions = []
         let result = try index.write(durability) { transaction in

@@ -12,6 +12,9 @@ const char *avatar_argument(int index);
 /// 1: the open file `fd` lies on a network file system; 0: on a local one; -1: `errno` says why it is not known.
 int avatar_is_on_network_file_system(int fd);
 
+/// Fills `bytes` with `count` random bytes of the system, at most 256. 0, or -1 with `errno`.
+int avatar_random_bytes(void *bytes, size_t count);
+
 /// Makes every change to the file system that holds `fd` durable. 0, or -1 with `errno`.
 int avatar_sync_file_system(int fd);
 

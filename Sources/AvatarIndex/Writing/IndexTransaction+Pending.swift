@@ -5,8 +5,34 @@ import AvatarSQLite
 package struct PendingBatch: Sendable {
     /// The row id.
     let id: Int64
-    /// The files in the row, at least one.
+    /// The files in the row.
     package let files: [PendingFile]
+    /// The number of files in the row that no process of a store can have named. They are not in `files`.
+    package let foreignCount: Int
+    /// The part of each class in the totals, foreign files included.
+    fileprivate let totals: [StorageClass: (count: Int, bytes: Int)]
+
+    fileprivate init(id: Int64, files: [PendingFile], foreignCount: Int = 0, counting counted: [PendingFile]) {
+        self.id = id
+        self.files = files
+        self.foreignCount = foreignCount
+        totals = counted.reduce(into: [:]) { totals, file in
+            totals[file.storageClass, default: (0, 0)].count += 1
+            totals[file.storageClass, default: (0, 0)].bytes += file.sizeBytes
+        }
+    }
+
+    private init(_ batch: PendingBatch, keeping files: [PendingFile]) {
+        id = batch.id
+        self.files = files
+        foreignCount = batch.foreignCount + batch.files.count - files.count
+        totals = batch.totals
+    }
+
+    /// The same row with only those files that satisfy `isOwn`. The others are foreign: they go with the row.
+    package func filter(_ isOwn: (PendingFile) throws -> Bool) rethrows -> PendingBatch {
+        PendingBatch(self, keeping: try files.filter(isOwn))
+    }
 }
 
 /// Files that may exist without being published. Each is named by a row of its own, or by the row of a batch.
@@ -16,9 +42,11 @@ package struct PendingBatch: Sendable {
 extension IndexTransaction {
     // MARK: One file
 
+    private static let addPendingSQL = "INSERT INTO pending_file (\(PendingFile.columns)) VALUES (?, ?, ?, ?)"
+
     /// Names `file` as one that may exist from now on.
     package func addPending(_ file: PendingFile) throws {
-        try run(KeepsHits("INSERT INTO pending_file (\(PendingFile.columns)) VALUES (?, ?, ?, ?)"), file.values)
+        try run(KeepsHits(Self.addPendingSQL), file.values)
         totals.addPending(file.storageClass, bytes: file.sizeBytes)
     }
 
@@ -43,49 +71,38 @@ extension IndexTransaction {
             [holder, PendingBatch.encode(files)]
         )
         for file in files { totals.addPending(file.storageClass, bytes: file.sizeBytes) }
-        return PendingBatch(id: lastInsertedRowID, files: files)
+        return PendingBatch(id: lastInsertedRowID, files: files, counting: files)
     }
 
-    /// Drops the row of a batch. Each of its files must be published by now, be gone from the disk, or have a row of
-    /// its own.
-    ///
-    /// - Returns: whether the row existed. If not, its files got rows of their own (`separatePending`).
-    package func dropPending(_ batch: PendingBatch) throws -> Bool {
+    /// Drops the row of a batch, if it exists. Each of its files must be published by now or be gone from the disk,
+    /// except `rest`: these get rows of their own.
+    package func dropPending(_ batch: PendingBatch, leaving rest: [PendingFile] = []) throws {
         try run(KeepsHits("DELETE FROM pending_batch WHERE id = ?"), [batch.id])
-        guard changedRowCount > 0 else { return false }
-        for file in batch.files { totals.dropPending(file.storageClass, bytes: file.sizeBytes) }
-        return true
+        guard changedRowCount > 0 else { return }
+        for (storageClass, sum) in batch.totals {
+            totals.dropPending(storageClass, count: sum.count, bytes: sum.bytes)
+        }
+        for file in rest {
+            // A row that came with an index from elsewhere may name a file twice.
+            try run(KeepsHits(Self.addPendingSQL + " ON CONFLICT DO NOTHING"), file.values)
+            if changedRowCount > 0 { totals.addPending(file.storageClass, bytes: file.sizeBytes) }
+        }
     }
 
-    /// Gives each file in the batches of `holder` a row of its own, so that it can be dropped alone.
+    /// The batches of `holder`.
     ///
-    /// - Returns: the number of files that no process of a store can have named. They get no row.
-    package func separatePending(of holder: String) throws -> Int {
-        let batches = try rows("SELECT id FROM pending_batch WHERE holder = ?", [holder]) { $0.integer("id") }
-        var foreign = 0
-        for id in batches {
-            let files = try rows("SELECT \(PendingFile.columns) FROM pending WHERE batch_id = ?", [id]) { row in
+    /// Nothing is written, so a batch can be finished on a full disk: its files are unlinked before its row is dropped.
+    package func pendingBatches(of holder: String) throws -> [PendingBatch] {
+        let ids = try rows("SELECT id FROM pending_batch WHERE holder = ?", [holder]) { $0.integer("id") }
+        return try ids.map { id in
+            let named = try rows("SELECT \(PendingFile.columns) FROM pending WHERE batch_id = ?", [id]) { row in
                 (code: row.integer("storage_class"), file: PendingFile(row))
             }
-            for storageClass in StorageClass.allCases {
-                try dropPendingTotals(of: storageClass, where: "batch_id = ?", [id])
-            }
-            try run(KeepsHits("DELETE FROM pending_batch WHERE id = ?"), [id])
-            for (code, file) in files {
-                guard code == file.storageClass.code, !file.path.isEmpty, file.sizeBytes > 0 else {
-                    foreign += 1
-                    continue
-                }
-                try run(
-                    KeepsHits(
-                        "INSERT INTO pending_file (\(PendingFile.columns)) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-                    ),
-                    file.values
-                )
-                if changedRowCount > 0 { totals.addPending(file.storageClass, bytes: file.sizeBytes) }
-            }
+            // A recount of the totals finds the files by the code in the row.
+            let counted = named.filter { $0.code == $0.file.storageClass.code }.map(\.file)
+            let files = counted.filter { !$0.path.isEmpty && $0.sizeBytes > 0 }
+            return PendingBatch(id: id, files: files, foreignCount: named.count - files.count, counting: counted)
         }
-        return foreign
     }
 
     // MARK: Holders

@@ -107,7 +107,7 @@ extension StoreWriter {
                 return plan.isComplete || plan.victims.isEmpty
             }
             if let evicted {
-                try unlink(evicted)
+                try unlink([], [evicted])
                 freed.files += evicted.files.count
                 freed.bytes += evicted.files.reduce(0) { $0 + $1.sizeBytes }
             }

@@ -147,11 +147,9 @@ extension StoreWriter {
         in transaction: IndexTransaction,
         leaving surplus: inout Surplus
     ) throws {
-        _ = try transaction.dropPending(batch)
-        for file in batch.files where !surplus.published.contains(file.path) {
-            try transaction.addPending(file)
-            surplus.add(file)
-        }
+        let rest = batch.files.filter { !surplus.published.contains($0.path) }
+        try transaction.dropPending(batch, leaving: rest)
+        for file in rest { surplus.add(file) }
     }
 
     /// Publishes the images whose shared file was removed before they could share it. Each round takes another process
@@ -208,7 +206,7 @@ extension StoreWriter {
                     moment: try transaction.moment()
                 )
             }
-            if let evicted { try unlink(evicted) }
+            if let evicted { try unlink([], [evicted]) }
             try unlink(sharing.purged)
             try read(&sharing)
             if let reserved { return reserved }

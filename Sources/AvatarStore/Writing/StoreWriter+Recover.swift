@@ -33,17 +33,18 @@ extension StoreWriter {
     /// such rows was written by others, and must not make the store delete arbitrary files.
     /// - Returns: the number of such rows; they are dropped.
     private func finishPending(of name: String) throws -> Int {
-        let (files, foreign) = try index.write { transaction in
-            let unusable = try transaction.separatePending(of: name)
-            let files = try transaction.pendingFiles(of: name)
-            let own = try files.filter { file in
+        let (files, batches, foreign) = try index.write { transaction in
+            func isOwn(_ file: PendingFile) throws -> Bool {
                 guard FilePath.isPublishedName(file.path) else { return false }
                 let prefix = FilePath.digestPrefix(of: file.path)
                 return try !transaction.isPublished(file.path, in: file.storageClass, digestPrefix: prefix)
             }
-            return (own, unusable + files.count - own.count)
+            let files = try transaction.pendingFiles(of: name)
+            let own = try files.filter(isOwn)
+            let batches = try transaction.pendingBatches(of: name).map { try $0.filter(isOwn) }
+            return (own, batches, files.count - own.count + batches.reduce(0) { $0 + $1.foreignCount })
         }
-        try unlink(files)
+        try unlink(files, batches)
         try settle()
         if foreign > 0 { try write { try $0.dropPending(of: name) } }
         return foreign

@@ -18,8 +18,9 @@ import Logging
 ///           3  commit: drop the pending row
 /// ```
 ///
-/// So each file that may exist is named by one row at any moment: its own, or that of its batch. A process killed in between leaves pending rows that name its holder. The next process that finds the holder dead
-/// unlinks those files and drops the rows.
+/// So each file that may exist is named by one row at any moment: its own, or that of its batch. A process killed in
+/// between leaves pending rows that name its holder. The next process that finds the holder dead unlinks those files and
+/// drops the rows.
 ///
 /// No method awaits between its steps, so within a process each method runs as a whole.
 ///
@@ -36,9 +37,8 @@ actor StoreWriter {
     let metrics: StoreMetrics
     /// Files that were unlinked, and whose pending rows the next transaction drops.
     private var unlinked: [PendingFile] = []
-    /// Batches whose files were unlinked as far as possible, with the files that are gone. The next transaction drops
-    /// their rows.
-    private var unlinkedBatches: [(batch: PendingBatch, gone: [PendingFile])] = []
+    /// Batches whose files were unlinked, but for those that could not be. The next transaction drops their rows.
+    private var unlinkedBatches: [(batch: PendingBatch, rest: [PendingFile])] = []
     /// Files that the current transaction evicts. The metrics count them once it is committed.
     var uncountedEvictions: [PendingFile] = []
     /// Whether a file that this process made pending is still to be unlinked.
@@ -77,20 +77,13 @@ actor StoreWriter {
         uncountedEvictions = []
         let result = try index.write(durability) { transaction in
             for file in gone { try transaction.dropPending(file) }
-            for (batch, gone) in goneBatches { try drop(batch, gone: gone, in: transaction) }
+            for (batch, rest) in goneBatches { try transaction.dropPending(batch, leaving: rest) }
             return try body(transaction)
         }
         metrics.evict(files: uncountedEvictions.count, bytes: uncountedEvictions.reduce(0) { $0 + $1.sizeBytes })
         unlinked.removeFirst(gone.count)
         unlinkedBatches.removeFirst(goneBatches.count)
         return result
-    }
-
-    /// Drops the row of a batch. Its files that are left get rows of their own.
-    private func drop(_ batch: PendingBatch, gone: [PendingFile], in transaction: IndexTransaction) throws {
-        guard try transaction.dropPending(batch) else { return }
-        guard gone.count < batch.files.count else { return }
-        for file in Set(batch.files).subtracting(gone) { try transaction.addPending(file) }
     }
 
     /// Drops the pending rows of unlinked files, and retries files that could not be unlinked before.
@@ -105,31 +98,23 @@ actor StoreWriter {
         if !unlinked.isEmpty || !unlinkedBatches.isEmpty { try write { _ in } }
     }
 
-    /// Unlinks files that a committed transaction made pending, each with a row of its own.
+    /// Unlinks files that a committed transaction made pending, in rows of their own or in batches.
     ///
-    /// All are tried. A file that cannot be unlinked stays pending and counts against the budget; the last error is
-    /// thrown. A document's folder is synchronized before its pending row is dropped, so a power loss does not bring
-    /// the file back.
-    func unlink(_ files: [PendingFile]) throws {
-        let (gone, failure) = try unlinkEach(files)
-        unlinked += gone
-        if let failure { throw failure }
-    }
-
-    /// Unlinks the files of a batch that a committed transaction made pending, as `unlink`.
-    ///
-    /// The row of the batch is dropped by the next transaction, which gives the files that are left rows of their own.
-    func unlink(_ batch: PendingBatch) throws {
-        let (gone, failure) = try unlinkEach(batch.files)
-        unlinkedBatches.append((batch, gone))
+    /// All are tried. A file that cannot be unlinked stays pending and counts against the budget, in a row of its own;
+    /// the last error is thrown. A document's folder is synchronized before its pending row is dropped, so a power loss
+    /// does not bring the file back.
+    func unlink(_ files: [PendingFile], _ batches: [PendingBatch] = []) throws {
+        let (left, failure) = try unlinkEach(files + batches.flatMap(\.files))
+        unlinked += files.filter { !left.contains($0) }
+        unlinkedBatches += batches.map { batch in (batch, batch.files.filter(left.contains)) }
         if let failure { throw failure }
     }
 
     /// Tries to unlink all files.
     ///
-    /// - Returns: the files that are gone, and the last error.
+    /// - Returns: the files that could not be unlinked, and the last error.
     /// - Throws: an error after which none may be taken for gone.
-    private func unlinkEach(_ files: [PendingFile]) throws -> (gone: [PendingFile], failure: AvatarStoreError?) {
+    private func unlinkEach(_ files: [PendingFile]) throws -> (left: Set<PendingFile>, failure: AvatarStoreError?) {
         guard !files.isEmpty else { return ([], nil) }
         // Until they are gone, even if this throws.
         let hadLeftovers = hasLeftovers
@@ -137,21 +122,21 @@ actor StoreWriter {
         try places.restoreRoots()
         try markChanged()
         var failure: AvatarStoreError?
-        var gone: [PendingFile] = []
+        var left: Set<PendingFile> = []
+        var documents: [String] = []
         // A path that no store makes comes from elsewhere and may lead anywhere: only its row is dropped.
-        gone += files.filter { !FilePath.isPublishedName($0.path) }
         for file in files where FilePath.isPublishedName(file.path) {
             do throws(AvatarStoreError) {
                 try places.files(of: file.storageClass).unlink(file.path)
-                gone.append(file)
+                if file.storageClass == .documents { documents.append(file.path) }
             } catch {
                 failure = error
+                left.insert(file)
             }
         }
-        let documents = gone.filter { $0.storageClass == .documents && FilePath.isPublishedName($0.path) }.map(\.path)
         try places.files(of: .documents).synchronizeFolders(of: documents)
         if failure == nil { hasLeftovers = hadLeftovers }
-        return (gone, failure)
+        return (left, failure)
     }
 
     /// Writes the buffered access times, 4,096 in a transaction, so that other processes do not wait long for the lock.
@@ -182,12 +167,10 @@ actor StoreWriter {
 
     /// Retries files that this process left pending.
     func finishOwnLeftovers() throws {
-        let files = try write { transaction in
-            _ = try transaction.separatePending(of: places.holder.name)
-            return try transaction.pendingFiles(of: places.holder.name)
-        }
+        let name = places.holder.name
+        let (files, batches) = try write { (try $0.pendingFiles(of: name), try $0.pendingBatches(of: name)) }
         hasLeftovers = false
-        try unlink(files)
+        try unlink(files, batches)
         try settle()
     }
 

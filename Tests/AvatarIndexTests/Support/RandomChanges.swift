@@ -30,7 +30,7 @@ struct RandomChanges {
             case 8..<10: try removeEntry(transaction)
             case 10: try addBatch(transaction)
             case 11: try finishBatch(transaction)
-            default: try separate(transaction)
+            default: try splitBatch(transaction)
             }
         }
     }
@@ -70,12 +70,15 @@ struct RandomChanges {
 
     private mutating func finishBatch(_ transaction: IndexTransaction) throws {
         guard let index = batches.indices.randomElement(using: &random) else { return }
-        _ = try transaction.dropPending(batches.remove(at: index))
+        try transaction.dropPending(batches.remove(at: index))
     }
 
-    private mutating func separate(_ transaction: IndexTransaction) throws {
-        _ = try transaction.separatePending(of: "me")
-        pending += batches.flatMap(\.files)
+    private mutating func splitBatch(_ transaction: IndexTransaction) throws {
+        for batch in try transaction.pendingBatches(of: "me") {
+            let rest = batch.files.filter { _ in Bool.random(using: &random) }
+            try transaction.dropPending(batch, leaving: rest)
+            pending += rest
+        }
         batches = []
     }
 

@@ -21,7 +21,7 @@ import Testing
             #expect(try index.isTotalRight(of: .caches))
             #expect(try index.isTotalRight(of: .documents))
 
-            #expect(try index.write { try $0.dropPending(batch) } == true)
+            try index.write { try $0.dropPending(batch) }
             #expect(try index.pendingFiles() == [])
             #expect(try index.write { try $0.pendingHolders() } == [])
             #expect(try index.total(of: .documents).pendingFiles == 0)
@@ -43,32 +43,33 @@ import Testing
             _ = try index.write { try $0.addPending([file, .sample(1)], of: "me") }
 
             #expect(try index.pendingFiles() == [file, .sample(1)])
-            #expect(try index.write { try $0.separatePending(of: "me") } == 0)
-            #expect(Set(try index.write { try $0.pendingFiles(of: "me") }) == [file, .sample(1)])
+            let batches = try index.write { try $0.pendingBatches(of: "me") }
+            #expect(batches.map(\.files) == [[file, .sample(1)]])
+            #expect(batches.map(\.foreignCount) == [0])
         }
     }
 
-    @Test func separatedFilesAreDroppedOneByOne() throws {
+    @Test func filesThatAreLeftGetRowsOfTheirOwn() throws {
         try withIndex { index in
             let batch = try index.write { transaction in
                 _ = try transaction.addPending([.sample(5, holder: "you")], of: "you")
                 return try #require(try transaction.addPending(Self.files, of: "me"))
             }
 
-            #expect(try index.write { try $0.separatePending(of: "me") } == 0)
+            try index.write { try $0.dropPending(batch, leaving: [Self.files[0], Self.files[1]]) }
 
-            #expect(Set(try index.write { try $0.pendingFiles(of: "me") }) == Set(Self.files))
-            #expect(try index.pendingFiles().count == 4)
-            // The row of the batch is gone, and no later one gets its id.
+            #expect(Set(try index.write { try $0.pendingFiles(of: "me") }) == Set(Self.files.prefix(2)))
+            #expect(try index.pendingFiles().count == 3)
+            // The row of the batch is gone, and no later one gets its id: a second drop changes nothing.
             let later = try index.write { transaction in
-                #expect(try transaction.dropPending(batch) == false)
+                try transaction.dropPending(batch, leaving: Self.files)
                 return try transaction.addPending([.sample(6, bytes: 60)], of: "me")
             }
             #expect(later?.id != batch.id)
             try index.write { try $0.dropPending(Self.files[0]) }
             #expect(
                 try index.total(of: .caches)
-                    == ClassTotal(files: 0, bytes: 0, pendingFiles: 3, pendingBytes: 30 + 1000 + 60)
+                    == ClassTotal(files: 0, bytes: 0, pendingFiles: 2, pendingBytes: 1000 + 60)
             )
         }
     }
@@ -93,10 +94,11 @@ import Testing
             )
 
             try index.write { transaction in
-                _ = try transaction.separatePending(of: "me")
-                #expect(try transaction.pendingFiles(of: "me").contains(.sample(9, bytes: 9)))
+                let batches = try transaction.pendingBatches(of: "me")
+                #expect(batches.flatMap(\.files).contains(.sample(9, bytes: 9)))
+                for batch in batches { try transaction.dropPending(batch, leaving: batch.files) }
+                #expect(try transaction.pendingFiles(of: "me").count == batches.flatMap(\.files).count)
                 for file in try transaction.pendingFiles(of: "me") { try transaction.dropPending(file) }
-                try transaction.dropPending(of: "me")
             }
 
             #expect(try index.write { try $0.pendingHolders() } == [])

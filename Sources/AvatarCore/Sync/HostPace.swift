@@ -1,0 +1,335 @@
+internal import Foundation
+
+/// The pace of the requests to one host in one sync: how many at a time, and how many a second.
+///
+/// ```
+///               429 or 503                    the wait is over
+///  unlimited ───────────────▶ waiting ─────────────────────────▶ spaced: faster with each answer
+///      ▲                        ▲                                   │                   │
+///      │                        └──────────── 429 or 503 ───────────┘                   │
+///      └─────────────────────────── faster than any limit ──────────────────────────────┘
+/// ```
+///
+/// A host without limits stays unlimited and costs one counter. The first refusal makes the host wait for its
+/// Retry-After, or for a short time of our own. From then on, its requests are spaced. A refused request costs a wait,
+/// which often is ten or a hundred requests long, so the pace finds the limit with few refusals:
+///
+/// - After a refusal, the limit lies between two measured rates: the answers per second with the wait (`low`), and
+///   without it (`high`). The next goal is a value between them.
+/// - Far below its goal, the rate doubles in a fraction of a second (additive increase would take minutes).
+/// - Near its goal, the rate follows a cubic curve, as TCP's CUBIC does (RFC 9438): it flattens towards the goal, stays
+///   there for some seconds, and then rises faster and faster. A limit that was lifted is left behind within a minute.
+///
+/// The value has no clock. Times are durations since the sync began, by a monotonic clock.
+package struct HostPace: Sendable {
+    /// The consequence of a refusal (429 or 503).
+    package enum Reaction: Hashable, Sendable {
+        /// The image is requested again after the wait.
+        case askAgain
+        /// The image was refused too often, while the host answered other requests. It failed; the host did not.
+        case failImage
+        /// The refusal is a failure of the host: the wait is too long, or the host only refuses.
+        case failHost
+    }
+
+    /// The longest Retry-After that a sync waits for, in seconds.
+    package static let longestWait = Duration.seconds(60)
+
+    /// Slowdowns so far. Each request carries their number, so that requests sent together cause one slowdown.
+    private var slowdowns = 0
+    /// Requests a second; `nil` without a limit.
+    private var rate: Double?
+    /// The rate at which the host is expected to refuse next; `nil` if unknown.
+    private var goal: Double?
+    /// The curve from the rate after the last slowdown to the goal.
+    private var curve = Curve(from: 1, to: 1, doubt: 1)
+    /// The mean rate of the last time without a refusal that was longer than 2 s. Refusals lower it.
+    private var proven = 0.0
+    /// The rate right after the last slowdown.
+    private var firstRate = 0.0
+    /// The time of the next request, in seconds.
+    private var next = 0.0
+    /// The end of the last wait, in seconds.
+    private var waitsUntil = 0.0
+    /// When the last slowdown began, or the first request was sent, in seconds.
+    private var since: Double?
+    /// Requests answered since then.
+    private var answers = 0
+    /// When the last of them was answered, in seconds.
+    private var lastAnswer: Double?
+    /// Answers until one more request may be under way.
+    private var answersToWiden = 0
+
+    /// Slowdowns since the last answer, and the time waited for them in seconds.
+    private var inVain = (count: 0, seconds: 0.0)
+    /// Whether the host has answered a request of this sync.
+    private var hasAnswered = false
+    /// Images that were refused without Retry-After, and answered later or never.
+    private var (cured, hopeless) = (0, 0)
+
+    /// The most requests at a time; `nil` without a limit.
+    package private(set) var limit: Int?
+    /// Refused requests.
+    package private(set) var refusalCount = 0
+    /// The time that the host was waited for.
+    package private(set) var waited = Duration.zero
+
+    /// A host without a limit.
+    package init() {}
+
+    // MARK: Requests
+
+    /// Whether the requests are spaced.
+    package var isSpaced: Bool { rate != nil }
+
+    /// The time of the next request; zero if the requests are not spaced.
+    package var earliest: Duration { isSpaced ? .seconds(next) : .zero }
+
+    /// Requests a second; `nil` if they are not spaced.
+    package var requestsPerSecond: Double? { rate }
+
+    /// Records that a request begins.
+    ///
+    /// - Returns: the number of slowdowns so far, which the request carries until `answered` or `refused`.
+    package mutating func begin(at now: Duration) -> Int {
+        let now = now.inSeconds
+        if since == nil { since = now }
+        if let rate {
+            // A timer fires a little late. The next request makes up for that, but not for a longer delay: a limiter
+            // may measure the distance of two requests.
+            let isLate = now - next > max(0.25 / rate, Self.timerDelay)
+            next = (isLate ? now : next) + 1 / rate
+        }
+        return slowdowns
+    }
+
+    /// Records an answer other than a failure of the host.
+    ///
+    /// - Parameter turn: the turn of the request.
+    package mutating func answered(_ turn: HostTurn, at now: Duration) {
+        hasAnswered = true
+        if turn.refusals > 0 { cured += 1 }
+        guard turn.slowdowns == slowdowns else { return }
+        answers += 1
+        inVain = (0, 0)
+        guard let rate else { return }
+        widen()
+        let now = now.inSeconds
+        let elapsed = min(now - (lastAnswer ?? now), 2 / rate, Self.doublingSeconds / 2)
+        lastAnswer = now
+        accelerate(rate, by: max(elapsed, 0))
+    }
+
+    /// Records a refusal, 429 or 503.
+    ///
+    /// - Parameters:
+    ///   - turn: the turn of the request.
+    ///   - retryAfter: the wait that the host asked for; `nil` if it named none.
+    ///   - longest: the longest wait that makes sense, at most `longestWait`.
+    ///   - active: requests to the host under way, this one included.
+    package mutating func refused(
+        _ turn: HostTurn,
+        retryAfter: Duration?,
+        longest: Duration,
+        active: Int,
+        at now: Duration
+    ) -> Reaction {
+        // Without Retry-After, a 503 may also be a fault of the host, or of some images.
+        guard retryAfter != nil || hasAnswered && believesRefusals else { return .failHost }
+        let isNews = turn.slowdowns == slowdowns
+        var wait = retryAfter?.inSeconds ?? 0
+        if isNews {
+            let own = retryAfter == nil ? Self.ownWait : Self.shortestWait
+            wait = max(wait, own * Double(1 << inVain.count))
+        }
+        guard .seconds(wait) <= longest, inVain.count < Self.mostInVain,
+            inVain.seconds + wait <= Self.longestInVain
+        else { return .failHost }
+        refusalCount += 1
+        if isNews {
+            slowDown(for: wait, active: active, at: now.inSeconds)
+        } else {
+            delay(for: wait, at: now.inSeconds)
+        }
+        guard turn.refusals + 1 >= Self.mostRefusals else { return .askAgain }
+        if retryAfter == nil { hopeless += 1 }
+        if !believesRefusals { lift() }
+        return .failImage
+    }
+
+    /// Whether a refusal without Retry-After is one, rather than a fault of the image.
+    private var believesRefusals: Bool { hopeless < Self.mostHopeless || hopeless < cured }
+}
+
+// MARK: The rate
+
+extension HostPace {
+    /// How the rate approaches its goal, and goes beyond it.
+    private struct Curve {
+        /// The distance from the first rate to the goal, as a part of the goal.
+        private let depth: Double
+        /// The time from the first rate to the goal, in seconds: from 4 to 16. The less doubt, the longer, because the
+        /// limit is near then.
+        private let span: Double
+        /// The time that has passed, in seconds.
+        private var age = 0.0
+
+        /// The curve from `rate` to `goal`.
+        ///
+        /// - Parameter doubt: from 0 to 1; how far the limit may lie below the rate that was refused last.
+        init(from rate: Double, to goal: Double, doubt: Double) {
+            depth = max(1 - rate / goal, 0.01)
+            span = min(max(1 / max(doubt, 0.01), 4), 16)
+        }
+
+        /// The next rate, as a multiple of the goal.
+        mutating func advance(by seconds: Double) -> Double {
+            age += seconds
+            let place = age / span - 1
+            let near = 1 + (place < 0 ? depth : 0.05) * pow(min(place, 1), 3)
+            // After twice the span the limit seems to be gone. The rate doubles every 2 s then.
+            return near * exp2(max(age - 2 * span, 0) / 2)
+        }
+    }
+
+    /// The time in which the rate doubles far from its goal, in seconds.
+    private static let doublingSeconds = 0.4
+    /// The rate after the first refusal, unless the host bore more.
+    private static let startRate = 20.0
+    /// The lowest rate: one request a minute.
+    private static let lowestRate = 1.0 / 60
+    /// The rate at which spacing ends. No limiter of practical use allows as much.
+    private static let unlimitedRate = 10_000.0
+    /// The delay of a timer that is made up for, in seconds.
+    private static let timerDelay = 0.002
+
+    /// The first wait for a host that names none, in seconds. Each further one in vain doubles it.
+    private static let ownWait = 0.1
+    /// The same for a host that names a time, which may be too short.
+    private static let shortestWait = 1.0
+    /// The most slowdowns without an answer between them.
+    private static let mostInVain = 7
+    /// The most time waited for them, in seconds.
+    private static let longestInVain = 180.0
+    /// The most times that one image is refused.
+    private static let mostRefusals = 6
+    /// The images refused to the end after which a 503 without Retry-After counts as a fault, if they outnumber those
+    /// that were answered later.
+    private static let mostHopeless = 3
+
+    /// Makes the requests faster after an answer, `seconds` after the one before.
+    private mutating func accelerate(_ rate: Double, by seconds: Double) {
+        var faster: Double
+        if let goal, rate >= 0.7 * goal {
+            faster = goal * curve.advance(by: seconds)
+        } else {
+            faster = rate * exp2(seconds / Self.doublingSeconds)
+            if let goal, faster >= 0.7 * goal {
+                faster = 0.7 * goal
+                curve = Curve(from: faster, to: goal, doubt: 0.3)
+            }
+        }
+        faster = max(faster, rate)
+        self.rate = faster
+        if faster > Self.unlimitedRate { lift() }
+    }
+
+    /// Allows one more request at a time once as many were answered as are allowed now.
+    private mutating func widen() {
+        guard let limit else { return }
+        answersToWiden -= 1
+        guard answersToWiden <= 0 else { return }
+        self.limit = limit + 1
+        answersToWiden = limit + 1
+    }
+
+    /// Ends the spacing.
+    private mutating func lift() {
+        (rate, goal, limit, lastAnswer, since) = (nil, nil, nil, nil, nil)
+        answers = 0
+    }
+
+    /// Makes the requests slower, and waits for `wait` seconds.
+    private mutating func slowDown(for wait: Double, active: Int, at now: Double) {
+        let elapsed = now - (since ?? now)
+        if let rate {
+            retreat(from: rate, after: elapsed, of: max(waitsUntil - (since ?? now), 0))
+        } else {
+            // What it bore until now, the wait included, is what a fixed window or a bucket allows.
+            rate = max(Double(answers) / (elapsed + wait), Self.startRate)
+            goal = nil
+        }
+        firstRate = rate ?? 0
+        slowdowns += 1
+        inVain = (inVain.count + 1, inVain.seconds + wait)
+        limit = max(active / 2, 1)
+        answersToWiden = limit ?? 1
+        (answers, since, lastAnswer) = (0, now, nil)
+        delay(for: wait, at: now)
+    }
+
+    /// Sets rate and goal after a refusal at `rate`.
+    ///
+    /// - Parameters:
+    ///   - elapsed: the time since the last slowdown, in seconds.
+    ///   - wait: the part of it that was a wait.
+    private mutating func retreat(from rate: Double, after elapsed: Double, of wait: Double) {
+        guard answers > 1 else {
+            // Too few answers for a measurement.
+            goal = answers == 1 ? 0.9 * rate : nil
+            let halved = max(rate / 2, Self.lowestRate)
+            self.rate = halved
+            if let goal { curve = Curve(from: halved, to: goal, doubt: 0.5) }
+            return
+        }
+        let active = max(elapsed - wait, 0.001)
+        var high = rate
+        var low = max(Double(answers) / (wait + active), rate / 2)
+        if rate > 1.15 * firstRate {
+            // The host bore the rate that the time began with.
+            low = max(low, firstRate)
+        } else {
+            // The rate hardly changed, so the host bore less than it answered, with what it saved up in the wait.
+            high = min(high, Double(answers) / active)
+        }
+        if active > 2 {
+            proven = Double(answers) / active
+        } else {
+            // Chance may refuse a request early, so the time before counts too.
+            low = max(low, 0.9 * proven)
+            proven *= 0.7
+        }
+        low = min(low, rate)
+        high = max(low, high)
+        let ratio = high / low
+        let goal = 0.99 * low * pow(ratio, 0.9)
+        let lower = max(min(low * pow(ratio, 0.6), 0.9 * high), Self.lowestRate)
+        (self.rate, self.goal) = (lower, goal)
+        curve = Curve(from: lower, to: goal, doubt: 1 - low / rate)
+    }
+
+    /// Waits for `wait` seconds from `now` on, or until the present wait is over.
+    private mutating func delay(for wait: Double, at now: Double) {
+        let time = now + wait
+        guard time > waitsUntil else { return }
+        waited += .seconds(time - max(waitsUntil, now))
+        waitsUntil = time
+        next = max(next, time)
+    }
+}
+
+/// The place of one request in the pace of its host.
+package struct HostTurn: Hashable, Sendable {
+    /// How often the host refused the image in this sync (429 or 503).
+    package var refusals = 0
+    /// The slowdowns of the host when the request began.
+    package var slowdowns = 0
+
+    /// A request that was never refused.
+    package init() {}
+}
+
+extension Duration {
+    /// The same in seconds.
+    fileprivate var inSeconds: Double { self / .seconds(1) }
+}

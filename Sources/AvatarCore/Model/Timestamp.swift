@@ -38,6 +38,13 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         return tooLarge ? Timestamp(milliseconds: seconds < 0 ? .min : .max) : adding(milliseconds: product)
     }
 
+    /// The time from `earlier` to this time, negative if `earlier` is the later one, clamped to the range of 64 bits in
+    /// milliseconds.
+    package func duration(since earlier: Timestamp) -> Duration {
+        let (difference, overflow) = milliseconds.subtractingReportingOverflow(earlier.milliseconds)
+        return .milliseconds(overflow ? (milliseconds < 0 ? .min : .max) : difference)
+    }
+
     /// Whole seconds from `earlier` to this time, rounded towards zero; negative if `earlier` is the later one.
     package func seconds(since earlier: Timestamp) -> Int64 {
         let (difference, overflow) = milliseconds.subtractingReportingOverflow(earlier.milliseconds)

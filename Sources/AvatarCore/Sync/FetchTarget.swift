@@ -30,6 +30,8 @@ package struct FetchTarget: Sendable {
     package var hasSuccessor = false
     /// Whether its contact stays linked to candidates that are gone.
     package var keepsGone = false
+    /// Its place in the pace of the host. Reads leave it as it is.
+    package var turn = HostTurn()
 
     /// The image of `key` at `source`.
     ///

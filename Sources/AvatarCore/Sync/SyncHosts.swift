@@ -22,6 +22,12 @@ package struct SyncHosts: Sendable {
         return now >= started.adding(milliseconds: timeLimit) ? .limit : nil
     }
 
+    /// The time that `host` may still take at `now`; `nil` without a limit.
+    package func timeLeft(for host: String, at now: Timestamp) -> Duration? {
+        guard let timeLimit, let started = started[host] else { return nil }
+        return started.adding(milliseconds: timeLimit).duration(since: now)
+    }
+
     /// Whether `host` must answer one request before it gets more.
     package func isOnProbation(_ host: String) -> Bool {
         health[host]?.isFailing == true
@@ -78,6 +84,9 @@ package struct HostNote: Sendable {
         // A success needs no jitter, and each random number is a system call.
         jitter = failure == nil ? 0 : .random(in: 0...1)
     }
+
+    /// Whether the host answered, whatever the answer means for the image.
+    package var isAnswer: Bool { failure.map { $0.blame == .image } ?? true }
 
     /// Records the verdict in `health`.
     package func record(in health: inout HostHealth) {

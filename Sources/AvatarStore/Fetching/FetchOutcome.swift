@@ -26,6 +26,9 @@ public struct FetchFailure: Error, Sendable {
     /// The end of the pause that the origin asked for (`Retry-After`, RFC 9110 section 10.2.3); `nil` if it asked for
     /// none.
     public internal(set) var retryAfter: Timestamp?
+    /// Whether the status was 429 or 503: the host may bear the same request later (RFC 6585 section 4, RFC 9110
+    /// section 15.6.4).
+    var isRefusal = false
     /// The host at fault, if redirects led to another host than the one requested.
     var redirectedHost: String?
     /// The error of the store's own disk, if the fetch failed because of it.

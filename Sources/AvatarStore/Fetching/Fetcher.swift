@@ -264,12 +264,14 @@ struct Fetcher: Sendable {
 
     /// The failure for a status without an image. The body is not read.
     func statusFailure(_ head: OriginHead, _ redirection: Redirection?, _ target: FetchTarget) -> FetchFailure {
-        FetchFailure(
+        var failure = FetchFailure(
             kind: FailureKind(status: head.status) ?? .unexpectedStatus,
             message: "\(named(target)) returned status \(head.status).",
             retryAfter: RetryAfter.time(status: head.status, fields: head.fields, now: clock.now()),
             redirectedHost: redirection.flatMap { AvatarKey(stored: $0.url).host?.description }
         )
+        failure.isRefusal = head.status == 429 || head.status == 503
+        return failure
     }
 
     /// The failure for an error of the client, the store or the deadline.

@@ -11,6 +11,8 @@ struct HostQueues<Target> {
         var active = 0
         /// A smaller limit for this host; `nil` for the limit of all hosts.
         var limit: Int?
+        /// Whether the host has no turn until `release`.
+        var isHeld = false
     }
 
     /// The maximum number of active targets per host.
@@ -38,6 +40,39 @@ struct HostQueues<Target> {
         if !hadTurn && hasTurn(host) { turns.append(host) }
     }
 
+    /// Inserts `target` before all others of `host`.
+    mutating func addFirst(_ target: Target, host: String) {
+        let hadTurn = hasTurn(host)
+        queues[host, default: Queue()].waiting.prepend(target)
+        waitingCount += 1
+        if !hadTurn && hasTurn(host) { turns.append(host) }
+    }
+
+    /// Gives `host` no turn until `release`.
+    mutating func hold(_ host: String) {
+        guard queues[host]?.isHeld == false else { return }
+        if hasTurn(host) { turns.removeAll { $0 == host } }
+        queues[host]?.isHeld = true
+    }
+
+    /// Gives `host` turns again.
+    mutating func release(_ host: String) {
+        guard queues[host]?.isHeld == true else { return }
+        queues[host]?.isHeld = false
+        if hasTurn(host) { turns.append(host) }
+    }
+
+    /// Whether `host` would have a turn if it were not held.
+    func wantsTurn(_ host: String) -> Bool {
+        guard let queue = queues[host] else { return false }
+        return !queue.waiting.isEmpty && queue.active < min(queue.limit ?? perHost, perHost)
+    }
+
+    /// Targets of `host` that were taken and not finished.
+    func activeCount(of host: String) -> Int {
+        queues[host]?.active ?? 0
+    }
+
     /// Sets a smaller limit of active targets for `host`; `nil` removes it.
     mutating func setLimit(_ limit: Int?, ofHost host: String) {
         guard queues[host]?.limit != limit, limit != nil || queues[host] != nil else { return }
@@ -47,7 +82,7 @@ struct HostQueues<Target> {
         if hadTurn && !hasTurn(host) { turns.removeAll { $0 == host } }
     }
 
-    /// Waiting targets of hosts that are below their limit.
+    /// Waiting targets of hosts that are below their limit and not held.
     var readyCount: Int {
         turns.count >= waitingCount ? waitingCount : turns.reduce(0) { $0 + (queues[$1]?.waiting.count ?? 0) }
     }
@@ -88,9 +123,9 @@ struct HostQueues<Target> {
         return targets
     }
 
-    /// Whether `host` has a turn: it has a waiting target and is below its limit.
+    /// Whether `host` has a turn: it has a waiting target, is below its limit and is not held.
     private func hasTurn(_ host: String) -> Bool {
-        guard let queue = queues[host] else { return false }
+        guard let queue = queues[host], !queue.isHeld else { return false }
         return !queue.waiting.isEmpty && queue.active < min(queue.limit ?? perHost, perHost)
     }
 }

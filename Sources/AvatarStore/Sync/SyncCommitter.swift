@@ -40,7 +40,7 @@ final class SyncCommitter {
     /// The maximum of `bytesInMemory`: 4 MiB, two usual batches of images of 8 KiB.
     private static let mostBytesInMemory = 4 << 20
     /// The time between two looks at collected results while requests are under way.
-    private static let tick = Duration.milliseconds(50)
+    static let tick = Duration.milliseconds(50)
 
     /// A committer without changes.
     ///
@@ -132,6 +132,13 @@ final class SyncCommitter {
             change.content = .image(bounded(image), validation: validation)
         }
         add(Item(change: change, fetch: (job, flight)))
+    }
+
+    /// Collects what the index has to record of the health of `host`, without a change of the image of `key`.
+    func note(_ note: HostNote, of host: String, key: AvatarKey) {
+        var change = Change(key: key, content: .linked)
+        (change.hostNote, change.askedHost) = (note, host)
+        add(Item(change: change))
     }
 
     /// Collects `failure` as the outcome of a change whose image was refused.

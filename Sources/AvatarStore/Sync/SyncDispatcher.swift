@@ -18,6 +18,17 @@ final class SyncDispatcher {
     private var queues: HostQueues<FetchTarget>
     /// The health of the hosts, updated with each response.
     private var hosts: SyncHosts
+    /// How many requests each host bears.
+    private var paces = HostPaces()
+    /// Hosts whose last refusal the index has recorded, so that the next answer is news.
+    private var recorded: Set<String> = []
+    /// The begin of the sync, from which the times of `paces` count.
+    private let origin = ContinuousClock.now
+    /// The time for the sync in all; `nil` without a limit.
+    private let timeLimit: Duration?
+    /// The deadline that wakes the sync for the next spaced request: its number in `Deadlines.shared` and its time.
+    private var alarm: (number: Int, time: Duration)?
+
     /// Fetches under way without a task, by their numbers in the flight table.
     private var begun: [Int: (job: FetchJob, fetch: BegunFetch)] = [:]
     /// Whether a request failed because there is no network.
@@ -32,6 +43,7 @@ final class SyncDispatcher {
     /// - connections: the maximum number of requests under way.
     /// - connectionsPerHost: the maximum number of requests under way per host (name and port).
     /// - hosts: the health of the hosts when the sync begins.
+    /// - timeLimit: the time for the sync in all; `nil` without a limit.
     /// - inbox: receives the results of fetches.
     init(
         _ engine: FetchEngine,
@@ -39,11 +51,13 @@ final class SyncDispatcher {
         connections: Int,
         connectionsPerHost: Int,
         hosts: SyncHosts,
+        timeLimit: Duration?,
         inbox: SyncInbox<SyncSignal>
     ) {
         self.engine = engine
         self.flights = flights
         self.hosts = hosts
+        self.timeLimit = timeLimit
         self.inbox = inbox
         self.connections = connections
         queues = HostQueues(perHost: connectionsPerHost)
@@ -53,15 +67,23 @@ final class SyncDispatcher {
 
     /// Requests under way.
     var activeCount: Int { queues.activeCount }
-    /// Waiting targets of hosts that are below their limit. Only the total limit holds them back.
+    /// Waiting targets of hosts that are below their limit and need not wait. Only the total limit holds them back.
     var readyCount: Int { queues.readyCount }
     /// Whether fewer targets wait than the maximum.
     var canQueueMore: Bool { queues.waitingCount < Self.mostWaiting }
 
     /// Queues a target. A host on probation gets one request at a time.
     func add(_ target: FetchTarget) {
-        if hosts.isOnProbation(target.host) { queues.setLimit(1, ofHost: target.host) }
         queues.add(target, host: target.host)
+        restrict(target.host)
+    }
+
+    /// Applies the health and the pace of `host` to its queue.
+    private func restrict(_ host: String) {
+        let pace = paces.hasSlowed ? paces[host] : nil
+        queues.setLimit(hosts.isOnProbation(host) ? 1 : pace?.limit, ofHost: host)
+        guard pace != nil else { return }
+        if paces.mustWait(host, at: now) { queues.hold(host) } else { queues.release(host) }
     }
 
     /// The target that would begin next; `nil` if all connections are in use, or nothing waits.
@@ -76,7 +98,42 @@ final class SyncDispatcher {
 
     /// Removes and returns all waiting targets.
     func dropAll() -> [FetchTarget] {
-        queues.removeAll()
+        _ = paces.takeAll()
+        return queues.removeAll()
+    }
+
+    // MARK: Waiting for hosts
+
+    /// The time since the sync began.
+    private var now: Duration { ContinuousClock.now - origin }
+
+    /// Gives hosts their turns whose wait is over.
+    func releaseDueHosts() {
+        guard !paces.waiting.isEmpty else { return }
+        for host in paces.takeDue(at: now) { queues.release(host) }
+    }
+
+    /// Gives all hosts their turns: no more requests are sent, so none has to wait.
+    func releaseAllHosts() {
+        for host in paces.takeAll() { queues.release(host) }
+    }
+
+    /// Sets the alarm that wakes the sync for the next request to a waiting host. Without one there is no alarm.
+    func setAlarm() {
+        let time = paces.waiting.isEmpty ? nil : paces.alarm { queues.wantsTurn($0) }
+        guard time != alarm?.time else { return }
+        if let alarm { Deadlines.shared.remove(alarm.number) }
+        alarm = time.map { time in
+            (Deadlines.shared.add(origin.advanced(by: time)) { [inbox] in inbox.ring() }, time)
+        }
+    }
+
+    /// Whether targets wait only for the next turn of their hosts, so that an alarm is set.
+    var isWaitingForHosts: Bool { alarm != nil }
+
+    /// Whether a spaced request follows so soon that a commit may wait for its response.
+    var isSpacing: Bool {
+        alarm.map { $0.time - now < SyncCommitter.tick } ?? false
     }
 
     /// The reason why `target` gets no request now; `nil` if it may get one.
@@ -100,8 +157,10 @@ final class SyncDispatcher {
 
     /// Begins the request for the next target. If a reader is fetching the image, waits for that fetch in a task.
     func startNext(_ group: inout DiscardingTaskGroup) {
-        guard let target = queues.next() else { return }
+        guard var target = queues.next() else { return }
         hosts.begin(target.host, at: engine.clock.now())
+        target.turn.slowdowns = paces.begin(target.host, at: now)
+        restrict(target.host)
         let job = FetchJob(target, engine)
         guard let flight = flights.begin(target.key) else { return join(job, &group) }
         guard !beginAtOnce(job, flight) else { return }
@@ -211,16 +270,74 @@ final class SyncDispatcher {
         queues.finish(host: target.host)
     }
 
+    /// What becomes of an image after its response.
+    enum Decision {
+        /// The response counts.
+        case settle
+        /// The response counts for the image. It says nothing about the host.
+        case settleImage
+        /// The host bears fewer requests (429 or 503). The image waits for another one. The note is for the index, if
+        /// the host was slowed down.
+        case askAgain(HostNote?, host: String)
+    }
+
+    /// Paces the host of `target` by its response.
+    func pace(_ result: FetchResult, of target: FetchTarget) -> Decision {
+        let host = target.host
+        guard case .failed(let failure) = result.content, failure.kind.blame != .image else {
+            paces.answered(host, target.turn, at: now)
+            return .settle
+        }
+        guard failure.isRefusal else { return .settle }
+        let waited = paces[host]?.waited
+        let reaction = paces.refused(
+            host,
+            target.turn,
+            retryAfter: failure.retryAfter.map { $0.duration(since: result.ended) },
+            longest: longestWait(for: host),
+            active: queues.activeCount(of: host) + 1,
+            at: now
+        )
+        switch reaction {
+        case .failHost: return .settle
+        case .failImage: return .settleImage
+        case .askAgain: break
+        }
+        var target = target
+        target.turn.refusals += 1
+        // Its next request shows whether the wait was long enough. An image that is refused again lets others go first.
+        if target.turn.refusals == 1 {
+            queues.addFirst(target, host: host)
+        } else {
+            queues.add(target, host: host)
+        }
+        restrict(host)
+        let isSlower = paces[host]?.waited != waited
+        if isSlower { recorded.insert(host) }
+        return .askAgain(isSlower ? result.hostNote : nil, host: result.redirectedHost ?? host)
+    }
+
+    /// The longest wait for `host` that ends in time.
+    private func longestWait(for host: String) -> Duration {
+        let left = timeLimit.map { $0 - now } ?? HostPace.longestWait
+        let ofHost = hosts.timeLeft(for: host, at: engine.clock.now()) ?? HostPace.longestWait
+        return min(HostPace.longestWait, left, ofHost)
+    }
+
+    /// The pace of `host`, for the report.
+    func pace(of host: String) -> HostPace? { paces[host] }
+
     /// Records the result for the health of the requested host, and of the host that it redirected to.
     ///
     /// - Returns: whether the health has changed, so that the index must record it too.
     func record(_ result: FetchResult, of target: FetchTarget) -> Bool {
         let host = result.redirectedHost ?? target.host
-        let isNews = hosts.record(result.hostNote, of: host)
+        let wasRecorded = result.hostNote.isAnswer && recorded.remove(host) != nil
+        let isNews = hosts.record(result.hostNote, of: host) || wasRecorded
         if host != target.host {
             _ = hosts.record(HostNote(requested: result.began, answered: result.ended), of: target.host)
         }
-        queues.setLimit(hosts.isOnProbation(target.host) ? 1 : nil, ofHost: target.host)
+        restrict(target.host)
         return isNews
     }
 
@@ -229,6 +346,7 @@ final class SyncDispatcher {
     /// - Returns: whether this is the first time.
     func goOffline() -> Bool {
         defer { isOffline = true }
+        releaseAllHosts()
         return !isOffline
     }
 }

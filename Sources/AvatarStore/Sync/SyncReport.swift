@@ -26,6 +26,16 @@ public struct SyncReport: Sendable {
         public var places: [ListPlace]
     }
 
+    /// A host that asked for fewer requests. The sync waited for it, and spaced its requests from then on.
+    public struct SlowedHost: Sendable, Hashable {
+        /// The time during which the host got no request.
+        public var waited: Duration
+        /// Requests that the host refused. Their images were requested again.
+        public var refused: Int
+    }
+
+    /// The most slowed hosts that are kept.
+    private static let largestSlowedCount = 100
     /// The most failures that are kept in full; all are counted.
     package static let largestFailureCount = 1000
     /// The most contacts with several records that are kept; all records are counted.
@@ -69,6 +79,8 @@ public struct SyncReport: Sendable {
     /// Whether no contact was unlinked although the options ask for it. Only a list with contacts whose every record was
     /// read says which contacts it omits.
     public var hasKeptLeavers = false
+    /// Hosts that asked for fewer requests (429 or 503) and were waited for, by name and port; at most 100.
+    public var slowedHosts: [String: SlowedHost] = [:]
     /// Files evicted to make room.
     public var evicted = 0
     /// HTTP requests, including redirects and repeated attempts.
@@ -104,6 +116,12 @@ public struct SyncReport: Sendable {
     mutating func skip(_ reason: SkipReason, _ count: Int = 1) {
         skipped += count
         skippedBy.add(reason, count)
+    }
+
+    /// Reports that the sync waits for `host`.
+    mutating func noteWait(for host: String, _ waited: Duration, refused: Int) {
+        guard slowedHosts[host] != nil || slowedHosts.count < Self.largestSlowedCount else { return }
+        slowedHosts[host] = SlowedHost(waited: waited, refused: refused)
     }
 
     /// Counts the outcome of a fetch.

@@ -146,6 +146,12 @@ struct SyncResults {
         flights.finish(job.key, flight, .failure(error))
     }
 
+    /// Ends a fetch whose host refused it for now. Readers that wait for it get the refusal; the sync asks again.
+    func postpone(_ job: FetchJob, _ flight: Int, _ result: FetchResult) {
+        guard case .failed(let failure) = result.content else { return }
+        flights.finish(job.key, flight, .success(FetchJob.Fetched(outcome: .failed(failure))))
+    }
+
     /// Skips a target whose fetch ended without a result. An error that is not a cancellation ends the sync.
     private func giveUp(_ target: FetchTarget, _ error: any Error) {
         if !(error is CancellationError) { tally.fail(error) }

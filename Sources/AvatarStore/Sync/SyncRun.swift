@@ -70,6 +70,7 @@ final class SyncRun {
             connections: connections,
             connectionsPerHost: options.connectionsPerHost(parts.configuration),
             hosts: try SyncHosts(parts.index, options, timeLimit: options.hostTimeLimit, at: started),
+            timeLimit: options.timeLimit,
             inbox: inbox
         )
         room = SyncRoom(engine, source, accessedBefore: accesses.nextTime())
@@ -126,14 +127,17 @@ final class SyncRun {
                 await readPage()
                 startRequests(&group)
             }
+            dispatcher.setAlarm()
             committer.startCommit(
                 &group,
-                isIdle: dispatcher.activeCount == 0,
-                isWaitingOnly: planning.isExhausted && dispatcher.readyCount == 0,
+                isIdle: dispatcher.activeCount == 0 && !dispatcher.isSpacing,
+                isWaitingOnly: planning.isExhausted && dispatcher.readyCount == 0 && !dispatcher.isSpacing,
                 contacts: { contacts.takeWaiting(for: $0) }
             )
-            if !tally.shouldStop, dispatcher.activeCount > 0 { committer.startTicking(&group) }
-            guard dispatcher.activeCount > 0 || committer.isCommitting else {
+            if !tally.shouldStop, dispatcher.activeCount > 0 || dispatcher.isWaitingForHosts {
+                committer.startTicking(&group)
+            }
+            guard isWaiting else {
                 let isDone = committer.waitingCount == 0 && !contacts.hasChainsToAdvance
                 if isDone && (tally.shouldStop || planning.isExhausted) { return }
                 continue
@@ -143,11 +147,19 @@ final class SyncRun {
         }
     }
 
+    /// Whether a signal or an alarm will come: a request is under way, a commit, or a wait for a host.
+    private var isWaiting: Bool {
+        if dispatcher.activeCount > 0 || committer.isCommitting { return true }
+        return dispatcher.isWaitingForHosts && !contacts.hasChainsToAdvance
+    }
+
     /// Takes the signals received. Waits for one, unless the source can be read meanwhile.
     private func nextSignals() async -> [SyncSignal] {
         if wantsToRead { return inbox.take() }
         if tally.isCutShort {
             dispatcher.cancelBegun()
+            // A wait for a host is over too.
+            guard dispatcher.activeCount > 0 || committer.isCommitting else { return inbox.take() }
             return await inbox.next()
         }
         return await withTaskCancellationHandler {
@@ -231,6 +243,8 @@ final class SyncRun {
     /// Begins as many requests as there are connections for.
     private func startRequests(_ group: inout DiscardingTaskGroup) {
         defer { dispatcher.flush() }
+        dispatcher.releaseDueHosts()
+        if hasReachedByteLimit { dispatcher.releaseAllHosts() }
         while !committer.isFull, let target = dispatcher.next {
             if let reason = reasonToSkip(target) {
                 dispatcher.drop()
@@ -254,9 +268,12 @@ final class SyncRun {
 
     /// The reason why `target` gets no request now: the byte limit of the sync, or its host; `nil` if it may get one.
     private func reasonToSkip(_ target: FetchTarget) -> SkipReason? {
-        if !dispatcher.isOffline, tally.report.bytesReceived >= options.maximumBytes ?? .max { return .limit }
+        if !dispatcher.isOffline, hasReachedByteLimit { return .limit }
         return dispatcher.reasonToSkip(target)
     }
+
+    /// Whether as many bytes have arrived as the options allow.
+    private var hasReachedByteLimit: Bool { tally.report.bytesReceived >= options.maximumBytes ?? .max }
 
     // MARK: Results
 
@@ -269,8 +286,24 @@ final class SyncRun {
             }
             if let error = failed.storeError { tally.fail(error) }
         }
-        let isNews = dispatcher.record(result, of: job.target)
-        committer.add(result, of: job, flight, isNews: isNews)
+        switch tally.shouldStop ? .settle : dispatcher.pace(result, of: job.target) {
+        case .settle:
+            let isNews = dispatcher.record(result, of: job.target)
+            committer.add(result, of: job, flight, isNews: isNews)
+        case .settleImage:
+            noteWait(job.target.host)
+            committer.add(result, of: job, flight, isNews: false)
+        case .askAgain(let note, let host):
+            noteWait(job.target.host)
+            if let note { committer.note(note, of: host, key: job.key) }
+            results.postpone(job, flight, result)
+        }
+    }
+
+    /// Reports that the sync waits for `host`.
+    private func noteWait(_ host: String) {
+        guard let pace = dispatcher.pace(of: host) else { return }
+        tally.update { $0.noteWait(for: host, pace.waited, refused: pace.refusalCount) }
     }
 
     /// Takes note of a commit, and names the files to protect if the writer asks for them.

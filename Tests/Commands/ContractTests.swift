@@ -63,7 +63,7 @@ import Testing
     private static let syncFields: Set<String> = [
         "contacts", "withoutImage", "unreadable", "saved", "unlinked", "wanted", "fresh", "fetched", "notModified",
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
-        "bytesReceived", "seconds", "failures", "duplicates",
+        "bytesReceived", "seconds", "failures", "duplicates", "slowedHosts",
     ]
     private static let trimFields: Set<String> = ["evicted", "bytesFreed", "bytes", "budgetBytes", "lowWatermarkBytes"]
     private static let importFields: Set<String> = [

@@ -14,8 +14,8 @@ internal import Foundation
 /// Retry-After, or for a short time of our own. From then on, its requests are spaced. A refused request costs a wait,
 /// which often is ten or a hundred requests long, so the pace finds the limit with few refusals:
 ///
-/// - After a refusal, the limit lies between two measured rates: the answers per second with the wait (`low`), and
-///   without it (`high`). The next goal is a value between them.
+/// - After a refusal, the limit lies between two rates: the answers a second since the last one, waits included, and the
+///   refused rate. The next goal is a value between them.
 /// - Far below its goal, the rate doubles in a fraction of a second (additive increase would take minutes).
 /// - Near its goal, the rate follows a cubic curve, as TCP's CUBIC does (RFC 9438): it flattens towards the goal, stays
 ///   there for some seconds, and then rises faster and faster. A limit that was lifted is left behind within a minute.
@@ -53,6 +53,8 @@ package struct HostPace: Sendable {
     private var waitsUntil = 0.0
     /// When the last slowdown began, or the first request was sent, in seconds.
     private var since: Double?
+    /// The planned distances of the requests since then, in seconds.
+    private var planned = 0.0
     /// Requests answered since then.
     private var answers = 0
     /// When the last of them was answered, in seconds.
@@ -95,10 +97,12 @@ package struct HostPace: Sendable {
         let now = now.inSeconds
         if since == nil { since = now }
         if let rate {
-            // A timer fires a little late. The next request makes up for that, but not for a longer delay: a limiter
-            // may measure the distance of two requests.
-            let isLate = now - next > max(0.25 / rate, Self.timerDelay)
+            // A timer fires a little late, and the next request makes up for that. It does not make up for more, because a
+            // limiter may measure the distance of two requests. At high rates it cannot: a limiter with such a rate
+            // allows some requests at once.
+            let isLate = now - next > (rate > Self.highRate ? Self.timerDelay : 0.1 / rate)
             next = (isLate ? now : next) + 1 / rate
+            planned += 1 / rate
         }
         return slowdowns
     }
@@ -151,7 +155,8 @@ package struct HostPace: Sendable {
         } else {
             delay(for: wait, at: now.inSeconds)
         }
-        guard turn.refusals + 1 >= Self.mostRefusals else { return .askAgain }
+        let most = retryAfter == nil ? Self.mostSilentRefusals : Self.mostRefusals
+        guard turn.refusals + 1 >= most else { return .askAgain }
         if retryAfter == nil { hopeless += 1 }
         if !believesRefusals { lift() }
         return .failImage
@@ -200,7 +205,9 @@ extension HostPace {
     private static let lowestRate = 1.0 / 60
     /// The rate at which spacing ends. No limiter of practical use allows as much.
     private static let unlimitedRate = 10_000.0
-    /// The delay of a timer that is made up for, in seconds.
+    /// The rate from which on a timer is too coarse for the distance of two requests.
+    private static let highRate = 250.0
+    /// The delay of a timer that is made up for at a high rate, in seconds.
     private static let timerDelay = 0.002
 
     /// The first wait for a host that names none, in seconds. Each further one in vain doubles it.
@@ -213,6 +220,8 @@ extension HostPace {
     private static let longestInVain = 180.0
     /// The most times that one image is refused.
     private static let mostRefusals = 6
+    /// The same without Retry-After.
+    private static let mostSilentRefusals = 5
     /// The images refused to the end after which a 503 without Retry-After counts as a fault, if they outnumber those
     /// that were answered later.
     private static let mostHopeless = 3
@@ -253,7 +262,7 @@ extension HostPace {
     private mutating func slowDown(for wait: Double, active: Int, at now: Double) {
         let elapsed = now - (since ?? now)
         if let rate {
-            retreat(from: rate, after: elapsed, of: max(waitsUntil - (since ?? now), 0))
+            retreat(from: rate, after: max(waitsUntil - (since ?? now), 0))
         } else {
             // What it bore until now, the wait included, is what a fixed window or a bucket allows.
             rate = max(Double(answers) / (elapsed + wait), Self.startRate)
@@ -264,16 +273,14 @@ extension HostPace {
         inVain = (inVain.count + 1, inVain.seconds + wait)
         limit = max(active / 2, 1)
         answersToWiden = limit ?? 1
-        (answers, since, lastAnswer) = (0, now, nil)
+        (answers, planned, since, lastAnswer) = (0, 0, now, nil)
         delay(for: wait, at: now)
     }
 
     /// Sets rate and goal after a refusal at `rate`.
     ///
-    /// - Parameters:
-    ///   - elapsed: the time since the last slowdown, in seconds.
-    ///   - wait: the part of it that was a wait.
-    private mutating func retreat(from rate: Double, after elapsed: Double, of wait: Double) {
+    /// - Parameter wait: the wait after the last slowdown, in seconds.
+    private mutating func retreat(from rate: Double, after wait: Double) {
         guard answers > 1 else {
             // Too few answers for a measurement.
             goal = answers == 1 ? 0.9 * rate : nil
@@ -282,28 +289,21 @@ extension HostPace {
             if let goal { curve = Curve(from: halved, to: goal, doubt: 0.5) }
             return
         }
-        let active = max(elapsed - wait, 0.001)
-        var high = rate
-        var low = max(Double(answers) / (wait + active), rate / 2)
-        if rate > 1.15 * firstRate {
-            // The host bore the rate that the time began with.
-            low = max(low, firstRate)
-        } else {
-            // The rate hardly changed, so the host bore less than it answered, with what it saved up in the wait.
-            high = min(high, Double(answers) / active)
-        }
-        if active > 2 {
-            proven = Double(answers) / active
+        // Timers and connections delay requests. The planned distances show the rates that were tried.
+        var low = max(Double(answers) / (wait + planned), rate / 2)
+        // The host bore the rate that the time began with.
+        if rate > 1.15 * firstRate { low = max(low, firstRate) }
+        if planned > 2 {
+            proven = Double(answers) / planned
         } else {
             // Chance may refuse a request early, so the time before counts too.
             low = max(low, 0.9 * proven)
             proven *= 0.7
         }
         low = min(low, rate)
-        high = max(low, high)
-        let ratio = high / low
-        let goal = 0.99 * low * pow(ratio, 0.9)
-        let lower = max(min(low * pow(ratio, 0.6), 0.9 * high), Self.lowestRate)
+        let ratio = rate / low
+        let goal = 0.99 * low * pow(ratio, 0.8)
+        let lower = max(min(low * pow(ratio, 0.5), 0.9 * rate), Self.lowestRate)
         (self.rate, self.goal) = (lower, goal)
         curve = Curve(from: lower, to: goal, doubt: 1 - low / rate)
     }

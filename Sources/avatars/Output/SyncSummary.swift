@@ -63,11 +63,12 @@ struct SyncSummary {
             "skipped": JSON(report.skipped),
             "skippedBy": report.skippedBy.json,
             "pausedHosts": report.skippedBy.pausedHostsJSON,
+            "slowedHosts": slowedHostsJSON,
             "overBudget": JSON(report.overBudget),
             "evicted": JSON(report.evicted),
             "requests": JSON(report.requests),
             "bytesReceived": JSON(report.bytesReceived),
-            "seconds": .number((report.duration / .milliseconds(1)).rounded() / 1000),
+            "seconds": Self.seconds(report.duration),
             "failures": .array(report.failures.map(Self.json)),
         ]
         if let planned {
@@ -75,6 +76,27 @@ struct SyncSummary {
             fields["toRevalidate"] = JSON(planned.toRevalidate)
         }
         return .object(fields)
+    }
+
+    /// The hosts that asked for fewer requests, in the order of their names.
+    private var slowedHosts: [(name: String, host: SyncReport.SlowedHost)] {
+        report.slowedHosts.map { ($0.key, $0.value) }.sorted { $0.name < $1.name }
+    }
+
+    /// The field `slowedHosts`.
+    private var slowedHostsJSON: JSON {
+        .array(
+            slowedHosts.map { name, host in
+                .object([
+                    "host": JSON(name), "seconds": Self.seconds(host.waited), "refused": JSON(host.refused),
+                ])
+            }
+        )
+    }
+
+    /// `duration` in seconds, rounded to milliseconds.
+    private static func seconds(_ duration: Duration) -> JSON {
+        .number((duration / .milliseconds(1)).rounded() / 1000)
     }
 
     /// An element of the field `failures`.
@@ -100,6 +122,7 @@ struct SyncSummary {
         facts.add("  not modified", "\(report.notModified)", ifAny: report.notModified, colour: .green)
         facts.add("  fresh", "\(report.fresh)", ifAny: report.fresh, colour: .green)
         addWaiting(to: &facts)
+        addSlowed(to: &facts)
         facts.add("  over budget", "\(report.overBudget)", ifAny: report.overBudget, colour: .magenta)
         facts.add("  failed", "\(report.failed)", ifAny: report.failed, colour: .red)
         facts.add("evicted", Wording.count(report.evicted, "file"), ifAny: report.evicted)
@@ -114,6 +137,21 @@ struct SyncSummary {
         for (number, line) in report.skippedBy.waitingLines.enumerated() {
             facts.add(number == 0 ? "  waiting" : "", number == 0 ? "\(waiting): \(line)" : line, colour: .magenta)
         }
+    }
+
+    /// The most slowed hosts that the summary names.
+    private static let slowedForPeople = 3
+
+    /// Adds the hosts that asked for fewer requests: the reason why a sync took longer.
+    private func addSlowed(to facts: inout Facts) {
+        for (number, slowed) in slowedHosts.prefix(Self.slowedForPeople).enumerated() {
+            let waited = String(format: "%.1f s", slowed.host.waited / .seconds(1))
+            let refused = Wording.count(slowed.host.refused, "request")
+            let line = "\(slowed.name) refused \(refused) and was waited for (\(waited) in all)"
+            facts.add(number == 0 ? "slowed" : "", line)
+        }
+        let rest = slowedHosts.count - Self.slowedForPeople
+        if rest > 0 { facts.add("", "… and \(Wording.count(rest, "more host"))") }
     }
 
     /// Adds the counts of contacts and records; nothing without a list.

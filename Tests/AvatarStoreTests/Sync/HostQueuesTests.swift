@@ -36,6 +36,22 @@ struct HostQueuesTests {
         #expect(queues.next() == "a2")
     }
 
+    @Test func heldHostHasNoTurn_untilItIsReleased() {
+        var queues = HostQueues<String>(perHost: 2)
+        for host in ["a", "b"] {
+            queues.add(host + "1", host: host)
+            queues.addFirst(host + "0", host: host)
+        }
+        queues.hold("a")
+        #expect(queues.readyCount == 2 && queues.wantsTurn("a"))
+        #expect([queues.next(), queues.next(), queues.next()] == ["b0", "b1", nil])
+
+        queues.release("a")
+        queues.release("a")
+        #expect([queues.next(), queues.next(), queues.next()] == ["a0", "a1", nil])
+        #expect(!queues.wantsTurn("a") && queues.activeCount(of: "a") == 2)
+    }
+
     @Test func everyTargetIsTakenOnce_whateverTheOrderOfEvents() {
         var generator = SystemRandomNumberGenerator()
         var queues = HostQueues<Int>(perHost: 3)

@@ -295,7 +295,10 @@ final class SyncRun {
             committer.add(result, of: job, flight, isNews: false)
         case .askAgain(let note, let host):
             noteWait(job.target.host)
-            if let note { committer.note(note, of: host, key: job.key) }
+            if let note {
+                committer.note(note, of: host, key: job.key)
+                tally.tellProgress()
+            }
             results.postpone(job, flight, result)
         }
     }

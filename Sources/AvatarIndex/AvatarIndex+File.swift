@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarSQLite
 import Foundation
 
 /// The file of an index: making it, and refusing files of other programs.
@@ -34,6 +35,10 @@ extension AvatarIndex {
     ///
     /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`; `readOnly` if nothing can be made beside it.
     package static func refuseForeignFile(at path: String) throws {
+        try rollingBack(path) { try refuseFile(at: path) }
+    }
+
+    private static func refuseFile(at path: String) throws {
         guard try hasContent(path) else { return }
         do {
             let connection = try ReadConnection(
@@ -56,6 +61,40 @@ extension AvatarIndex {
                 "The directory \"\(folder)\" cannot be written, and SQLite needs shared memory in it. Check its permissions.",
                 underlying: error
             )
+        }
+    }
+
+    /// Runs `body`, which opens the index at `path` for reading. If a killed process left a transaction in a rollback
+    /// journal, rolls that back first.
+    ///
+    /// SQLite uses such a journal until the file has a write-ahead log: while an index is made, and when a copy is opened
+    /// for the first time. A connection for reading cannot roll back. Before another one does, the file is read as it is,
+    /// so that no other program's file is changed.
+    ///
+    /// - Throws: `foreignIndex` and the like, with the file unchanged; errors of `body`.
+    static func rollingBack<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as AvatarStoreError
+            where (error.underlying as? SQLiteError)?.code == .readOnlyRollback
+        {
+            let reader = try ReadConnection(
+                path: path,
+                isImmutable: true,
+                busyTimeoutSeconds: openingTimeoutSeconds
+            )
+            try SchemaStatus(of: reader).requireOurs()
+            try AvatarStoreError.translating("rolling back a transaction") {
+                let connection = try Connection(
+                    path: path,
+                    access: .readWrite,
+                    busyTimeoutMilliseconds: 1000 * openingTimeoutSeconds
+                )
+                // SQLite rolls back before it reads.
+                try connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")
+                try connection.close()
+            }
+            return try body()
         }
     }
 

@@ -83,15 +83,18 @@ package final class AvatarIndex: Sendable {
         }
     }
 
-    /// Opens the index at `path` for reading: nothing is made, repaired or migrated.
+    /// Opens the index at `path` for reading: nothing is made, repaired or migrated. Only a transaction that a killed
+    /// process left in a rollback journal is rolled back.
     ///
     /// - Parameter isImmutable: the disk cannot be written; the file is read without locks.
     /// - Throws: `foreignIndex`, `newerIndex` and `damagedIndex`; `olderIndex` if the schema has to be upgraded first;
     ///   `storage` if there is no index.
     package static func openReadOnly(path: String, isImmutable: Bool) throws -> AvatarIndex {
-        _ = try hasContent(path)
-        let index = try AvatarIndex(path: path, writer: nil, isImmutable: isImmutable)
-        let status = try index.readers.read { try SchemaStatus(of: $0) }
+        let (index, status) = try rollingBack(path) {
+            _ = try hasContent(path)
+            let index = try AvatarIndex(path: path, writer: nil, isImmutable: isImmutable)
+            return (index, try index.readers.read { try SchemaStatus(of: $0) })
+        }
         try status.requireOurs()
         guard status.version == Migration.latestVersion else {
             throw AvatarStoreError(

@@ -64,6 +64,8 @@ extension SQLiteError {
         package static let locked = Code(rawValue: SQLITE_LOCKED)
         /// The file or its directory does not permit writing.
         package static let readOnly = Code(rawValue: SQLITE_READONLY)
+        /// A connection for reading found a transaction of a dead process in a rollback journal, and may not roll it back.
+        package static let readOnlyRollback = kind(3, of: SQLITE_READONLY)
         /// The progress handler, or another thread, ended the statement.
         package static let interrupted = Code(rawValue: SQLITE_INTERRUPT)
         /// The operating system failed to read or write.

@@ -155,17 +155,17 @@ import Testing
     // MARK: Arguments
 
     #if os(Linux)
+    /// Only commands that open no store: libdispatch ends a process without `/proc` a second after it made a worker thread.
     @Test(.enabled(if: HiddenProcesses.isPossible, "unshare cannot make a mount namespace here"))
     func argumentsAreReadWithoutProc() async throws {
         let workplace = try Workplace()
-        try workplace.write("me.png", SampleImage.identicon(for: "me"))
 
-        let saved = try await HiddenProcesses.run(["save", "me.png", "--name", "me", "--json"], in: workplace)
+        let help = try await HiddenProcesses.run(["help", "save"], in: workplace)
         let nonsense = try await HiddenProcesses.run(["nonsense"], in: workplace)
         let none = try await HiddenProcesses.run([], in: workplace)
 
-        #expect(saved.status == 0)
-        #expect(try saved.object.text("key") == "name:me")
+        #expect(help.status == 0)
+        #expect(help.text.contains("USAGE: avatars save"))
         #expect(nonsense.status == 64)
         #expect(nonsense.messages.contains("nonsense"))
         #expect(none.status == 0)

@@ -44,29 +44,31 @@ package enum Absence: String, Sendable {
 }
 
 /// One entry of the index in full: a key, its file if it has one, and the origin's last response.
-package struct AvatarEntry: Hashable, Sendable {
+///
+/// It is a class because a sync hands each entry on many times, and a copy of the fields takes as long as a look-up.
+package final class AvatarEntry: Sendable {
     /// The row id of the entry in the index.
-    package var id: Int64
+    package let id: Int64
     /// The key of the image.
-    package var key: AvatarKey
+    package let key: AvatarKey
     /// The URL that the store fetches; `nil` for an own image.
-    package var sourceURL: String?
+    package let sourceURL: String?
     /// The storage class of the image, also while it has no file.
-    package var storageClass: StorageClass
+    package let storageClass: StorageClass
     /// The published file; `nil` without one.
-    package var file: FileRecord?
+    package let file: FileRecord?
     /// The SHA-256 digest of the file's bytes, 32 bytes.
-    package var sha256: [UInt8]?
+    package let sha256: [UInt8]?
     /// When a program last read the file, in microseconds since the Unix epoch.
-    package var lastAccessMicroseconds: Int64?
+    package let lastAccessMicroseconds: Int64?
     /// Why there is no file although there was one; `nil` if there is a file or never was one.
-    package var absence: Absence?
+    package let absence: Absence?
     /// The validators, the freshness and the next check.
-    package var validation: ValidationRecord
+    package let validation: ValidationRecord
     /// The URL of the smaller image that the store fetches instead while the network is constrained.
-    package var lowDataURL: String?
+    package let lowDataURL: String?
     /// Whether the stored file is the smaller image at `lowDataURL`.
-    package var isLowData: Bool
+    package let isLowData: Bool
 
     /// An entry with these values, as read from the index.
     package init(
@@ -93,5 +95,24 @@ package struct AvatarEntry: Hashable, Sendable {
         self.validation = validation
         self.lowDataURL = lowDataURL
         self.isLowData = isLowData
+    }
+
+    /// The same entry as if its last request had not failed.
+    package func withoutFailure() -> AvatarEntry {
+        var validation = validation
+        validation.failure = nil
+        return AvatarEntry(
+            id: id,
+            key: key,
+            sourceURL: sourceURL,
+            storageClass: storageClass,
+            file: file,
+            sha256: sha256,
+            lastAccessMicroseconds: lastAccessMicroseconds,
+            absence: absence,
+            validation: validation,
+            lowDataURL: lowDataURL,
+            isLowData: isLowData
+        )
     }
 }

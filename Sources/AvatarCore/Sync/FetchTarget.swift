@@ -49,7 +49,8 @@ package struct FetchTarget: Sendable {
         guard let source = source ?? entry?.sourceURL ?? key.url else {
             throw AvatarStoreError(.noSuchEntry, "There is no image \(key), and no URL to fetch it from.")
         }
-        let url = try AvatarKey(url: source)
+        // The key of most images is their URL, normalised already.
+        let url = source == key.rawValue && key.isURL ? key : try AvatarKey(url: source)
         guard let host = url.host else {
             throw AvatarStoreError(.unsupportedURL, "\(url) names no host.", failure: .unsupportedURL)
         }

@@ -250,7 +250,7 @@ package struct SyncPlanner: Sendable {
             image.chain = chain
         } else if named.insert(KeyFingerprint(key.rawValue)).inserted {
             // A list asks an e-mail source again, however recent its answer.
-            if entry?.isKnownNone == true { entry?.validation.failure = nil }
+            if entry?.isKnownNone == true { entry = entry?.withoutFailure() }
             chain.ownsTarget = true
             let lowDataURL = chain.position == 0 ? chain.lowDataURL : nil
             let isLinked = image.isLinked

@@ -159,7 +159,7 @@ extension FileRecord {
 
 extension AvatarEntry {
     /// The entry in a row of `AvatarIndex.entrySQL`.
-    init(_ row: borrowing Row) {
+    convenience init(_ row: borrowing Row) {
         let key = AvatarKey(stored: row.text("key"))
         self.init(
             id: row.integer("entry_id"),

@@ -3,8 +3,8 @@ import AvatarFiles
 import AvatarIndex
 import Logging
 
-/// The parts of a store that a fetch needs, and its limits.
-struct FetchEngine: Sendable {
+/// The parts of a store that a fetch needs, and its limits. It is a class so that each job copies one reference.
+final class FetchEngine: Sendable {
     /// Holds the entries and the health of the hosts.
     let index: AvatarIndex
     /// Commits the results.
@@ -13,16 +13,32 @@ struct FetchEngine: Sendable {
     let places: StorePlaces
     /// The connections that all fetches of the store share.
     let slots: FetchSlots
-    /// Sends the request and stages the body.
+    /// Sends the request and stages the body. Its limits are those of this fetch, its clock is for backoff and pauses
+    /// too; timeouts use the system's monotonic clock.
     let fetcher: Fetcher
-    /// Sizes, budget and freshness rules of this fetch.
-    let limits: Limits
     /// Whether the network is constrained, so that a smaller image is fetched where there is one.
     let isConstrained: Bool
-    /// The clock for backoff, pauses and freshness. Timeouts use the system's monotonic clock.
-    let clock: any WallClock
     /// Receives reports about leases.
     let logger: Logger
+
+    /// The engine of a store for fetches with `fetcher`.
+    init(
+        _ parts: StoreParts,
+        _ writable: StoreParts.Writable,
+        _ slots: FetchSlots,
+        _ fetcher: Fetcher,
+        isConstrained: Bool
+    ) {
+        index = parts.index
+        (writer, places) = (writable.writer, writable.places)
+        (self.slots, self.fetcher, self.isConstrained) = (slots, fetcher, isConstrained)
+        logger = parts.configuration.logger
+    }
+
+    /// Sizes, budget and freshness rules of this fetch.
+    var limits: Limits { fetcher.limits }
+    /// The clock for backoff, pauses and freshness.
+    var clock: any WallClock { fetcher.clock }
 }
 
 /// One fetch of one image, from the lease to the change for the index. Reads, batches and syncs share it.
@@ -32,8 +48,9 @@ struct FetchEngine: Sendable {
 ///                        └─► another process was faster: its outcome
 /// ```
 ///
-/// A read runs it to the end (`run`). A sync begins many, and commits their changes in batches.
-struct FetchJob: Sendable {
+/// A read runs it to the end (`run`). A sync begins many, and commits their changes in batches. It is a class because a
+/// sync hands each job on many times.
+final class FetchJob: Sendable {
     /// The result of a whole run.
     struct Fetched: Sendable {
         /// The outcome in the store.
@@ -44,58 +61,62 @@ struct FetchJob: Sendable {
 
     private let engine: FetchEngine
     /// The image, and the entry as last looked up.
-    private(set) var target: FetchTarget
-    /// Held until the job is released, so that the next holder finds in the index what this one has committed.
-    private var lease: FetchLease?
+    let target: FetchTarget
+    /// Held until the job is released, so that the next holder finds in the index what this one has committed; `nil`
+    /// before the job has begun, and if the lock failed.
+    private let lease: FetchLease?
 
-    /// A job without a lease and without a request. `begin` or `beginAtOnce` comes first.
-    init(_ target: FetchTarget, _ engine: FetchEngine) {
-        self.target = target
-        self.engine = engine
+    /// A job that `begin` or `beginAtOnce` will begin.
+    convenience init(_ target: FetchTarget, _ engine: FetchEngine) {
+        self.init(target, engine, nil)
+    }
+
+    private init(_ target: FetchTarget, _ engine: FetchEngine, _ lease: FetchLease?) {
+        (self.target, self.engine, self.lease) = (target, engine, lease)
     }
 
     var key: AvatarKey { target.key }
 
     // MARK: Begin
 
+    /// A job that has begun: it has the lease and the present entry.
+    enum Start {
+        /// The request has to be sent.
+        case isReady(FetchJob)
+        /// Another process was faster.
+        case isDone(FetchJob, FetchOutcome)
+    }
+
     /// Takes the lease, and looks at the entry again. If another process has the lease, this waits for at most the time
     /// limit of one image. Then the job goes on without a lease: that costs at most one more request.
     ///
-    /// - Returns: the outcome of the other process if it was faster; `nil` if the request has to be sent.
     /// - Throws: `CancellationError`; an error of the index; `unsupportedURL` if the URL of the smaller image is not
     ///   valid.
-    mutating func begin() async throws -> FetchOutcome? {
-        lease = try await engine.places.leases.take(key, within: engine.fetcher.timeout, engine.logger)
-        return try catchUp()
-    }
-
-    /// The outcome of `beginAtOnce`.
-    enum Start {
-        /// Another process has the lease.
-        case mustWait
-        /// Another process was faster.
-        case isDone(FetchOutcome)
-        /// The request has to be sent.
-        case isReady
+    func begin() async throws -> Start {
+        try catchUp(with: try await engine.places.leases.take(key, within: engine.fetcher.timeout, engine.logger))
     }
 
     /// Like `begin`, but without waiting.
     ///
+    /// - Returns: `nil` if another process has the lease.
     /// - Throws: an error of the lock or the index; `unsupportedURL` as `begin`.
-    mutating func beginAtOnce() throws -> Start {
-        guard let lease = try engine.places.leases.take(key) else { return .mustWait }
-        self.lease = lease
-        return try catchUp().map(Start.isDone) ?? .isReady
+    func beginAtOnce() throws -> Start? {
+        try engine.places.leases.take(key).map(catchUp)
     }
 
     /// Looks at the entry again: another process may have fetched the image since the last look.
-    ///
-    /// - Returns: the outcome of that fetch; `nil` if there was none.
-    private mutating func catchUp() throws -> FetchOutcome? {
-        let seen = target.entry
+    private func catchUp(with lease: FetchLease?) throws -> Start {
         let found = try engine.index.entryToFetch(for: key)
-        target.update(found?.entry, isPartial: found?.isPartial ?? false)
-        try target.consider(lowDataURL: target.lowDataURL, isConstrained: engine.isConstrained)
+        var present = target
+        present.update(found?.entry, isPartial: found?.isPartial ?? false)
+        try present.consider(lowDataURL: present.lowDataURL, isConstrained: engine.isConstrained)
+        let job = FetchJob(present, engine, lease)
+        guard let outcome = job.outcome(since: target.entry) else { return .isReady(job) }
+        return .isDone(job, outcome)
+    }
+
+    /// The outcome of a fetch of another process since the entry was `seen`; `nil` if there was none.
+    private func outcome(since seen: AvatarEntry?) -> FetchOutcome? {
         guard let entry = target.entry, let checked = entry.validation.checked, checked != seen?.validation.checked
         else { return nil }
         if let kind = entry.validation.failure {
@@ -189,8 +210,14 @@ struct FetchJob: Sendable {
     /// Fetches the image, and commits the result.
     ///
     /// - Throws: `CancellationError`; an error of the index or the disk.
-    mutating func run(_ priority: FetchPriority) async throws -> Fetched {
-        if let outcome = try await begin() { return Fetched(outcome: outcome) }
+    func run(_ priority: FetchPriority) async throws -> Fetched {
+        switch try await begin() {
+        case .isDone(_, let outcome): return Fetched(outcome: outcome)
+        case .isReady(let job): return try await job.runBegun(priority)
+        }
+    }
+
+    private func runBegun(_ priority: FetchPriority) async throws -> Fetched {
         let result: FetchResult
         do {
             result = try await requestUnlessPaused(priority)

@@ -67,15 +67,11 @@ final class FetchParts: Sendable {
     func engine(_ limits: Limits, timeout: Duration?, isConstrained: Bool) throws -> FetchEngine {
         let writable = try parts.requireWritable()
         return FetchEngine(
-            index: parts.index,
-            writer: writable.writer,
-            places: writable.places,
-            slots: slots,
-            fetcher: try fetcher(limits, timeout: timeout, writable),
-            limits: limits,
-            isConstrained: isConstrained,
-            clock: parts.clock,
-            logger: parts.configuration.logger
+            parts,
+            writable,
+            slots,
+            try fetcher(limits, timeout: timeout, writable),
+            isConstrained: isConstrained
         )
     }
 
@@ -129,8 +125,7 @@ final class FetchParts: Sendable {
         )
         target.isUnconditional = options.policy == .reload
         try target.consider(lowDataURL: options.lowDataURL, isConstrained: engine.isConstrained)
-        var job = FetchJob(target, engine)
-        return try await job.run(options.priority)
+        return try await FetchJob(target, engine).run(options.priority)
     }
 
     /// Fetches an image without storing it, once for all callers that wait for it. The store's image is not read. A

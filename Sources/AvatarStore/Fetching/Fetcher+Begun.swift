@@ -1,7 +1,7 @@
 import AvatarCore
 
 /// A fetch whose request was begun without a task of its own.
-struct BegunFetch: Sendable {
+final class BegunFetch: Sendable {
     /// The image, and its entry when the request was begun.
     let target: FetchTarget
     /// Counts its requests and bytes.
@@ -17,6 +17,20 @@ struct BegunFetch: Sendable {
     fileprivate let number: Int
     /// The request under way, which the client can cancel or finish.
     fileprivate let request: any BegunRequest
+
+    fileprivate init(
+        _ target: FetchTarget,
+        _ tally: Tally,
+        _ conditions: Fetcher.Conditions,
+        requested: Timestamp,
+        start: ContinuousClock.Instant,
+        deadline: ContinuousClock.Instant,
+        _ request: any BegunRequest
+    ) {
+        (self.target, self.tally, self.conditions, self.request) = (target, tally, conditions, request)
+        (self.requested, self.start, self.deadline) = (requested, start, deadline)
+        number = Deadlines.shared.add(deadline) { request.cancel() }
+    }
 
     /// Cancels the request. It then arrives as a `CancellationError`.
     func cancel() {
@@ -50,16 +64,7 @@ extension Fetcher {
             arrival(BegunFetch.Arrival(response: response, time: clock.now()))
         }
         guard let begun else { return nil }
-        return BegunFetch(
-            target: target,
-            tally: tally,
-            conditions: conditions,
-            requested: requested,
-            start: start,
-            deadline: deadline,
-            number: Deadlines.shared.add(deadline) { begun.cancel() },
-            request: begun
-        )
+        return BegunFetch(target, tally, conditions, requested: requested, start: start, deadline: deadline, begun)
     }
 
     /// The result of `arrival`, if all of it is at hand: a usable 304, a small image or a failure.

@@ -5,12 +5,16 @@ import AvatarIndex
 /// Commits the results of one sync to files and index, one batch at a time, while more images are fetched.
 final class SyncCommitter {
     /// A change that waits for its commit.
-    struct Item: Sendable {
+    final class Item {
         /// The change for the index, with a staged image if it brings one.
-        var change: Change
+        fileprivate(set) var change: Change
         /// The fetch, and its number in the flight table, where readers may wait for it; `nil` for a change without a
         /// fetch. The job holds its lease until the commit, so that the next holder finds the image in the index.
-        var fetch: (job: FetchJob, flight: Int)?
+        let fetch: (job: FetchJob, flight: Int)?
+
+        init(_ change: Change, fetch: (job: FetchJob, flight: Int)? = nil) {
+            (self.change, self.fetch) = (change, fetch)
+        }
     }
 
     /// The writer that commits, and the places of staged images.
@@ -96,7 +100,7 @@ final class SyncCommitter {
     func link(_ key: AvatarKey, _ contact: String, keepsGone: Bool = false) {
         var change = Change(key: key, owners: [contact], content: .linked)
         change.keepsGone = keepsGone
-        collected.append(Item(change: change))
+        collected.append(Item(change))
     }
 
     /// The link of a contact to an image that gets no request. `entry` is the row id of the image.
@@ -125,27 +129,27 @@ final class SyncCommitter {
             }
             var links = Change(key: target.key, owners: target.owners, content: .linked)
             links.keepsGone = target.keepsGone
-            return add(Item(change: links, fetch: (job, flight)))
+            return add(Item(links, fetch: (job, flight)))
         }
         if !isNews { change.hostNote = nil }
         if case .image(let image, let validation) = change.content {
             change.content = .image(bounded(image), validation: validation)
         }
-        add(Item(change: change, fetch: (job, flight)))
+        add(Item(change, fetch: (job, flight)))
     }
 
     /// Collects what the index has to record of the health of `host`, without a change of the image of `key`.
     func note(_ note: HostNote, of host: String, key: AvatarKey) {
         var change = Change(key: key, content: .linked)
         (change.hostNote, change.askedHost) = (note, host)
-        add(Item(change: change))
+        add(Item(change))
     }
 
     /// Collects `failure` as the outcome of a change whose image was refused.
     func add(_ failure: FetchFailure, inPlaceOf refused: Change) {
         var change = refused
         change.content = .failed(failure, checked: engine.clock.now())
-        add(Item(change: change))
+        add(Item(change))
     }
 
     // MARK: Batches

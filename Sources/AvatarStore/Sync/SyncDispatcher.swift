@@ -173,10 +173,7 @@ final class SyncDispatcher {
     private func join(_ job: FetchJob, _ group: inout DiscardingTaskGroup) {
         group.addTask { [flights, inbox] in
             do {
-                let fetched = try await flights.join(job.key) {
-                    var job = job
-                    return try await job.run(.background)
-                }
+                let fetched = try await flights.join(job.key) { try await job.run(.background) }
                 inbox.put(.joined(job, .success(fetched.outcome)))
             } catch {
                 inbox.put(.joined(job, .failure(error)))
@@ -187,11 +184,12 @@ final class SyncDispatcher {
     /// Fetches the image. If another process is fetching it, only this task waits for that.
     private static func fetch(_ job: FetchJob, _ flight: Int) async -> SyncSignal {
         let tally = Tally()
-        var job = job
         do {
-            if let outcome = try await job.begin() { return .caughtUp(job, flight: flight, outcome) }
-            let result = try await job.request(.background, tally)
-            return .fetched(job, flight: flight, result)
+            switch try await job.begin() {
+            case .isDone(let job, let outcome): return .caughtUp(job, flight: flight, outcome)
+            case .isReady(let job):
+                return .fetched(job, flight: flight, try await job.request(.background, tally))
+            }
         } catch {
             return .gaveUp(job, flight: flight, tally, error)
         }
@@ -200,15 +198,15 @@ final class SyncDispatcher {
     /// Begins to fetch or revalidate the image, if that is possible without waiting.
     ///
     /// - Returns: whether it has begun. If not, a task has to fetch the image.
-    private func beginAtOnce(_ job: FetchJob, _ flight: Int) -> Bool {
-        var job = job
+    private func beginAtOnce(_ unbegun: FetchJob, _ flight: Int) -> Bool {
         do {
-            switch try job.beginAtOnce() {
-            case .mustWait: return false
-            case .isDone(let outcome):
-                inbox.put(.caughtUp(job, flight: flight, outcome))
+            let job: FetchJob
+            switch try unbegun.beginAtOnce() {
+            case nil: return false
+            case .isDone(let done, let outcome):
+                inbox.put(.caughtUp(done, flight: flight, outcome))
                 return true
-            case .isReady: break
+            case .isReady(let ready): job = ready
             }
             let host = job.target.host
             guard engine.slots.takeAtOnce(host) else { return false }

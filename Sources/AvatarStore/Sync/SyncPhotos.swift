@@ -61,7 +61,7 @@ struct SyncPhotos {
         do {
             let image = try intake.stage(photo.bytes, in: .documents, at: writable.places)
             let change = Change(key: key, owners: [contact], content: .image(image, validation: nil))
-            committer.add(SyncCommitter.Item(change: change))
+            committer.add(SyncCommitter.Item(change))
             return true
         } catch let error as AvatarStoreError where error.code == .imageRefused {
             tally.update { report in

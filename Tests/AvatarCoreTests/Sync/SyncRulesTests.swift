@@ -8,11 +8,15 @@ struct SyncRulesTests {
     private static let paused = SkipReason.hostPaused(host: "example.org", until: now, isRetryAfter: false)
 
     /// An entry that is fresh until `fresh` seconds from now, and failed with its next check in `backoff` seconds.
-    private static func entry(fresh: Int64, backoff: Int64? = nil) throws -> AvatarEntry {
+    private static func entry(
+        fresh: Int64,
+        backoff: Int64? = nil,
+        failure: FailureKind = .timeout
+    ) throws -> AvatarEntry {
         var validation = ValidationRecord()
         validation.freshUntil = now.adding(seconds: fresh)
         validation.nextCheck = now.adding(seconds: backoff ?? fresh)
-        validation.failure = backoff == nil ? nil : .timeout
+        validation.failure = backoff == nil ? nil : failure
         return AvatarEntry(
             id: 1,
             key: try AvatarKey(url: "https://example.org/a.png"),
@@ -84,8 +88,7 @@ struct SyncRulesTests {
     /// The caller's setting caused the refusal, and may have changed.
     @Test(arguments: [true, false])
     func requestsARefusedAddressOnceItIsAllowed(refusesAddresses: Bool) throws {
-        var entry = try Self.entry(fresh: -1, backoff: 3600)
-        entry.validation.failure = .forbiddenAddress
+        let entry = try Self.entry(fresh: -1, backoff: 3600, failure: .forbiddenAddress)
         var rules = SyncRules()
         rules.refusesAddresses = refusesAddresses
 

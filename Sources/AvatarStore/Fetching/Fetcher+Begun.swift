@@ -37,10 +37,14 @@ final class BegunFetch: Sendable {
         request.cancel()
     }
 
-    /// The response, or the error in its place, and the time of its arrival.
+    /// The response, or the error in its place.
     struct Arrival: Sendable {
-        let response: Result<OriginArrival, any Error>
-        let time: Timestamp
+        fileprivate let response: Result<OriginArrival, any Error>
+        /// The meaning of a response that is complete; `nil` if more follows, or if it takes more than plain calls to
+        /// handle it. It was found on the client's thread, beside the work of the sync.
+        fileprivate let content: Result<FetchResult.Content?, any Error>
+        /// When the response arrived.
+        fileprivate let time: Timestamp
     }
 }
 
@@ -61,7 +65,11 @@ extension Fetcher {
         var request = OriginRequest(key: target.requestKey, fields: conditions.fields) { tally.addRequest() }
         request.conditionalURL = conditions.stored?.redirection?.url
         let begun = batchOrigin.begin(request) { response in
-            arrival(BegunFetch.Arrival(response: response, time: clock.now()))
+            let times = Times(request: requested, response: clock.now())
+            let content = response.flatMap { arrived in
+                Result { try takeWhole(arrived, conditions, times, target, tally) }
+            }
+            arrival(BegunFetch.Arrival(response: response, content: content, time: times.response))
         }
         guard let begun else { return nil }
         return BegunFetch(target, tally, conditions, requested: requested, start: start, deadline: deadline, begun)
@@ -75,8 +83,7 @@ extension Fetcher {
     func settle(_ begun: BegunFetch, _ arrival: BegunFetch.Arrival, isWanted: Bool) throws -> FetchResult? {
         Deadlines.shared.remove(begun.number)
         do {
-            let arrived = try arrival.response.get()
-            guard let content = try takeWhole(arrived, begun, at: arrival.time) else { return nil }
+            guard let content = try arrival.content.get() else { return nil }
             return result(begun, content, ended: arrival.time)
         } catch {
             let failure = failure(for: try cause(error, begun, isWanted), begun.target)
@@ -124,18 +131,19 @@ extension Fetcher {
     /// - Throws: `FetchFailure` for a status without an image; `ImageRejection`.
     private func takeWhole(
         _ arrived: OriginArrival,
-        _ begun: BegunFetch,
-        at time: Timestamp
+        _ conditions: Conditions,
+        _ times: Times,
+        _ target: FetchTarget,
+        _ tally: Tally
     ) throws -> FetchResult.Content? {
-        let (head, target) = (arrived.head, begun.target)
-        let times = Times(request: begun.requested, response: time)
+        let head = arrived.head
         switch meaning(of: head) {
         case .confirmation:
             // It has no body, whatever the client says.
-            return notModified(head.fields, nil, times, begun.conditions.stored, target)
+            return notModified(head.fields, nil, times, conditions.stored, target)
         case .image:
             guard let body = arrived.body, head.fields.contentCodings.isEmpty else { return nil }
-            begun.tally.add(bytes: body.count)
+            tally.add(bytes: body.count)
             return try image(body, status: head.status, metadata(head, nil, times, target), target)
         case .failure:
             // Without a body it may be a redirect, which the client follows.

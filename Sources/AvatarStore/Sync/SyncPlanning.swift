@@ -22,8 +22,9 @@ final class SyncPlanning {
     /// Whether new images go to `caches`, whose budget may have no room.
     private let usesBudget: Bool
 
-    /// The number of items in one page. Signals are handled between two pages.
-    private static let pageSize = 256
+    /// The number of items in one page. Signals are handled between two pages, and the client runs out of requests during
+    /// a long one.
+    private static let pageSize = 64
 
     /// A planning that has read nothing.
     ///

@@ -20,6 +20,8 @@ final class SyncRun {
     private let options: SyncOptions
     /// When the sync began.
     let started: Timestamp
+    /// The number of signals after which requests begin.
+    private static let signalsPerRound = 8
     /// The number of ready targets, and of results not committed, up to which the source is read.
     private let readAhead: Int
 
@@ -142,7 +144,7 @@ final class SyncRun {
                 if isDone && (tally.shouldStop || planning.isExhausted) { return }
                 continue
             }
-            for signal in await nextSignals() { await handle(signal, &group) }
+            await handle(await nextSignals(), &group)
             await tally.tellEvents()
         }
     }
@@ -166,6 +168,14 @@ final class SyncRun {
             await inbox.next()
         } onCancel: { [inbox] in
             inbox.ring()
+        }
+    }
+
+    /// Handles `signals` in their order. Requests begin in between, so that the client works meanwhile.
+    private func handle(_ signals: [SyncSignal], _ group: inout DiscardingTaskGroup) async {
+        for (number, signal) in signals.enumerated() {
+            await handle(signal, &group)
+            if number % Self.signalsPerRound == Self.signalsPerRound - 1, !tally.shouldStop { startRequests(&group) }
         }
     }
 

@@ -1,6 +1,44 @@
 import AvatarCore
+import AvatarMigrations
 import AvatarSQLite
 import Foundation
+
+/// A file that this program may use as its index, and the connection that has checked it.
+///
+/// The connection is the first reader of the opened index, which so need not read the schema again.
+package struct CheckedIndex {
+    /// A connection for reading, outside any transaction.
+    let reader: ReadConnection
+    /// Whether the file has this program's schema and a write-ahead log, so that opening it changes nothing.
+    let isComplete: Bool
+    /// The file, by which a later opening detects that another one took its place.
+    private let identity: FileIdentity?
+
+    fileprivate init(reader: ReadConnection, isComplete: Bool, identity: FileIdentity?) {
+        self.reader = reader
+        self.isComplete = isComplete
+        self.identity = identity
+    }
+
+    /// The file that the connection has open; `nil` if it is no longer at its path.
+    var file: FileIdentity? { reader.hasFileMoved ? nil : identity }
+}
+
+/// Identifies a file for as long as it is open somewhere: its device and the number of its inode.
+struct FileIdentity: Equatable, Sendable {
+    /// The file system.
+    private let device: dev_t
+    /// The file.
+    private let inode: ino_t
+
+    /// The file at `path`; `nil` if there is none.
+    init?(_ path: String) {
+        var information = stat()
+        guard stat(path, &information) == 0 else { return nil }
+        device = information.st_dev
+        inode = information.st_ino
+    }
+}
 
 /// The file of an index: making it, and refusing files of other programs.
 extension AvatarIndex {
@@ -33,13 +71,14 @@ extension AvatarIndex {
 
     /// Checks that this program may use the file at `path`, if it exists; nothing is made or changed.
     ///
+    /// - Returns: the file and the connection that has read its schema; `nil` if there is no file, or an empty one.
     /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`; `readOnly` if nothing can be made beside it.
-    package static func refuseForeignFile(at path: String) throws {
-        try rollingBack(path) { try refuseFile(at: path) }
+    package static func check(_ path: String) throws -> CheckedIndex? {
+        try rollingBack(path) { try checkFile(path) }
     }
 
-    private static func refuseFile(at path: String) throws {
-        guard try hasContent(path) else { return }
+    private static func checkFile(_ path: String) throws -> CheckedIndex? {
+        guard try hasContent(path) else { return nil }
         do {
             let connection = try ReadConnection(
                 path: path,
@@ -47,11 +86,14 @@ extension AvatarIndex {
                 busyTimeoutSeconds: openingTimeoutSeconds
             )
             // As one state: another process may be upgrading it, a version a transaction.
-            try connection.snapshot {
+            let isComplete = try connection.snapshot {
                 let status = try SchemaStatus(of: connection)
                 try status.requireOurs()
                 try SchemaMigrator.requireSoundSchema(of: connection, version: status.version)
+                return try status.version == Migration.latestVersion
+                    && connection.text("PRAGMA journal_mode") == "wal"
             }
+            return CheckedIndex(reader: connection, isComplete: isComplete, identity: FileIdentity(path))
         } catch let error as AvatarStoreError where error.code == .storage {
             // Even reading takes shared memory beside it, which SQLite only says it cannot open.
             let folder = (path as NSString).deletingLastPathComponent

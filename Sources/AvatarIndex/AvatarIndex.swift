@@ -43,7 +43,11 @@ package final class AvatarIndex: Sendable {
     /// It refuses a foreign database and a newer schema before it changes a byte of the file. While it upgrades an older
     /// schema, it keeps a copy of the file beside it.
     ///
+    /// The write connection is opened by the first write, unless this call has to change something.
+    ///
     /// - Parameter path: where the index is; its directory must exist.
+    /// - Parameter checked: what `check` returned for `path`; its connection belongs to the index from now on. Default:
+    ///   the file is checked now.
     /// - Parameter fileMode: the permission bits of a new index, which holds URLs and contact ids.
     /// - Parameter now: gives the time that the feed of changes records.
     /// - Parameter feedLimit: the most changes that the feed keeps.
@@ -52,35 +56,40 @@ package final class AvatarIndex: Sendable {
     ///   cannot be written; `busy` if another process holds it for longer than 30 seconds; `diskFull` and `storage`.
     package static func open(
         path: String,
+        checked: consuming CheckedIndex? = nil,
         fileMode: UInt32,
         now: @escaping @Sendable () -> Timestamp = systemTime,
         feedLimit: Int64 = feedLimit,
         migrating: @escaping ProgressHandler = { _ in }
     ) throws -> AvatarIndex {
-        try refuseForeignFile(at: path)
-        try makeFile(at: path, mode: fileMode)
-        do {
-            let connection = try openForWriting(path)
-            let copy = UpgradeCopy(path: path, fileMode: fileMode)
-            try SchemaUpgrade(copy: copy, progress: migrating).run(on: connection)
-            try connection.execute(
-                """
-                PRAGMA busy_timeout = \(1000 * busyTimeoutSeconds);
-                -- `shortenWAL` does it from now on.
-                PRAGMA wal_autocheckpoint = 0;
-                """
-            )
-            connection.protectWatchedColumns()
-            return try AvatarIndex(
-                path: path,
-                writer: Writer(connection),
-                isImmutable: false,
-                now: now,
-                feedLimit: feedLimit
-            )
-        } catch let error as SQLiteError {
-            throw AvatarStoreError(error, doing: "opening it")
+        // Another file may have taken the place of the one that was checked.
+        if checked?.file == nil { checked = try check(path) }
+        let copy = UpgradeCopy(path: path, fileMode: fileMode)
+        let writer: Writer
+        // A file that cannot be written is opened at once, for SQLite's own reason.
+        if let checked, let file = checked.file, checked.isComplete, access(path, W_OK) == 0 {
+            copy.removeLeftovers(before: Migration.latestVersion)
+            writer = Writer { try openForWriting(path, ifStill: file) }
+        } else {
+            try makeFile(at: path, mode: fileMode)
+            writer = try AvatarStoreError.translating("opening it") {
+                let connection = try openForWriting(path)
+                // A file that cannot be written fails here.
+                if access(path, W_OK) != 0 { try connection.transaction { _ in } }
+                try SchemaUpgrade(copy: copy, progress: migrating).run(on: connection)
+                try finishSetup(of: connection)
+                return Writer(connection)
+            }
+            if checked?.file == nil { checked = nil }
         }
+        return try AvatarIndex(
+            path: path,
+            reader: checked?.reader,
+            writer: writer,
+            isImmutable: false,
+            now: now,
+            feedLimit: feedLimit
+        )
     }
 
     /// Opens the index at `path` for reading: nothing is made, repaired or migrated. Only a transaction that a killed
@@ -112,11 +121,13 @@ package final class AvatarIndex: Sendable {
     /// An index with its read connections.
     ///
     /// - Parameters:
+    ///   - reader: an open read connection, which only the index uses from now on; `nil`: one is opened.
     ///   - writer: the write connection; `nil` for an index that is only read.
     ///   - isImmutable: whether the disk cannot be written, so that the file is read without locks.
     /// - Throws: an `AvatarStoreError` if the file cannot be opened for reading.
     private init(
         path: String,
+        reader: ReadConnection? = nil,
         writer: Writer?,
         isImmutable: Bool,
         now: @escaping @Sendable () -> Timestamp = systemTime,
@@ -127,6 +138,7 @@ package final class AvatarIndex: Sendable {
         self.now = now
         self.feedLimit = feedLimit
         readers = try ReadConnections(
+            reader,
             path: path,
             isImmutable: isImmutable,
             // Foundation reads several files for it, which takes longer than to open the index.
@@ -145,6 +157,9 @@ package final class AvatarIndex: Sendable {
 
     /// Whether the index was opened for reading only.
     package var isReadOnly: Bool { writer == nil }
+
+    /// Whether a write connection was opened. Without one, nothing was written.
+    package var hasWriteConnection: Bool { writer?.isOpened ?? false }
 
     /// The events that a committed transaction survives.
     package enum Durability: Sendable {
@@ -205,8 +220,12 @@ package final class AvatarIndex: Sendable {
     ///
     /// - Throws: `indexWasReplaced`.
     private func requireInPlace(_ connection: Connection) throws {
-        guard connection.hasFileMoved else { return }
-        throw AvatarStoreError(
+        if connection.hasFileMoved { throw Self.wasReplaced(path) }
+    }
+
+    /// The error for a file that is no longer at the index's path.
+    private static func wasReplaced(_ path: String) -> AvatarStoreError {
+        AvatarStoreError(
             .indexWasReplaced,
             "The index \"\(path)\" was moved, replaced or removed while it was open, so changes would be lost. Nothing of "
                 + "the last change was stored; put the index back if it is missing, and run the command again."
@@ -223,13 +242,22 @@ package final class AvatarIndex: Sendable {
 
     /// Moves the WAL's content into the file and empties the WAL, as far as other processes' readers allow.
     ///
+    /// Does nothing for an empty WAL of which this process has written nothing.
+    ///
     /// - Returns: whether the WAL is empty now.
     @discardableResult
     package func truncateWAL() throws -> Bool {
-        guard writer != nil else { return false }
+        guard let writer else { return false }
+        if !writer.isOpened, isWALEmpty { return true }
         return try onWriteConnection("emptying the WAL") { connection in
             try connection.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0
         }
+    }
+
+    /// Whether the WAL is missing or has no bytes. Its file is not opened.
+    private var isWALEmpty: Bool {
+        var information = stat()
+        return stat(path + "-wal", &information) == 0 ? information.st_size == 0 : errno == ENOENT
     }
 
     /// Runs `body` with the write connection, once earlier calls are done.
@@ -262,11 +290,39 @@ package final class AvatarIndex: Sendable {
 
     // MARK: Setting up the write connection
 
+    /// Opens the write connection of an index that is open for reading already.
+    ///
+    /// - Parameter file: the file that the readers have open.
+    /// - Throws: `indexWasReplaced` if another file, or none, is at `path` now: what is written to it would not be read.
+    private static func openForWriting(_ path: String, ifStill file: FileIdentity) throws -> Connection {
+        guard FileIdentity(path) == file else { throw wasReplaced(path) }
+        let connection = try openForWriting(path, .readWriteExisting)
+        // The file cannot have been replaced in between if both hold now.
+        guard FileIdentity(path) == file, !connection.hasFileMoved else { throw wasReplaced(path) }
+        try finishSetup(of: connection)
+        return connection
+    }
+
+    /// Gives the write connection its last settings, once the schema is this program's.
+    private static func finishSetup(of connection: Connection) throws {
+        try connection.execute(
+            """
+            PRAGMA busy_timeout = \(1000 * busyTimeoutSeconds);
+            -- `shortenWAL` does it from now on.
+            PRAGMA wal_autocheckpoint = 0;
+            """
+        )
+        connection.protectWatchedColumns()
+    }
+
     /// Opens a connection for writing, with everything that lasts as long as the connection or the file.
-    private static func openForWriting(_ path: String) throws -> Connection {
+    private static func openForWriting(
+        _ path: String,
+        _ access: Connection.Access = .readWrite
+    ) throws -> Connection {
         let connection = try Connection(
             path: path,
-            access: .readWrite,
+            access: access,
             busyTimeoutMilliseconds: 1000 * openingTimeoutSeconds,
             watched: CommitWatch.watched
         )

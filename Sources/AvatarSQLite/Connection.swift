@@ -8,6 +8,8 @@ package final class Connection {
     package enum Access: Sendable {
         /// For reading and writing. A missing file is made. The path is taken literally.
         case readWrite
+        /// For reading and writing. A missing file is not made. The path is taken literally.
+        case readWriteExisting
         /// For reading. The file must exist; the shared memory beside it is made if it is in WAL mode.
         case readOnly
         /// For reading a file that cannot change and has no content in its write-ahead log: no lock is taken.
@@ -44,6 +46,7 @@ package final class Connection {
         let (name, flags) =
             switch access {
             case .readWrite: (path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | exclusive)
+            case .readWriteExisting: (path, SQLITE_OPEN_READWRITE | exclusive)
             case .readOnly: (Self.uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | exclusive)
             case .immutable: (Self.uri(path) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | exclusive)
             }
@@ -61,6 +64,11 @@ package final class Connection {
         sqlite3_busy_timeout(handle, Int32(busyTimeoutMilliseconds))
         avatar_sqlite_refuse_double_quoted_strings(handle)
         writeGuard?.install(on: handle)
+    }
+
+    /// Changes how long a call waits for another connection's lock before it fails as `busy`; 0: not at all.
+    package func setBusyTimeout(milliseconds: Int) throws(SQLiteError) {
+        sqlite3_busy_timeout(try open(), Int32(milliseconds))
     }
 
     /// A new, empty database in memory, which is gone when the connection is closed.

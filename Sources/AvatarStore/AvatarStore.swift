@@ -28,6 +28,8 @@ public final class AvatarStore: Sendable {
     let accesses: AccessRecorder
     /// Whether a root without a store's mark holds files, so that the new index has to list them.
     private let hasUnlistedFiles: Bool
+    /// Whether another process changed the store and has not closed it, or left work behind: it may be dead.
+    private let needsRecovery: Bool
 
     /// Opens the store at `directory`, an absolute path, with the default configuration. Creates it if it does not
     /// exist.
@@ -72,9 +74,7 @@ public final class AvatarStore: Sendable {
         case .readWrite, .readWriteExisting:
             try configuration.validate()
             let store = try AvatarStore(configuration, fileSystem: fileSystem, migrating: migrating)
-            try await store.parts.writable?.writer.readBootMark()
-            await store.parts.writable?.writer.recover(reportingTo: configuration.logger)
-            await store.recoverFromPowerLoss()
+            if store.needsRecovery { try await store.recover() }
             if store.hasUnlistedFiles { _ = try await store.verify(repair: true, quick: true) }
             do {
                 try await store.applyBudget()
@@ -169,19 +169,26 @@ public final class AvatarStore: Sendable {
         let layout = configuration.layout
         // These checks come before anything is created.
         try layout.requireNoLostIndex()
-        try AvatarIndex.refuseForeignFile(at: layout.indexPath)
+        let checked = try AvatarIndex.check(layout.indexPath)
         if configuration.access == .readWriteExisting { try layout.requireStore() }
         try StorePlaces.refuseForeignFiles(layout)
         try layout.requireOwnDirectory()
         var places = try StorePlaces(layout, fileMode: configuration.fileMode, fileSystem: fileSystem)
         let index = try AvatarIndex.open(
             path: layout.indexPath,
+            checked: checked,
             fileMode: configuration.fileMode,
             now: { [clock = configuration.clock] in clock.now() },
             migrating: migrating
         )
-        let storeID = try index.write { try $0.storeID(orNew: Hexadecimal.random64() + Hexadecimal.random64()) }
+        // Read after this process has its lock: without an open boot now, nothing that another process does later
+        // concerns this one.
+        let state = try index.openingState()
+        let storeID =
+            try state.storeID
+            ?? index.write { try $0.storeID(orNew: Hexadecimal.random64() + Hexadecimal.random64()) }
         hasUnlistedFiles = try places.claim(storeID)
+        needsRecovery = try state.hasOpenBoot || !state.pendingHolders.isEmpty || places.hasOtherHolders()
         places.suspects = SuspectFiles(index, logger: configuration.logger)
         let accesses = AccessRecorder(clock: configuration.clock)
         let metrics = StoreMetrics()
@@ -212,6 +219,7 @@ public final class AvatarStore: Sendable {
         self.configuration = configuration
         accesses = AccessRecorder(clock: configuration.clock)
         hasUnlistedFiles = false
+        needsRecovery = false
         parts = StoreParts(configuration: configuration, index: index, roots: roots, writable: nil)
         fetching = FetchParts(parts, StoreMetrics())
     }
@@ -244,9 +252,11 @@ public final class AvatarStore: Sendable {
         if let failure { throw failure }
     }
 
-    /// Compares the files if the power was lost since the store was last closed.
-    private func recoverFromPowerLoss() async {
+    /// Finishes what dead processes left, and compares the files if the power was lost since the store was last closed.
+    private func recover() async throws {
         guard let writer = parts.writable?.writer else { return }
+        try await writer.readBootMark()
+        await writer.recover(reportingTo: configuration.logger)
         await writer.recoverFromPowerLoss(reportingTo: configuration.logger) { [self] lastDurableFile in
             verifier(repairingWith: writer, depth: .afterPowerLoss(lastDurableFile: lastDurableFile))
         }

@@ -38,6 +38,14 @@ final class ReadConnection: RowSource {
         }
     }
 
+    /// Changes how long a read waits for another process's lock.
+    func setBusyTimeout(seconds: Int) throws {
+        try reading { try connection.setBusyTimeout(milliseconds: 1000 * seconds) }
+    }
+
+    /// Whether the file at the connection's path is no longer the one that is open.
+    var hasFileMoved: Bool { connection.hasFileMoved }
+
     // MARK: Hits
 
     /// The file stored for `key`, and the state of the index before the lookup.

@@ -16,21 +16,37 @@ final class ReadConnections: Sendable {
     /// The time in seconds that a read waits for another process's lock.
     private let busyTimeoutSeconds: Int
 
-    /// Opens one connection now, so that a file that cannot be read fails at once. The others are opened at their first
-    /// use.
+    /// Takes or opens one connection now, so that a file that cannot be read fails at once. The others are opened at
+    /// their first use.
     ///
     /// - Parameters:
+    ///   - first: an open connection to the file; only these connections use it from now on. `nil`: one is opened.
     ///   - isImmutable: whether the disk cannot be written, so that the file is read without locks.
     ///   - count: the maximum number of connections.
     ///   - busyTimeoutSeconds: how long a read waits for another process's lock.
     /// - Throws: an `AvatarStoreError` if the file cannot be opened.
-    init(path: String, isImmutable: Bool, count: Int, busyTimeoutSeconds: Int) throws {
+    init(
+        _ first: ReadConnection? = nil,
+        path: String,
+        isImmutable: Bool,
+        count: Int,
+        busyTimeoutSeconds: Int
+    ) throws {
         self.path = path
         self.isImmutable = isImmutable
         self.busyTimeoutSeconds = busyTimeoutSeconds
-        slots = (0..<max(1, count)).map { _ in Slot() }
-        try read { _ in }
+        let others = (1..<max(1, count)).map { _ in Slot() }
+        if let first {
+            try first.setBusyTimeout(seconds: busyTimeoutSeconds)
+            slots = [Slot(first)] + others
+        } else {
+            slots = [Slot()] + others
+            try read { _ in }
+        }
     }
+
+    /// The number of open connections. Waits for reads under way.
+    var openCount: Int { slots.count { slot in slot.connection.withLock { $0 != nil } } }
 
     /// Runs `body` on a free connection. Waits for one if all are in use.
     ///
@@ -95,9 +111,16 @@ final class ReadConnections: Sendable {
     /// One connection and its lock.
     private final class Slot: Sendable {
         /// The connection; `nil` until its first use and after closing. The lock is held for a whole read.
-        let connection = Mutex<ReadConnection?>(nil)
+        let connection: Mutex<ReadConnection?>
         /// Whether a release of the snapshot is scheduled.
         private let isTimerRunning = Atomic(false)
+
+        /// - Parameter connection: an open connection. Default: none.
+        init(_ connection: ReadConnection? = nil) {
+            // The caller gives it away: from now on it is only reached through the lock.
+            nonisolated(unsafe) let given = connection
+            self.connection = Mutex(given)
+        }
 
         /// Releases the connection's snapshot in ten milliseconds, even if it is in use again by then.
         func releaseSoon() {

@@ -124,14 +124,28 @@ extension AvatarIndex {
         }
     }
 
+    /// What the opening of a store reads, as one state: the store's id, `nil` in a new index; whether there is an open
+    /// boot (`openBoot`); and the holders of pending files, dead or alive.
+    package func openingState() throws -> (storeID: String?, hasOpenBoot: Bool, pendingHolders: [String]) {
+        try readers.read { connection in
+            try connection.snapshot {
+                let store = try connection.firstRow("SELECT store_id, boot_id IS NOT NULL AS is_open FROM store") {
+                    (id: $0.text("store_id"), hasOpenBoot: $0.integer("is_open") != 0)
+                }
+                return (store?.id, store?.hasOpenBoot ?? false, try connection.pendingHolders())
+            }
+        }
+    }
+
+    /// The holders that have pending files, dead or alive.
+    package func pendingHolders() throws -> [String] {
+        try readers.read { try $0.pendingHolders() }
+    }
+
     /// The boot during which the store was last changed without being closed afterwards, and the last file that was on
     /// stable storage then; `nil`: the store was closed.
     package func openBoot() throws -> (id: String, lastDurableFile: Int64)? {
-        try readers.read { connection in
-            try connection.firstRow("SELECT boot_id, durable_file_id FROM store WHERE boot_id IS NOT NULL") {
-                ($0.text("boot_id"), $0.integer("durable_file_id"))
-            }
-        }
+        try readers.read { try $0.storedBoot() }
     }
 
     /// The highest row id of a file; 0 without files.
@@ -221,5 +235,14 @@ extension AvatarIndex {
             Migration.all.filter { $0.version <= status.version }.map(\.name),
             Migration.all.filter { $0.version > status.version }.map(\.name)
         )
+    }
+}
+
+extension RowSource {
+    /// The boot during which the store was last changed without being closed afterwards; see `AvatarIndex.openBoot`.
+    func storedBoot() throws -> (id: String, lastDurableFile: Int64)? {
+        try firstRow("SELECT boot_id, durable_file_id FROM store WHERE boot_id IS NOT NULL") {
+            ($0.text("boot_id"), $0.integer("durable_file_id"))
+        }
     }
 }

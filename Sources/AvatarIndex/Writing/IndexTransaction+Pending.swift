@@ -121,13 +121,6 @@ extension IndexTransaction {
         try run(KeepsHits("DELETE FROM pending_batch WHERE holder = ?"), [holder])
     }
 
-    /// The holders that have pending files.
-    ///
-    /// The recovery takes over those that are dead.
-    package func pendingHolders() throws -> [String] {
-        try rows("SELECT holder FROM pending_file UNION SELECT holder FROM pending_batch") { $0.text("holder") }
-    }
-
     /// Takes the pending files of `storageClass` that match `condition` from the totals, before they are deleted. The
     /// sums are those of a recount, also for rows of another program.
     private func dropPendingTotals(
@@ -193,5 +186,14 @@ extension PendingBatch {
     /// The hexadecimal digit of a number below 16.
     private static func digit(_ number: UInt8) -> UInt8 {
         number < 10 ? UInt8(ascii: "0") + number : UInt8(ascii: "a") + number - 10
+    }
+}
+
+extension RowSource {
+    /// The holders that have pending files, dead or alive.
+    ///
+    /// The recovery takes over those that are dead.
+    func pendingHolders() throws -> [String] {
+        try rows("SELECT holder FROM pending_file UNION SELECT holder FROM pending_batch") { $0.text("holder") }
     }
 }

@@ -152,6 +152,9 @@ extension IndexTransaction {
         )
     }
 
+    /// The open boot, as `AvatarIndex.openBoot`, after every commit before this transaction.
+    package func openBoot() throws -> (id: String, lastDurableFile: Int64)? { try storedBoot() }
+
     /// Records that from now on, during the boot `id`, files may not be on stable storage yet. All files that the index
     /// has are, unless another process recorded this first.
     ///

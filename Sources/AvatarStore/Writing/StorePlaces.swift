@@ -71,6 +71,11 @@ struct StorePlaces: Sendable {
         }
     }
 
+    /// Whether another process has a lock file, alive or dead.
+    func hasOtherHolders() throws -> Bool {
+        try holderNames().contains { $0 != holder.name }
+    }
+
     /// Locks the holder `name` of a dead process; `nil` if it is alive.
     func takeOver(_ name: String) throws(AvatarStoreError) -> Holder? {
         try Holder.takeOver(name, in: staging)

@@ -11,7 +11,7 @@ extension StoreWriter {
     /// - Returns: the number of pending rows that no process of a store can have written. Their files are not touched.
     @discardableResult
     func finishDeadHolders() throws -> Int {
-        let pending = Set(try index.write { try $0.pendingHolders() })
+        let pending = Set(try index.pendingHolders())
         var foreign = 0
         for name in pending.union(try places.holderNames()) where name != places.holder.name {
             // A name that no holder can have came with an index from elsewhere. No staging folder belongs to it.
@@ -89,8 +89,13 @@ extension StoreWriter {
     }
 
     /// Reads the boot id before anything else happens, so that a dead process's work is finished with the right mark.
+    ///
+    /// A closing process may be about to remove the id, because it looked for other holders before this one had its
+    /// lock. So the id is only relied on if it is there under the lock for writing too.
     func readBootMark() throws {
-        guard let boot = try index.openBoot() else { return }
+        guard try index.openBoot() != nil else { return }
+        let stored = try index.write { try $0.openBoot() }
+        guard let boot = stored else { return }
         guard !BootID.isCurrent(boot.id) else {
             bootMark = .thisBoot
             return

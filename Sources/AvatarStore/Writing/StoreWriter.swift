@@ -232,7 +232,8 @@ actor StoreWriter {
         let removal = Result { try places.endStaging() }
         if case .success = removal { places.holder.release() }
         try flushAccesses()
-        try finishOwnLeftovers()
+        // A process that has written nothing has left nothing.
+        if index.hasWriteConnection { try finishOwnLeftovers() }
         try markClean()
         try removal.get()
         try index.truncateWAL()

@@ -105,7 +105,10 @@ extension Hexadecimal {
     /// 16 random hex digits, for names that must be unique.
     package static func random64() -> String {
         let value = UInt64.random(in: .min ... .max)
-        return text((0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) })
+        return String(unsafeUninitializedCapacity: 16) { digits in
+            for place in 0..<16 { digits[place] = digit(UInt8(truncatingIfNeeded: value >> (4 * UInt64(place))) & 15) }
+            return 16
+        }
     }
 }
 

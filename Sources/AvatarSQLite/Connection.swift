@@ -18,8 +18,8 @@ package final class Connection {
 
     /// `nil` once the connection is closed.
     private var handle: OpaquePointer?
-    /// The prepared statements by their SQL, until the connection is closed.
-    private var statements: [String: Statement] = [:]
+    /// The prepared statements, until the connection is closed.
+    private var statements = StatementTable()
     /// Asked by SQLite for each statement that is prepared; `nil` if no column is watched.
     private let writeGuard: WriteGuard?
     /// The permission of scripts.
@@ -95,7 +95,7 @@ package final class Connection {
     /// write-ahead log into the file, as far as it may write. Does nothing on a closed connection.
     package func close() throws(SQLiteError) {
         guard let handle else { return }
-        for statement in statements.values { statement.finalize() }
+        for statement in statements.all { statement.finalize() }
         statements.removeAll()
         self.handle = nil
         let code = sqlite3_close(handle)
@@ -121,11 +121,11 @@ package final class Connection {
     }
 
     func statement(_ sql: String, _ permission: WritePermission) throws(SQLiteError) -> Statement {
-        let known = statements[sql]
+        let known = statements.statement(for: sql)
         if let known, !known.isRunning, known.permission == permission { return known }
         let statement = try Statement(sql, on: self, permission: permission)
         // One that stands on a row stays; its caller is not done with it.
-        if known?.isRunning != true { statements[sql] = statement }
+        if known?.isRunning != true { statements.keep(statement) }
         return statement
     }
 
@@ -316,7 +316,7 @@ package final class Connection {
     // MARK: Query plans
 
     /// The SQL of all statements that the connection keeps.
-    package var preparedSQL: [String] { Array(statements.keys) }
+    package var preparedSQL: [String] { statements.all.map(\.sql) }
 
     /// The steps of SQLite's plan for `sql` (https://www.sqlite.org/eqp.html). Its parameters need no values.
     package func queryPlan(of sql: String) throws(SQLiteError) -> [String] {

@@ -2,6 +2,8 @@ import CSQLite
 
 /// A prepared statement. The connection prepares it once and keeps it: preparing costs twice what a lookup costs.
 package final class Statement {
+    /// The SQL as the caller wrote it.
+    let sql: String
     /// `nil` once the connection is closed.
     private var handle: OpaquePointer?
     /// The places of the column names.
@@ -20,6 +22,7 @@ package final class Statement {
     /// - Throws: an error of SQLite, such as one for invalid SQL or for a write that `permission` does not allow.
     init(_ sql: String, on connection: Connection, permission: WritePermission) throws(SQLiteError) {
         let handle = try connection.prepare(sql, permission)
+        self.sql = sql
         self.handle = handle
         self.connection = connection
         self.permission = permission

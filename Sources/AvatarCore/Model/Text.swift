@@ -25,7 +25,8 @@ package enum Hexadecimal {
         }
     }
 
-    private static func digit(_ value: UInt8) -> UInt8 {
+    /// The digit of `value`, which is below 16, in lower-case ASCII.
+    package static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }

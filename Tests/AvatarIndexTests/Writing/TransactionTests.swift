@@ -66,7 +66,7 @@ import Testing
             try #require(mkfifo(path, 0o600) == 0)
 
             #expect(thrownCode { _ = try AvatarIndex.open(path: path, fileMode: 0o600) } == .foreignIndex)
-            #expect(thrownCode { try _ = try AvatarIndex.check(path) } == .foreignIndex)
+            #expect(thrownCode { _ = try AvatarIndex.check(path) } == .foreignIndex)
             #expect(thrownCode { _ = try AvatarIndex.openReadOnly(path: path, isImmutable: false) } == .foreignIndex)
         }
     }

@@ -72,11 +72,10 @@ struct UpgradeCopy {
 
     /// All copies, also unfinished ones.
     private var all: [Part] {
-        let folder = (path as NSString).deletingLastPathComponent
-        let prefix = (path as NSString).lastPathComponent + ".version-"
-        // A folder that cannot be listed is one in which nothing can be upgraded either, and SQLite says so better.
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return names.filter { $0.hasPrefix(prefix) }.map { name in
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return [] }
+        let folder = String(path[..<slash])
+        let prefix = path[path.utf8.index(after: slash)...] + ".version-"
+        return Self.names(in: folder.isEmpty ? "/" : folder).filter { $0.hasPrefix(prefix) }.map { name in
             let rest = name.dropFirst(prefix.count)
             let digits = rest.prefix { $0.isASCII && $0.isNumber }
             let isOurs = rest == digits || rest.dropFirst(digits.count).hasPrefix(Self.unfinished)
@@ -86,6 +85,23 @@ struct UpgradeCopy {
                 upgradedVersion: isOurs ? Int(digits) ?? .max : .max
             )
         }
+    }
+
+    /// The names in `folder`. Every opening lists it; Foundation's call would take as long as the rest of the opening
+    /// the first time.
+    ///
+    /// A folder that cannot be listed is one in which nothing can be upgraded either, and SQLite says so better.
+    private static func names(in folder: String) -> [String] {
+        guard let stream = opendir(folder) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            names.append(name)
+        }
+        return names
     }
 
     /// The size of a file in bytes; 0 if it cannot be read.

@@ -71,6 +71,7 @@ import Testing
             let index = try AvatarIndex.open(path: path, fileMode: 0o600)
 
             #expect(index.hasWriteConnection)
+            #expect(try index.statistics().entries == 1)
             let mode = try index.readers.read { try $0.text("PRAGMA journal_mode") }
             #expect(mode == "wal")
             try index.close()
@@ -120,7 +121,8 @@ import Testing
             }
             if !isRemoved { try AvatarIndex.open(path: path, fileMode: 0o600).close() }
 
-            #expect(thrownCode { try index.write { _ = try $0.add("https://img.example.com/b.png") } } == .indexWasReplaced)
+            let code = thrownCode { try index.write { _ = try $0.add("https://img.example.com/b.png") } }
+            #expect(code == .indexWasReplaced)
 
             try index.close()
             #expect(FileManager.default.fileExists(atPath: path) == !isRemoved)

@@ -35,9 +35,10 @@ enum LargeIndex {
     }
 
     private static func fill(_ database: Database, _ shape: Shape) throws {
-        // Without the triggers, which would update the totals row by row; they are set once at the end.
-        let triggers = try String.fetchAll(database, sql: "SELECT sql FROM sqlite_schema WHERE type = 'trigger'")
-        for name in try String.fetchAll(database, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger'") {
+        // Without the triggers that would update the hosts row by row. Those of `file` also fill the table of accesses.
+        let ofOthers = "FROM sqlite_schema WHERE type = 'trigger' AND tbl_name <> 'file'"
+        let triggers = try String.fetchAll(database, sql: "SELECT sql \(ofOthers)")
+        for name in try String.fetchAll(database, sql: "SELECT name \(ofOthers)") {
             try database.execute(sql: "DROP TRIGGER \(name)")
         }
         let now = Int64(Date.now.timeIntervalSince1970 * 1000)

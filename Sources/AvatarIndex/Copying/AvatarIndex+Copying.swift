@@ -16,6 +16,8 @@ package struct WholeEntry: Sendable {
     package let file: FileRecord?
     /// The SHA-256 of the file; empty for an entry without a file.
     package let sha256: [UInt8]
+    /// When the file was last used, in microseconds; `nil` for an entry without a file.
+    let lastAccessMicroseconds: Int64?
 
     /// Whether `contact` uses the image.
     package func isUsed(by contact: String) -> Bool {
@@ -74,7 +76,8 @@ extension AvatarIndex {
                         IndexRow(columns: $0.columns)
                     },
                     file: entry.file,
-                    sha256: entry.sha256 ?? []
+                    sha256: entry.sha256 ?? [],
+                    lastAccessMicroseconds: entry.lastAccessMicroseconds
                 )
             }
         }

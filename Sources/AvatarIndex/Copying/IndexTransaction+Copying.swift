@@ -23,6 +23,7 @@ extension IndexTransaction {
         try setSyncHolder(nil)
         try endBoot()
         try restartFeed(at: AvatarIndex.systemTime())
+        try repairAccesses()
         for storageClass in StorageClass.allCases { try recountTotal(of: storageClass) }
     }
 
@@ -117,6 +118,7 @@ extension IndexTransaction {
             if known == nil, let row = entry.fileRow, let file = entry.file {
                 try insert(row, into: "file")
                 totals.addFile(file.storageClass, bytes: file.sizeBytes)
+                if let time = entry.lastAccessMicroseconds { try setLastAccess(time, ofFile: file.id) }
             }
             var avatar = entry.avatar
             if let known { avatar["file_id"] = .integer(known) }

@@ -102,6 +102,7 @@ extension AvatarIndex {
             FROM avatar
             \(query.state == nil ? "" : "JOIN avatar_overview AS overview ON overview.key = avatar.key")
             LEFT JOIN file AS listed_file ON listed_file.id = avatar.file_id
+            LEFT JOIN access AS listed_access ON listed_access.file_id = avatar.file_id
             LEFT JOIN host ON host.id = avatar.host_id
             \(filter)
             ORDER BY \(query.valueSQL), avatar.key
@@ -179,7 +180,7 @@ extension AvatarListQuery {
             switch order {
             case .key: "0"
             case .size: "-coalesce(listed_file.size_bytes, -1)"
-            case .lastAccess: "-coalesce(listed_file.last_access_us, -1)"
+            case .lastAccess: "-coalesce(listed_access.last_access_us, -1)"
             case .nextCheck: "coalesce(avatar.next_check_ms, \(Int64.max))"
             }
         return isReversed ? "-(\(value))" : value

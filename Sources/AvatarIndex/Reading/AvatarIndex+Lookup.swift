@@ -18,6 +18,8 @@ package final class IndexHit: Sendable {
     package let isURL: Bool
     /// When it was last used, in microseconds, if the index lacks that time; 0 otherwise. The recorder of uses sets it.
     package let unwrittenUse = Atomic<Int64>(0)
+    /// The last use that was handed out to be written, in microseconds; 0 before the first. The recorder of uses sets it.
+    package let writtenUse = Atomic<Int64>(0)
 
     /// The hit in a row of `AvatarIndex.hitSQL`.
     init(_ row: borrowing Row, of key: AvatarKey) {
@@ -100,7 +102,7 @@ extension AvatarIndex {
 
     /// The columns that `AvatarEntry.init(_:)` reads.
     private static let entryColumns = """
-        \(FileRecord.columns), file.sha256, file.last_access_us,
+        \(FileRecord.columns), file.sha256, access.last_access_us,
             avatar.id AS entry_id, avatar.key, avatar.host_id IS NULL AS is_own, avatar.source_url, avatar.storage_class,
             avatar.absence, avatar.etag, avatar.last_modified, avatar.response_fields,
             avatar.response_ms, avatar.response_delay_ms, avatar.fetched_ms, avatar.checked_ms, avatar.fresh_until_ms,
@@ -108,7 +110,9 @@ extension AvatarIndex {
         """
 
     /// The tables that have `entryColumns`.
-    private static let entryTables = "avatar LEFT JOIN file ON file.id = avatar.file_id"
+    private static let entryTables = """
+        avatar LEFT JOIN file ON file.id = avatar.file_id LEFT JOIN access ON access.file_id = avatar.file_id
+        """
 }
 
 // MARK: Interrupted downloads

@@ -171,9 +171,10 @@ extension AvatarIndex {
         }
     }
 
-    /// The order of eviction. Relies on the index `file_by_last_access`.
+    /// The order of eviction. Relies on the index `access_by_time`, and reads no row of the table `file`.
     static let candidatesSQL = """
-        SELECT id, size_bytes FROM file WHERE storage_class = ? AND last_access_us < ? ORDER BY last_access_us, id
+        SELECT file_id, size_bytes FROM access
+        WHERE storage_class = ? AND last_access_us < ? ORDER BY last_access_us, file_id
         """
 
     /// The number of files of `caches` that are evicted before the file `id`, last used at `microseconds`. The order is
@@ -181,7 +182,7 @@ extension AvatarIndex {
     package func filesEvicted(before id: Int64, usedAt microseconds: Int64) throws -> Int {
         try readers.read { connection in
             let count = try connection.integer(
-                "SELECT count(*) FROM file WHERE storage_class = 0 AND (last_access_us, id) < (?, ?)",
+                "SELECT count(*) FROM access WHERE storage_class = 0 AND (last_access_us, file_id) < (?, ?)",
                 [microseconds, id]
             )
             return Int(count ?? 0)
@@ -204,11 +205,11 @@ extension AvatarIndex {
         return total
     }
 
-    /// The bound in each class: two lookups in the index `file_by_last_access`.
+    /// The bound in each class: two lookups in the index `access_by_time`.
     private static func accessBounds(_ bound: String, on connection: ReadConnection) throws -> [Int64] {
         try [StorageClass.caches, .documents].compactMap { storageClass in
             try connection.integer(
-                "SELECT \(bound)(last_access_us) FROM file WHERE storage_class = ?",
+                "SELECT \(bound)(last_access_us) FROM access WHERE storage_class = ?",
                 [storageClass.code]
             )
         }

@@ -86,7 +86,8 @@ extension AvatarIndex {
         }
     }
 
-    /// Whether the totals kept for `storageClass` equal the sums over its files and pending files.
+    /// Whether the totals kept for `storageClass` equal the sums over its files and pending files, and the order of
+    /// eviction has its files with their sizes.
     ///
     /// One statement, so a write of another process in between is not taken for a fault.
     package func isTotalRight(of storageClass: StorageClass) throws -> Bool {
@@ -133,6 +134,12 @@ extension AvatarIndex {
             (SELECT coalesce(sum(size_bytes), 0) FROM file WHERE file.storage_class = total.storage_class),
             (SELECT count(*) FROM pending WHERE pending.storage_class = total.storage_class),
             (SELECT coalesce(sum(size_bytes), 0) FROM pending WHERE pending.storage_class = total.storage_class)
+        )
+        AND files = (SELECT count(*) FROM access WHERE access.storage_class = total.storage_class)
+        AND NOT EXISTS (
+            SELECT 1 FROM file LEFT JOIN access ON access.file_id = file.id
+            WHERE file.storage_class = total.storage_class
+                AND (access.storage_class IS NOT file.storage_class OR access.size_bytes IS NOT file.size_bytes)
         )
         FROM total WHERE storage_class = ?
         """

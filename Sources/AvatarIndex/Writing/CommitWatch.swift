@@ -13,7 +13,7 @@ final class CommitWatch {
     static let watched = WatchedColumns(
         updates: [
             "avatar": .only(["key", "file_id", "fresh_until_ms", "is_low_data"]),
-            "file": .allBut(["last_access_us"]),
+            "file": .allBut([]),
         ],
         deletions: ["avatar"],
         rowIDs: ["avatar": "id", "file": "id"]

@@ -241,8 +241,8 @@ extension IndexTransaction {
         try run(
             KeepsHits(
                 """
-                UPDATE file
-                SET last_access_us = ?1 - min(?2, (SELECT max(last_access_us) FROM file) - last_access_us)
+                UPDATE access
+                SET last_access_us = ?1 - min(?2, (SELECT max(last_access_us) FROM access) - last_access_us)
                 WHERE last_access_us > ?3
                 """
             ),

@@ -58,7 +58,10 @@ extension StoreWriter {
             try unlinkOrphan(path, in: .caches, digestByte: digestByte)
             return true
         case .total(let storageClass):
-            try write { try $0.recountTotal(of: storageClass) }
+            try write { transaction in
+                try transaction.repairAccesses()
+                try transaction.recountTotal(of: storageClass)
+            }
             return true
         case .abandonedFolder(let folder):
             guard let dead = try places.takeOver(folder.holder) else { return false }

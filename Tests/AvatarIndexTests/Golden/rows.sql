@@ -16,6 +16,9 @@ INSERT INTO file (id, storage_class, sha256, path, size_bytes, media_type, width
     (4, 1, CAST('0123456789abcdef0123456789abcd01' AS BLOB), '30/313233-00000000000000a4.png', 1000, 'image/png', 96, 96, 1767225603000000),
     (5, 1, CAST('0123456789abcdef0123456789abcd05' AS BLOB), '30/313233-00000000000000a5.webp', 50, 'image/webp', 1, 1, 0);
 
+-- A file that was used after it was published.
+UPDATE access SET last_access_us = 1767225703000000 WHERE file_id = 4;
+
 INSERT INTO pending_file (storage_class, path, size_bytes, holder) VALUES
     (0, '41/424344-00000000000000b1.png', 700, '00112233aabbccdd'),
     (0, '41/424344-00000000000000b2.gif', 70, 'ddccbbaa33221100'),

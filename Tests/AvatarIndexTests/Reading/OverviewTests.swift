@@ -114,7 +114,7 @@ import Testing
             #expect(statistics.caches == ClassTotal(files: 3, bytes: 3300, pendingFiles: 3, pendingBytes: 810))
             #expect(statistics.documents == ClassTotal(files: 2, bytes: 1050, pendingFiles: 2, pendingBytes: 12))
             #expect(statistics.oldestAccessMicroseconds == 0)
-            #expect(statistics.newestAccessMicroseconds == 1_767_225_603_000_000)
+            #expect(statistics.newestAccessMicroseconds == 1_767_225_703_000_000)
             #expect(statistics.schemaVersion == Migration.latestVersion)
         }
     }

@@ -59,10 +59,10 @@ import Testing
         Case("photos of contacts", "owner USING PRIMARY KEY (contact=?)", "avatar USING INTEGER PRIMARY KEY") {
             _ = try $0.photoKeys(of: ["anna"])
         },
-        Case("eviction candidates", "file_by_last_access (storage_class=? AND last_access_us<?)") {
+        Case("eviction candidates", "access_by_time (storage_class=? AND last_access_us<?)") {
             try $0.forEachEvictionCandidate { _ in true }
         },
-        Case("files evicted before", "COVERING INDEX file_by_last_access (storage_class=? AND last_access_us<?)") {
+        Case("files evicted before", "COVERING INDEX access_by_time (storage_class=? AND last_access_us<?)") {
             _ = try $0.filesEvicted(before: 1, usedAt: 1)
         },
         Case("keys of a file", "avatar_by_file (file_id=?)", sorts: true) { _ = try $0.keys(usingFile: 1) },
@@ -99,10 +99,10 @@ import Testing
         Case("file with a digest", "sqlite_autoindex_file_1 (storage_class=? AND sha256=?)") { index in
             _ = try index.write { try $0.file(withDigest: FileRecord.sampleDigest(1), in: .caches) }
         },
-        Case("eviction candidates", "file_by_last_access (storage_class=? AND last_access_us<?)") { index in
+        Case("eviction candidates", "access_by_time (storage_class=? AND last_access_us<?)") { index in
             try index.write { try $0.forEachEvictionCandidate(accessedBefore: 1) { _ in true } }
         },
-        Case("touch", "file USING INTEGER PRIMARY KEY") { index in
+        Case("touch", "access USING INTEGER PRIMARY KEY") { index in
             try index.write { try $0.touch(fileID: 1, microseconds: 1) }
         },
         Case("retirement", "avatar_by_file (file_id=?)", "file USING INTEGER PRIMARY KEY") { index in

@@ -52,7 +52,10 @@ struct IndexSnapshot {
 
     private init(_ connection: Connection) throws {
         files = try connection.rows(
-            "SELECT id, storage_class, path, size_bytes, lower(hex(sha256)) AS digest, last_access_us FROM file"
+            """
+            SELECT id, file.storage_class, path, file.size_bytes, lower(hex(sha256)) AS digest, access.last_access_us
+            FROM file JOIN access ON access.file_id = file.id
+            """
         ) { row in
             File(
                 id: Int(row.integer("id")),

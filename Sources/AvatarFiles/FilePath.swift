@@ -33,6 +33,11 @@ package enum FilePath {
         String(path[..<(path.utf8.firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex)])
     }
 
+    /// The name of a published file in its folder: `path` behind its first slash.
+    static func name(of path: String) -> String {
+        path.utf8.firstIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
+    }
+
     /// The first digest byte of the files in the folder `name`; `nil` if `name` is not two lowercase hex digits.
     package static func digestByte(ofFolder name: String) -> UInt8? {
         guard name.utf8.count == 2, name.utf8.allSatisfy(isHexadecimal) else { return nil }

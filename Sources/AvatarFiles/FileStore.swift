@@ -355,6 +355,35 @@ package final class FileStore: Sendable {
         }
     }
 
+    /// Deletes the files at `paths`, as `unlink(_:)`, all of them even if some fail. In the order of the paths each folder
+    /// is opened once.
+    ///
+    /// - Parameter failed: receives each path whose file could not be deleted, and the error.
+    package func unlink(_ paths: [String], failed: (_ path: String, _ error: AvatarStoreError) -> Void) {
+        var rest = paths[...]
+        while let first = rest.first {
+            let folder = FilePath.folder(of: first)
+            let neighbours = rest.prefix { FilePath.folder(of: $0) == folder }
+            rest = rest.dropFirst(neighbours.count)
+            do throws(SystemCallError) {
+                try root.withFolder(of: first) { (descriptor, _) throws(SystemCallError) in
+                    for path in neighbours {
+                        do throws(SystemCallError) {
+                            try fileSystem.unlink(FilePath.name(of: path), in: descriptor)
+                        } catch {
+                            guard !error.isNotHeld else { continue }
+                            let whole = SystemCallError(error.call, root.path + "/" + path, number: error.number)
+                            failed(path, whole.storeError)
+                        }
+                    }
+                }
+            } catch {
+                guard !error.isNotHeld else { continue }
+                for path in neighbours { failed(path, error.storeError) }
+            }
+        }
+    }
+
     /// Creates the root again if it was removed, or opens the one that another process has created since.
     package func restoreRoot() throws(AvatarStoreError) {
         do throws(SystemCallError) {

@@ -8,11 +8,25 @@ import Synchronization
 /// The times are written 30 seconds after the first of them, once 131,072 files were used, and before each eviction. A
 /// crash loses at most that many. Writing one time costs as much as several reads, so a lower count would keep a busy
 /// service writing all the time.
+///
+/// After 30 seconds, a file whose last time was written less than five minutes ago waits: a file that is used all the
+/// time is written every five minutes. No eviction of this process sees a difference, because all times are written
+/// before it. Another process may see a time that is up to five minutes too early.
 final class AccessRecorder: Sendable {
     /// The number of used files at which the times are written at once.
     static let largestCount = 1 << 17
     /// The longest time between the first use and the write, in seconds.
     static let longestDelay = 30
+    /// The time between two writes of one file's time, in microseconds, unless an eviction needs it earlier.
+    static let shortestInterval: Int64 = 300_000_000
+
+    /// The times that are written together.
+    enum Scope {
+        /// Every time, as before an eviction.
+        case all
+        /// Every time of a file that was not written in the last five minutes.
+        case due
+    }
 
     private static let shardCount = 32
 
@@ -73,21 +87,42 @@ final class AccessRecorder: Sendable {
         return [used, unwritten.withLock { $0[id] }].compactMap(\.self).max()
     }
 
-    /// Removes all times and returns them in the order of the file ids, so that neighbouring rows are written together.
-    func drain() -> [(fileID: Int64, time: Int64)] {
-        let used = shards.flatMap { shard in
-            shard.used.withLock { used in
-                defer { used = [] }
-                return used
+    /// Removes times and returns them in the order of the file ids, so that neighbouring rows are written together.
+    ///
+    /// - Parameter scope: which times. With `due`, the timer runs again for those that stay.
+    func drain(_ scope: Scope) -> [(fileID: Int64, time: Int64)] {
+        // A full buffer is written as a whole, or each use would ask for the next write.
+        let keepsRecent = scope == .due && count.load(ordering: .relaxed) < Self.largestCount
+        var used: [(fileID: Int64, hit: IndexHit)] = []
+        var isWaiting = false
+        for shard in shards {
+            shard.used.withLock { listed in
+                guard keepsRecent else {
+                    used += listed
+                    listed = []
+                    return
+                }
+                // Asked once for each, because another thread may record a later use meanwhile.
+                var waiting: [(fileID: Int64, hit: IndexHit)] = []
+                for use in listed {
+                    if Self.isDue(use.hit) { used.append(use) } else { waiting.append(use) }
+                }
+                listed = waiting
+                isWaiting = isWaiting || !waiting.isEmpty
             }
         }
         count.subtract(used.count, ordering: .relaxed)
         isFlushRequested.store(false, ordering: .releasing)
+        if isWaiting { startTimer() }
         var times = unwritten.withLock { times in
             defer { times = [:] }
             return times.map { (fileID: $0.key, time: $0.value) }
         }
-        times += used.lazy.map { (fileID: $0, time: $1.unwrittenUse.exchange(0, ordering: .acquiringAndReleasing)) }
+        times += used.lazy.map { fileID, hit in
+            let time = hit.unwrittenUse.exchange(0, ordering: .acquiringAndReleasing)
+            hit.writtenUse.store(time, ordering: .relaxed)
+            return (fileID: fileID, time: time)
+        }
         return times.sorted { $0.fileID < $1.fileID }
     }
 
@@ -97,6 +132,11 @@ final class AccessRecorder: Sendable {
             for (fileID, time) in times { unwritten[fileID] = max(unwritten[fileID] ?? time, time) }
         }
         startTimer()
+    }
+
+    /// Whether the last write of the hit's time is long ago.
+    private static func isDue(_ hit: IndexHit) -> Bool {
+        hit.unwrittenUse.load(ordering: .relaxed) - hit.writtenUse.load(ordering: .relaxed) >= shortestInterval
     }
 
     private func shard(of fileID: Int64) -> Shard {

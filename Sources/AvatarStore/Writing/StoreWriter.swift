@@ -105,8 +105,8 @@ actor StoreWriter {
     /// does not bring the file back.
     func unlink(_ files: [PendingFile], _ batches: [PendingBatch] = []) throws {
         let (left, failure) = try unlinkEach(files + batches.flatMap(\.files))
-        unlinked += files.filter { !left.contains($0) }
-        unlinkedBatches += batches.map { batch in (batch, batch.files.filter(left.contains)) }
+        unlinked += left.isEmpty ? files : files.filter { !left.contains($0) }
+        unlinkedBatches += batches.map { batch in (batch, left.isEmpty ? [] : batch.files.filter(left.contains)) }
         if let failure { throw failure }
     }
 
@@ -123,43 +123,50 @@ actor StoreWriter {
         try markChanged()
         var failure: AvatarStoreError?
         var left: Set<PendingFile> = []
-        var documents: [String] = []
-        // A path that no store makes comes from elsewhere and may lead anywhere: only its row is dropped.
-        for file in files where FilePath.isPublishedName(file.path) {
-            do throws(AvatarStoreError) {
-                try places.files(of: file.storageClass).unlink(file.path)
-                if file.storageClass == .documents { documents.append(file.path) }
-            } catch {
+        for storageClass in StorageClass.allCases {
+            // A path that no store makes comes from elsewhere and may lead anywhere: only its row is dropped.
+            let paths = files.filter { $0.storageClass == storageClass && FilePath.isPublishedName($0.path) }.map(
+                \.path
+            )
+            var failed: Set<String> = []
+            places.files(of: storageClass).unlink(paths.sorted()) { path, error in
                 failure = error
-                left.insert(file)
+                failed.insert(path)
+            }
+            if !failed.isEmpty {
+                left.formUnion(files.filter { $0.storageClass == storageClass && failed.contains($0.path) })
+            }
+            if storageClass == .documents {
+                try places.files(of: .documents).synchronizeFolders(of: paths.filter { !failed.contains($0) })
             }
         }
-        try places.files(of: .documents).synchronizeFolders(of: documents)
         if failure == nil { hasLeftovers = hadLeftovers }
         return (left, failure)
     }
 
-    /// Writes the buffered access times, 4,096 in a transaction, so that other processes do not wait long for the lock.
-    func flushAccesses() throws {
-        var times = accesses.drain()[...]
+    /// Writes the buffered access times.
+    ///
+    /// The times of many files rewrite the same pages, so a transaction takes as many as it can in 50 milliseconds: other
+    /// processes wait that long for the lock, and as long again for the commit.
+    ///
+    /// - Parameter scope: which times. Default: all.
+    func flushAccesses(_ scope: AccessRecorder.Scope = .all) throws {
+        var times = accesses.drain(scope)[...]
         while !times.isEmpty {
-            let batch = times.prefix(4096)
             do {
-                try write { transaction in
-                    for (file, time) in batch { try transaction.touch(fileID: file, microseconds: time) }
-                }
+                let end = ContinuousClock.now + .milliseconds(50)
+                times = try write { try $0.touch(times) { .now < end } }
             } catch {
                 accesses.restore(times)
                 throw error
             }
-            times = times.dropFirst(batch.count)
         }
     }
 
-    /// Writes the buffered access times. If that fails, they stay buffered and the logger is told.
+    /// Writes the buffered access times that are due. If that fails, they stay buffered and the logger is told.
     func flushAccesses(reportingTo logger: Logger) {
         do {
-            try flushAccesses()
+            try flushAccesses(.due)
         } catch {
             logger.warning("last access times could not be written", metadata: ["error": "\(error)"])
         }

@@ -25,14 +25,15 @@ final class ReadConnection: RowSource {
     ///
     /// - Parameter isImmutable: the file is on a read-only disk and has no pending WAL content;
     ///   SQLite then needs neither lock nor shared memory.
+    /// - Parameter opensForWriting: whether SQLite opens the file for writing too. Default: no.
     /// - Throws: `foreignIndex` if `path` is not a regular file; `storage` if it cannot be opened.
-    init(path: String, isImmutable: Bool, busyTimeoutSeconds: Int) throws {
+    init(path: String, isImmutable: Bool, busyTimeoutSeconds: Int, opensForWriting: Bool = false) throws {
         try AvatarIndex.requireRegularFile(at: path)
         self.isImmutable = isImmutable
         connection = try AvatarStoreError.translating("opening it for reading") {
             try Connection(
                 path: path,
-                access: isImmutable ? .immutable : .readOnly,
+                access: isImmutable ? .immutable : opensForWriting ? .readWrite : .readOnly,
                 busyTimeoutMilliseconds: 1000 * busyTimeoutSeconds
             )
         }

@@ -317,6 +317,8 @@ package final class AvatarIndex: Sendable {
             -- `shortenWAL` does it from now on.
             PRAGMA wal_autocheckpoint = 0;
             PRAGMA cache_size = -\(writerCacheKiB);
+            -- A statement that changes many rows keeps the old pages until it ends: else in a file on another disk.
+            PRAGMA temp_store = MEMORY;
             """
         )
         connection.protectWatchedColumns()

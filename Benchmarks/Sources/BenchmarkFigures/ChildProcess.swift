@@ -8,6 +8,8 @@ package struct ChildProcess {
     /// Its peak memory in bytes.
     package let peakMemory: Int
     package let seconds: Double
+    /// Its processor time in seconds, with that of the children it waited for.
+    package let processorSeconds: Double
 
     /// Runs `arguments`, the first of which is the program, and waits until it exits.
     ///
@@ -26,9 +28,12 @@ package struct ChildProcess {
             output: reader.text(),
             exitCode: status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F),
             peakMemory: Int(usage.ru_maxrss) * 1024,
-            seconds: (ContinuousClock.now - begun) / .seconds(1)
+            seconds: (ContinuousClock.now - begun) / .seconds(1),
+            processorSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime)
         )
     }
+
+    private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
 
     /// Starts `arguments`; its standard output can be read from the handle.
     ///

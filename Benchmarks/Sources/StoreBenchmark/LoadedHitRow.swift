@@ -14,7 +14,7 @@ struct LoadedHitRow {
         var configuration = AvatarStore.Configuration(directory: pictures.directory)
         configuration.originClient = MemoryOrigin(bytes: Self.bytes)
         let store = try waiting { [configuration] in try await AvatarStore.open(configuration) }
-        try waiting { try await store.set(.budget, to: Int64(pictures.count * Self.bytes)) }
+        _ = try waiting { try await store.set(.budget, to: Int64(pictures.count * Self.bytes)) }
         // The most recently used entries, so that none of them is evicted.
         let hot = pictures.count / 10
         let floor = Floor(pictures)

@@ -8,7 +8,7 @@ enum HostsOrigin {
     /// Serves until standard input ends. Prints the ports as its first line.
     static func serve(hosts: Int, images: Int) async throws {
         // Made beforehand, so that drawing them is not measured.
-        let pictures = (0..<images).map { SampleImage.png(seed: UInt64($0), byteCount: NginxOrigin.imageBytes) }
+        let pictures = (0..<images).map { SampleImage.png(seed: UInt64($0), byteCount: NginxOrigin.usualBytes) }
         var origins: [LoopbackOrigin] = []
         for host in 0..<hosts {
             let origin = try await LoopbackOrigin.start { request in

@@ -3,22 +3,25 @@ import Foundation
 
 /// nginx with a configuration of its own, which serves the same images on one loopback address per host.
 final class NginxOrigin {
-    static let imageBytes = 2048
+    /// The size of an image, unless a benchmark names another one.
+    static let usualBytes = 2048
 
     let port: Int
     let hosts: Int
     let count: Int
+    private let imageBytes: Int
     private let directory: String
     private let process: pid_t
 
-    /// Starts the program at the path `nginx`, which serves `count` images.
-    init(nginx: String, directory: String, hosts: Int, count: Int) throws {
+    /// Starts the program at the path `nginx`, which serves `count` images of `imageBytes` bytes.
+    init(nginx: String, directory: String, hosts: Int, count: Int, imageBytes: Int = usualBytes) throws {
         self.hosts = hosts
         self.count = count
+        self.imageBytes = imageBytes
         self.directory = directory
         port = try Self.freePort()
         try FileManager.default.createDirectory(atPath: directory + "/www", withIntermediateDirectories: true)
-        for number in 0..<count { try Self.write(number, version: 0, to: directory) }
+        for number in 0..<count { try Self.write(number, version: 0, imageBytes, to: directory) }
         let configuration = Self.configuration(port: port, hosts: hosts)
         try configuration.write(toFile: directory + "/nginx.conf", atomically: true, encoding: .utf8)
         process = try ChildProcess.start([nginx, "-p", directory, "-c", "nginx.conf", "-e", "error.log"]).process
@@ -44,10 +47,10 @@ final class NginxOrigin {
 
     /// Gives `number` other bytes and a later time.
     func change(_ number: Int) throws {
-        try Self.write(number, version: 1, to: directory)
+        try Self.write(number, version: 1, imageBytes, to: directory)
     }
 
-    private static func write(_ number: Int, version: Int, to directory: String) throws {
+    private static func write(_ number: Int, version: Int, _ imageBytes: Int, to directory: String) throws {
         let path = "\(directory)/www/\(number).png"
         // Changes the length too, because the time in the ETag is in seconds.
         let bytes = SampleImage.png(seed: UInt64(number + version * 1_000_000), byteCount: imageBytes + version)

@@ -6,7 +6,7 @@ import Foundation
 struct SyncBenchmark {
     /// The names of all parts, in the order in which they run.
     static let parts = [
-        "main", "fetching", "revalidation", "rivals", "hosts", "picking", "unchanged", "linking", "memory",
+        "main", "jobs", "fetching", "rivals", "hosts", "picking", "unchanged", "linking", "memory",
         "storing-memory",
     ]
 
@@ -25,12 +25,6 @@ struct SyncBenchmark {
                 connections: Int(words[5]) ?? 1,
                 revalidates: words[6] == "304",
                 directory: words.count > 7 ? words[7] : nil
-            )
-        case "revalidate":
-            try await BareRevalidation.run(
-                list: words[2],
-                connections: Int(words[3]) ?? 1,
-                perHost: Int(words[4]) ?? 1
             )
         case "large":
             try await LargeImage.run(way: words[2], small: words[3], large: words[4], directory: words[5])
@@ -51,7 +45,7 @@ struct SyncBenchmark {
     private static func measure(_ avatars: String, _ parts: [String]) async throws {
         let name = "avatar-benchmark-\(getpid())"
         let directory = NSTemporaryDirectory() + name
-        // In memory if possible: this part measures waiting for hosts, not a disk that takes many new files.
+        // In memory if possible: these parts measure programs, not a disk that takes many new files.
         let memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm/" + name : directory
         defer { for folder in [directory, memory] { try? FileManager.default.removeItem(atPath: folder) } }
         let environment = ProcessInfo.processInfo.environment
@@ -66,7 +60,7 @@ struct SyncBenchmark {
                 python: environment["BENCH_PYTHON"].flatMap { $0.isEmpty ? nil : $0 },
                 rivals: "Benchmarks/Rivals",
                 // A part cannot use the stores of another, because it starts a new origin.
-                directory: (part == "hosts" ? memory : directory) + "/" + part
+                directory: (["jobs", "hosts"].contains(part) ? memory : directory) + "/" + part
             )
             try FileManager.default.createDirectory(atPath: bench.directory, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(atPath: bench.directory) }
@@ -74,8 +68,8 @@ struct SyncBenchmark {
             case "main": try MainJob(avatars: avatars, own: bench.own).run(in: bench.directory)
             case "fetching": table.add(try FetchingBenchmark(bench: bench).run(rounds: 5))
             case "storing-memory": table.add(try StoringMemoryBenchmark(bench: bench).run(rounds: 7))
-            case "revalidation", "rivals":
-                try RevalidationBenchmark(bench: bench).run(rounds: 5, withRivals: part == "rivals") { table.add($0) }
+            case "jobs": table.add(try JobsBenchmark(bench: bench).run(rounds: 5))
+            case "rivals": table.add(try RivalsBenchmark(bench: bench).run())
             case "hosts": table.add(try await SlowHostBenchmark(bench: bench).run(rounds: 3))
             case "picking": table.add(try await PickingBenchmark(bench: bench).run(rounds: 31))
             case "unchanged": table.add(try WritingBenchmark(bench: bench).runUnchanged())

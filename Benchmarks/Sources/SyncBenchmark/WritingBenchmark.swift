@@ -27,7 +27,7 @@ struct WritingBenchmark {
         guard run["changed"] == Self.changed, run["notModified"] == Self.count - Self.changed else {
             throw BenchmarkError("Unexpected counts: \(run["changed"]) changed, \(run["notModified"]) not modified.")
         }
-        let bytes = Self.changed * (NginxOrigin.imageBytes + 1)
+        let bytes = Self.changed * (NginxOrigin.usualBytes + 1)
         return [
             Figure(
                 name: "sync --all, \(Self.hosts) hosts, 98 % 304: files written",

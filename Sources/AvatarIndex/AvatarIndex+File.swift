@@ -31,7 +31,7 @@ struct FileIdentity: Equatable, Sendable {
     /// The file.
     private let inode: ino_t
 
-    /// The file at `path`; `nil` if there is none.
+    /// The file at `path`; `nil` without one.
     init?(_ path: String) {
         var information = stat()
         guard stat(path, &information) == 0 else { return nil }

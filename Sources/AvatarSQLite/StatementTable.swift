@@ -11,7 +11,7 @@ struct StatementTable {
     /// All statements, in no particular order.
     var all: [Statement] { buckets.flatMap(\.self) }
 
-    /// The statement for `sql`; `nil` if there is none.
+    /// The statement for `sql`; `nil` without one.
     func statement(for sql: String) -> Statement? {
         for statement in buckets[Self.bucket(of: sql)] where statement.sql == sql { return statement }
         return nil

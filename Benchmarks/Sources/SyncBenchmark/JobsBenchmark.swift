@@ -117,7 +117,8 @@ struct JobsBenchmark {
         _ curl: (times: Times, limit: Double),
         _ wget2: (times: Times, limit: Double)
     ) -> [Figure] {
-        func figure(_ what: String, _ against: String, _ ours: [Double], _ theirs: [Double], _ limit: Double) -> Figure {
+        func figure(_ what: String, _ against: String, _ ours: [Double], _ theirs: [Double], _ limit: Double) -> Figure
+        {
             Figure(
                 name: what,
                 against: against,
@@ -154,7 +155,11 @@ private struct Rivals {
             return "url = \"\(url)\"\noutput = \"\(file)\"\n" + (revalidating ? tags : "")
         }
         let list = directory + "/curl.txt"
-        try blocks.joined(separator: revalidating ? "next\n" : "").write(toFile: list, atomically: true, encoding: .utf8)
+        try blocks.joined(separator: revalidating ? "next\n" : "").write(
+            toFile: list,
+            atomically: true,
+            encoding: .utf8
+        )
         let words = [curlPath, "--parallel", "--parallel-max", "64", "--no-progress-meter", "--config", list]
         return try finished(words, folder)
     }

@@ -264,7 +264,7 @@ extension HostPace {
         if let rate {
             retreat(from: rate, after: max(waitsUntil - (since ?? now), 0))
         } else {
-            // What it bore until now, the wait included, is what a fixed window or a bucket allows.
+            // A fixed window or a bucket allows as much as the host gave until now, the wait included.
             rate = max(Double(answers) / (elapsed + wait), Self.startRate)
             goal = nil
         }

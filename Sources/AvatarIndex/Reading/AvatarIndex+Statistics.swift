@@ -124,7 +124,7 @@ extension AvatarIndex {
         }
     }
 
-    /// What the opening of a store reads, as one state: the store's id, `nil` in a new index; whether there is an open
+    /// The state that the opening of a store reads at once: the store's id, `nil` in a new index; whether there is an open
     /// boot (`openBoot`); and the holders of pending files, dead or alive.
     package func openingState() throws -> (storeID: String?, hasOpenBoot: Bool, pendingHolders: [String]) {
         try readers.read { connection in

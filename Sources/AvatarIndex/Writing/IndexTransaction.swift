@@ -34,7 +34,7 @@ package struct IndexMoment: Sendable {
     fileprivate let number: Int
 }
 
-/// What a transaction has read and added, so that it need not ask again.
+/// The hosts, entries and digests that a transaction has read or added, so that it need not ask again.
 final class TransactionMemory {
     /// The row ids of hosts, by name and port.
     var hosts: [String: Int64] = [:]
@@ -58,7 +58,7 @@ package struct IndexTransaction: RowSource {
     /// The changes to the totals, which are written when the transaction ends.
     let totals = TransactionTotals()
 
-    /// What this transaction has read and added so far.
+    /// The hosts, entries and digests that this transaction has read or added so far.
     let memory = TransactionMemory()
     /// The number of the use of the write connection.
     private let number: Int
@@ -72,7 +72,7 @@ package struct IndexTransaction: RowSource {
         self.number = number
     }
 
-    /// What identifies the state of the index, as far as this process can tell: the commits of other connections that
+    /// The state of the index, as far as this process can tell it from others: the commits of other connections that
     /// this one has seen, and its own uses.
     package func moment() throws -> IndexMoment {
         // The lock for writing is held, so no other connection commits now.

@@ -268,7 +268,7 @@ final class SyncDispatcher {
         queues.finish(host: target.host)
     }
 
-    /// What becomes of an image after its response.
+    /// The consequence of a response for its image.
     enum Decision {
         /// The response counts.
         case settle

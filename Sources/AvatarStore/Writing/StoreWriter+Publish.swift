@@ -347,7 +347,7 @@ struct Placement {
     let image: StagedImage
     /// The entry as step 1 found it; `nil` if it does not exist.
     let entry: EntryState?
-    /// The published file with the image's digest as step 1 found it; `nil` if there is none, and for an image that
+    /// The published file with the image's digest as step 1 found it; `nil` without one, and for an image that
     /// shares the file of another one in the batch.
     var published: FileRecord?
     /// Whether the file must survive a power loss: a document, or the successor of the last good copy.

@@ -76,8 +76,8 @@ want_nginx() {
 
 # build_release: builds a program that needs no Swift where it runs, and sets release_program to its path.
 #
-# The Swift runtime, SQLite, zlib and the C++ library are linked statically if this system has their archives. The C library
-# and libgcc are the system's.
+# The Swift runtime, SQLite, zlib and the C++ library are linked statically if this system has their archives. libcurl, the C
+# library and libgcc are the system's.
 build_release() {
     local flags=(-c release --product avatars --static-swift-stdlib) archives="$PWD/.build/release-archives" library archive
     if [ "$(uname -s)" = Linux ]; then

@@ -41,8 +41,8 @@ package struct FileLabel: Hashable, Sendable {
     /// - Returns: whether the file system stored all of it.
     @discardableResult
     func write(to descriptor: Int32) -> Bool {
-        let areKeysKept = Self.write(keys.joined(separator: "\0"), Self.keysName, descriptor)
-        return Self.write(originURL ?? "", Self.originName, descriptor) && areKeysKept
+        let areKeysKept = Self.write(keys.joined(separator: "\0"), as: Self.keysName, to: descriptor)
+        return Self.write(originURL ?? "", as: Self.originName, to: descriptor) && areKeysKept
     }
 
     /// The attribute of the keys. On Linux, `avatar_set_attribute` adds the namespace `user.`.
@@ -64,7 +64,7 @@ package struct FileLabel: Hashable, Sendable {
     }
 
     /// Sets the attribute `name` of the open file; an empty text removes it. Returns whether that succeeded.
-    private static func write(_ text: String, _ name: String, _ descriptor: Int32) -> Bool {
+    private static func write(_ text: String, as name: String, to descriptor: Int32) -> Bool {
         var text = text
         return text.withUTF8 { avatar_set_attribute(descriptor, name, $0.baseAddress, $0.count) == 0 }
     }

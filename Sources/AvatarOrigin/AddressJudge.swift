@@ -10,7 +10,7 @@ final class AddressJudge {
     }
 
     /// Whether a connection to the address of `count` bytes is allowed. `context` points to a judge.
-    static func allows(_ context: UnsafeMutableRawPointer?, _ bytes: UnsafePointer<UInt8>?, _ count: CInt) -> Bool {
+    static func allows(_ context: UnsafeMutableRawPointer?, _ bytes: UnsafePointer<UInt8>?, count: CInt) -> Bool {
         guard let context, let bytes,
             let address = IPAddress(bytes: UnsafeBufferPointer(start: bytes, count: Int(count)))
         else { return false }

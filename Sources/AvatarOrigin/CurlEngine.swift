@@ -64,7 +64,7 @@ final class CurlEngine {
     private init?(_ driver: CurlDriver) {
         let judge = AddressJudge(driver.settings.policy)
         let callbacks = avatar_callbacks(
-            allows: { context, bytes, count in AddressJudge.allows(context, bytes, count) },
+            allows: { context, bytes, count in AddressJudge.allows(context, bytes, count: count) },
             will_send: { owner in CurlEngine.willSend(owner) },
             context: Unmanaged.passUnretained(judge).toOpaque()
         )
@@ -310,7 +310,7 @@ final class CurlEngine {
         if slot.hasArrived {
             // The head may have arrived in this round, and it comes before the end of its body.
             deliver()
-            let end = isWhole ? Result.success(()) : .failure(failure(slot, transfer, kind))
+            let end = isWhole ? Result.success(()) : .failure(failure(slot, transfer, kind: kind))
             transfer.end(end, rest: slot.body)
         } else if state.is_redirect && state.is_head_complete {
             // Where it leads is known, so its body does not matter.
@@ -321,13 +321,13 @@ final class CurlEngine {
             // The head is a response, and the error belongs to its body.
             add(transfer, .success(answer(slot, body: nil)), isComplete: false)
             deliver()
-            transfer.end(.failure(failure(slot, transfer, kind)), rest: slot.body)
+            transfer.end(.failure(failure(slot, transfer, kind: kind)), rest: slot.body)
         } else {
-            add(transfer, .failure(failure(slot, transfer, kind)))
+            add(transfer, .failure(failure(slot, transfer, kind: kind)))
         }
     }
 
-    private func failure(_ slot: ExchangeSlot, _ transfer: Transfer, _ kind: Int) -> any Error {
+    private func failure(_ slot: ExchangeSlot, _ transfer: Transfer, kind: Int) -> any Error {
         if transfer.isCancelled { return CancellationError() }
         let end = avatar_exchange_end_of(slot.exchange)
         return TransferFailure(hop: transfer.hop, state: slot.state.pointee, kind: kind, end: end).error

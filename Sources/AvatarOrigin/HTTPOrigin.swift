@@ -123,7 +123,15 @@ public final class HTTPOrigin: OriginClient {
         if facts.addresses == nil { addresses = try await hostGuard.admit(hops.url, along: facts.route) }
         var proxyAddresses: [IPAddress] = []
         if let proxy = facts.route.proxy { proxyAddresses = try await self.addresses(of: proxy, for: hops.url) }
-        return transfer(message, at: hops.url, facts, addresses, proxyAddresses, request, isRead: true)
+        return transfer(
+            message,
+            at: hops.url,
+            facts: facts,
+            addresses: addresses,
+            proxyAddresses: proxyAddresses,
+            for: request,
+            isRead: true
+        )
     }
 
     /// The request of the current hop; `nil` if an address has to be looked up for it.
@@ -135,16 +143,24 @@ public final class HTTPOrigin: OriginClient {
         var addresses = facts.addresses
         if addresses == nil { addresses = try hostGuard.admitAtOnce(hops.url, along: facts.route) }
         guard let addresses, let proxyAddresses = knownAddresses(of: facts.route.proxy) else { return nil }
-        return transfer(message, at: hops.url, facts, addresses, proxyAddresses, request, isRead: false)
+        return transfer(
+            message,
+            at: hops.url,
+            facts: facts,
+            addresses: addresses,
+            proxyAddresses: proxyAddresses,
+            for: request,
+            isRead: false
+        )
     }
 
     private func transfer(
         _ message: HopRequest,
         at url: AvatarKey,
-        _ facts: KnownOrigins.Facts,
-        _ addresses: [IPAddress],
-        _ proxyAddresses: [IPAddress],
-        _ request: OriginRequest,
+        facts: KnownOrigins.Facts,
+        addresses: [IPAddress],
+        proxyAddresses: [IPAddress],
+        for request: OriginRequest,
         isRead: Bool
     ) -> Transfer {
         var pins: [Hop.Pin] = []
@@ -176,7 +192,7 @@ public final class HTTPOrigin: OriginClient {
     private func addresses(of proxy: ProxyServer, for url: AvatarKey) async throws -> [IPAddress] {
         if let address = IPAddress(proxy.host.bareName) { return [address] }
         guard case .addresses(let addresses) = try await hostGuard.names.answer(for: proxy.host.bareName) else {
-            throw FailureWording.unreachableProxy(proxy, "its name cannot be resolved", url)
+            throw FailureWording.unreachableProxy(proxy, words: "its name cannot be resolved", at: url)
         }
         return addresses
     }

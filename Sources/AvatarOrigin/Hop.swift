@@ -9,7 +9,7 @@ struct Hop: Sendable {
         let host: String
         let addresses: [IPAddress]
 
-        private init(_ name: String, _ port: Int, _ addresses: [IPAddress]) {
+        private init(_ name: String, port: Int, addresses: [IPAddress]) {
             host = "\(name):\(port)"
             self.addresses = addresses
         }
@@ -19,9 +19,9 @@ struct Hop: Sendable {
         /// Versions of libcurl differ in whether they look up a name with a dot at its end without that dot.
         static func pins(_ host: HostName, _ addresses: [IPAddress]) -> [Pin] {
             guard !addresses.isEmpty, !host.name.hasPrefix("[") else { return [] }
-            let pin = Pin(host.name, host.port, addresses)
+            let pin = Pin(host.name, port: host.port, addresses: addresses)
             guard host.name.utf8.last == UInt8(ascii: ".") else { return [pin] }
-            return [pin, Pin(String(host.name.dropLast()), host.port, addresses)]
+            return [pin, Pin(String(host.name.dropLast()), port: host.port, addresses: addresses)]
         }
 
         /// The pin as an entry of CURLOPT_RESOLVE.

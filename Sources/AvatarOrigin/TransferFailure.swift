@@ -55,13 +55,17 @@ struct TransferFailure {
         case AVATAR_END_PROXY, AVATAR_END_BROKEN, AVATAR_END_NO_RESPONSE, AVATAR_END_GRAMMAR:
             return FailureWording.refusedByProxy(proxy, hop.url)
         case AVATAR_END_CERTIFICATE where proxy.scheme == .https:
-            return FailureWording.unreachableProxy(proxy, certificate(end.proxy_verify_result, of: "proxy"), hop.url)
+            return FailureWording.unreachableProxy(
+                proxy,
+                words: certificate(end.proxy_verify_result, of: "proxy"),
+                at: hop.url
+            )
         case AVATAR_END_PROXY_NAME:
-            return FailureWording.unreachableProxy(proxy, "its name cannot be resolved", hop.url)
+            return FailureWording.unreachableProxy(proxy, words: "its name cannot be resolved", at: hop.url)
         case AVATAR_END_TLS where proxy.scheme != .https, AVATAR_END_CERTIFICATE:
             return nil
         default:
-            return FailureWording.unreachableProxy(proxy, reason.words, hop.url)
+            return FailureWording.unreachableProxy(proxy, words: reason.words, at: hop.url)
         }
     }
 

@@ -74,18 +74,20 @@ private final class BegunHTTPRequest: BegunRequest {
             case .failure(let error):
                 arrival(.failure(error))
             case .success(let head) where head.redirects && head.headers.contains(name: "Location"):
-                arrive(head, nil, arrival)
+                arrive(head, start: nil, arrival: arrival)
             case .success(let head):
                 let (limit, time) = (OriginArrival.wholeBodyLimit, Self.collectingTime)
-                exchange.collect(upTo: limit, for: time, on: origin.eventLoop) { [self] in arrive(head, $0, arrival) }
+                exchange.collect(upTo: limit, for: time, on: origin.eventLoop) { [self] in
+                    arrive(head, start: $0, arrival: arrival)
+                }
             }
         }
     }
 
     private func arrive(
         _ head: HTTPResponseHead,
-        _ start: NIOHTTPOrigin.BodyStart?,
-        _ arrival: @Sendable (Result<OriginArrival, any Error>) -> Void
+        start: NIOHTTPOrigin.BodyStart?,
+        arrival: @Sendable (Result<OriginArrival, any Error>) -> Void
     ) {
         answer.withLock { $0 = NIOHTTPOrigin.Answer(head: head, exchange: exchange, start: start) }
         let body = start.flatMap { $0.isWhole ? $0.bytes : nil }

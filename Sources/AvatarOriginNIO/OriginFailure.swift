@@ -86,7 +86,7 @@ enum OriginFailure {
 
     /// The error for a proxy without a connection. The kind is `offline`: the URL itself was not tried.
     private static func unreachable(_ proxy: ProxyServer, after error: any Error, for url: AvatarKey) -> OriginError {
-        FailureWording.unreachableProxy(proxy, judge(error).words, url)
+        FailureWording.unreachableProxy(proxy, words: judge(error).words, at: url)
     }
 
     // MARK: Kinds

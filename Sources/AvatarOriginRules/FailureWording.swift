@@ -70,7 +70,7 @@ package enum FailureWording {
 
     /// The error for a proxy that no connection reaches, for the reason `words`. The kind is `offline`: the URL itself was
     /// not tried.
-    package static func unreachableProxy(_ proxy: ProxyServer, _ words: String, _ url: AvatarKey) -> OriginError {
+    package static func unreachableProxy(_ proxy: ProxyServer, words: String, at url: AvatarKey) -> OriginError {
         error((.offline, "the proxy \(proxy) cannot be reached: \(words)"), at: url)
     }
 

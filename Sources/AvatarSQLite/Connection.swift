@@ -136,7 +136,7 @@ package final class Connection {
     package func rows<Element>(
         _ sql: String,
         _ values: [any Bindable] = [],
-        _ make: (borrowing Row) throws -> Element
+        make: (borrowing Row) throws -> Element
     ) throws -> [Element] {
         var elements: [Element] = []
         try statement(sql).forEachRow(values) { row in
@@ -150,7 +150,7 @@ package final class Connection {
     package func firstRow<Element>(
         _ sql: String,
         _ values: [any Bindable] = [],
-        _ make: (borrowing Row) throws -> Element
+        make: (borrowing Row) throws -> Element
     ) throws -> Element? {
         var element: Element?
         try statement(sql).forEachRow(values) { row in

@@ -32,7 +32,7 @@ package struct Transaction {
     package func forEachRow(
         _ sql: String,
         _ values: [any Bindable] = [],
-        _ row: (borrowing Row) throws -> Bool
+        row: (borrowing Row) throws -> Bool
     ) throws {
         try connection.requireTransaction()
         try connection.statement(sql).forEachRow(values, row)

@@ -127,7 +127,7 @@ package final class ChangedRows {
     }
 
     /// Records one changed row.
-    private func record(_ operation: Int32, _ table: UnsafePointer<CChar>, _ id: Int64) {
+    private func record(_ operation: Int32, table: UnsafePointer<CChar>, id: Int64) {
         if isObserving, let observed, strcmp(table, observed) == 0 {
             if operation == SQLITE_INSERT { insertionCount += 1 } else { touched.insert(id) }
         }
@@ -144,7 +144,7 @@ package final class ChangedRows {
             UnsafeMutableRawPointer?, Int32, UnsafePointer<CChar>?, UnsafePointer<CChar>?, sqlite3_int64
         ) -> Void = { context, operation, _, table, id in
             guard let context, let table else { return }
-            Unmanaged<ChangedRows>.fromOpaque(context).takeUnretainedValue().record(operation, table, id)
+            Unmanaged<ChangedRows>.fromOpaque(context).takeUnretainedValue().record(operation, table: table, id: id)
         }
 }
 

@@ -40,7 +40,7 @@ extension AvatarStore {
         from source: String? = nil,
         options: FetchOptions = FetchOptions()
     ) async throws -> AvatarImage {
-        try await ImageRead(key, from: source, options, fetching) { [self] in
+        try await ImageRead(key, from: source, options: options, fetching: fetching) { [self] in
             try storedImage(for: key)
         } storedFile: { [self] in
             try storedFile(for: key)
@@ -76,7 +76,14 @@ extension AvatarStore {
         options: FetchOptions = FetchOptions()
     ) async throws -> AvatarFile {
         let look: @Sendable () throws -> AvatarFile? = { [self] in try storedFile(for: key) }
-        return try await ImageRead(key, from: source, options, fetching, stored: look, storedFile: look).run()
+        return try await ImageRead(
+            key,
+            from: source,
+            options: options,
+            fetching: fetching,
+            stored: look,
+            storedFile: look
+        ).run()
     }
 
     /// The image stored for `url`, else `nil`. Sends no request and does not wait for writers.

@@ -150,8 +150,8 @@ extension AvatarStore {
         do {
             let run = try SyncRun(
                 fetching,
-                source,
-                options,
+                source: source,
+                options: options,
                 accesses: accesses,
                 total: total,
                 progress: progress,

@@ -15,19 +15,19 @@ extension Timestamp {
         let rest = milliseconds - day * 86_400_000
         var text = ""
         text.reserveCapacity(24)
-        func add(_ number: Int64, _ digits: Int, _ end: Unicode.Scalar) {
+        func add(_ number: Int64, digits: Int, end: Unicode.Scalar) {
             let word = String(number)
             for _ in 0..<max(0, digits - word.utf8.count) { text.unicodeScalars.append("0") }
             text += word
             text.unicodeScalars.append(end)
         }
-        add(date.year, 4, "-")
-        add(date.month, 2, "-")
-        add(date.day, 2, "T")
-        add(rest / 3_600_000, 2, ":")
-        add(rest / 60_000 % 60, 2, ":")
-        add(rest / 1000 % 60, 2, ".")
-        add(rest % 1000, 3, "Z")
+        add(date.year, digits: 4, end: "-")
+        add(date.month, digits: 2, end: "-")
+        add(date.day, digits: 2, end: "T")
+        add(rest / 3_600_000, digits: 2, end: ":")
+        add(rest / 60_000 % 60, digits: 2, end: ":")
+        add(rest / 1000 % 60, digits: 2, end: ".")
+        add(rest % 1000, digits: 3, end: "Z")
         return text
     }
 

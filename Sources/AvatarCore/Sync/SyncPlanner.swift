@@ -51,27 +51,27 @@ package struct SyncPlanner: Sendable {
     ///   `requestFields`.
     package mutating func plan(
         _ items: [SyncItem],
-        _ known: SyncSnapshot,
-        _ circumstances: SyncCircumstances
+        known: SyncSnapshot,
+        in circumstances: SyncCircumstances
     ) throws -> [SyncStep] {
         var context = Context(known: known, circumstances: circumstances)
         for case .photos(let listed) in items { context.withPhotos.insert(KeyFingerprint(listed.contact)) }
         var steps: [SyncStep] = []
-        for item in items { try plan(item, context, &steps) }
+        for item in items { try plan(item, in: context, into: &steps) }
         return steps
     }
 
     /// The steps that follow when the current candidate of `chain` turned out to have no image.
     package mutating func advance(
         _ chain: CandidateChain,
-        _ known: SyncSnapshot,
-        _ circumstances: SyncCircumstances
+        known: SyncSnapshot,
+        in circumstances: SyncCircumstances
     ) throws -> [SyncStep] {
         var chain = chain
         chain.position += 1
         chain.ownsTarget = false
         var steps: [SyncStep] = []
-        try plan(chain, Context(known: known, circumstances: circumstances), &steps)
+        try plan(chain, in: Context(known: known, circumstances: circumstances), into: &steps)
         return steps
     }
 
@@ -91,24 +91,24 @@ package struct SyncPlanner: Sendable {
 
     private mutating func plan(
         _ item: SyncItem,
-        _ context: Context,
-        _ steps: inout [SyncStep]
+        in context: Context,
+        into steps: inout [SyncStep]
     ) throws {
         switch item {
         case .entry(let entry) where entry.isKnownNone:
             steps.append(.settled)
         case .entry(let entry):
-            steps.append(.image(try classify(entry.key, entry, context)))
+            steps.append(.image(try classify(entry.key, entry, in: context)))
         case .image(let image):
             noteContact(image.contact, &steps)
-            try plan(image, context, &steps)
+            try plan(image, in: context, into: &steps)
         case .candidates(let keys, let contact, let lowDataURL):
             noteContact(contact, &steps)
             let linked = Set(context.known.images(of: contact))
             let chain = CandidateChain(contact: contact, candidates: keys, lowDataURL: lowDataURL, linked: linked)
             let photos = context.formerPhotos(of: contact)
             if !photos.isEmpty { steps.append(.replace(contact: contact, former: photos, by: keys)) }
-            try plan(chain, context, &steps)
+            try plan(chain, in: context, into: &steps)
         case .withoutImage:
             contactCount += 1
             steps += [.contact, .withoutImage(contact: nil, former: [])]
@@ -139,8 +139,8 @@ package struct SyncPlanner: Sendable {
 
     private mutating func plan(
         _ listed: ListedImage,
-        _ context: Context,
-        _ steps: inout [SyncStep]
+        in context: Context,
+        into steps: inout [SyncStep]
     ) throws {
         let (url, contact) = (listed.url, listed.contact)
         let key: AvatarKey
@@ -158,7 +158,7 @@ package struct SyncPlanner: Sendable {
         guard named.insert(KeyFingerprint(key.rawValue)).inserted else {
             return steps.append(.image(PlannedImage(key: key, entry: entry, contact: contact, action: .share)))
         }
-        let image = try classify(key, entry, contact: contact, lowDataURL: listed.lowDataURL, context)
+        let image = try classify(key, entry, contact: contact, lowDataURL: listed.lowDataURL, in: context)
         steps.append(.image(image))
     }
 
@@ -168,7 +168,7 @@ package struct SyncPlanner: Sendable {
         contact: String? = nil,
         lowDataURL: String? = nil,
         chain: CandidateChain? = nil,
-        _ context: Context
+        in context: Context
     ) throws -> PlannedImage {
         var image = PlannedImage(key: key, entry: entry, contact: contact, action: .share)
         image.hasFile = context.known.hasFile(entry)
@@ -217,14 +217,14 @@ package struct SyncPlanner: Sendable {
     /// Plans the first candidate of `chain`, from its position on, that may have an image.
     private mutating func plan(
         _ chain: CandidateChain,
-        _ context: Context,
-        _ steps: inout [SyncStep]
+        in context: Context,
+        into steps: inout [SyncStep]
     ) throws {
         var chain = chain
         while let key = chain.current {
             let entry = context.known.entry(for: key)
             guard try isPassedOver(entry, in: chain, context) else {
-                return try plan(chain, key, entry, context, &steps)
+                return try plan(chain, key: key, entry: entry, in: context, into: &steps)
             }
             if !chain.linked.contains(key) {
                 steps.append(.link(key, contact: chain.contact, keepsGone: chain.keepsGone))
@@ -237,10 +237,10 @@ package struct SyncPlanner: Sendable {
 
     private mutating func plan(
         _ chain: CandidateChain,
-        _ key: AvatarKey,
-        _ entry: AvatarEntry?,
-        _ context: Context,
-        _ steps: inout [SyncStep]
+        key: AvatarKey,
+        entry: AvatarEntry?,
+        in context: Context,
+        into steps: inout [SyncStep]
     ) throws {
         var (chain, entry) = (chain, entry)
         var image = PlannedImage(key: key, entry: entry, contact: chain.contact, action: .share)
@@ -254,7 +254,7 @@ package struct SyncPlanner: Sendable {
             chain.ownsTarget = true
             let lowDataURL = chain.position == 0 ? chain.lowDataURL : nil
             let isLinked = image.isLinked
-            image = try classify(key, entry, contact: chain.contact, lowDataURL: lowDataURL, chain: chain, context)
+            image = try classify(key, entry, contact: chain.contact, lowDataURL: lowDataURL, chain: chain, in: context)
             image.isLinked = isLinked
         } else {
             image.action = .share

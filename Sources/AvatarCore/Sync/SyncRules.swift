@@ -69,18 +69,18 @@ extension SyncRules {
         hostReason: SkipReason?,
         at now: Timestamp
     ) throws -> SyncDecision {
-        guard let entry, hasFile else { return request(entry, isNew: true, hostReason, now) }
-        if entry.isLowData, !isConstrained { return request(entry, isNew: false, hostReason, now) }
+        guard let entry, hasFile else { return request(entry, isNew: true, hostReason: hostReason, at: now) }
+        if entry.isLowData, !isConstrained { return request(entry, isNew: false, hostReason: hostReason, at: now) }
         if policy == .cacheFirst { return .keep }
         if policy != .reload, !checksAll, try isFresh(entry, at: now) { return .keep }
-        return request(entry, isNew: false, hostReason, now)
+        return request(entry, isNew: false, hostReason: hostReason, at: now)
     }
 
     private func request(
         _ entry: AvatarEntry?,
         isNew: Bool,
-        _ hostReason: SkipReason?,
-        _ now: Timestamp
+        hostReason: SkipReason?,
+        at now: Timestamp
     ) -> SyncDecision {
         if policy == .offline { return .skip(.forbidden) }
         if let hostReason { return .skip(hostReason) }

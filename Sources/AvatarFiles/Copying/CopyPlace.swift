@@ -154,7 +154,7 @@ final class UnfinishedMark {
                 )
             }
             if try isNamed(file, path) {
-                return UnfinishedMark(path: path, lock: file, wasThere: try claim(file, path, roots))
+                return UnfinishedMark(path: path, lock: file, wasThere: try claim(file, path: path, roots: roots))
             }
         } catch {
             close(file)
@@ -176,7 +176,7 @@ final class UnfinishedMark {
     /// Writes the roots into the mark.
     ///
     /// - Returns: true if the mark held the same roots already.
-    private static func claim(_ file: Int32, _ path: String, _ roots: String) throws(AvatarStoreError) -> Bool {
+    private static func claim(_ file: Int32, path: String, roots: String) throws(AvatarStoreError) -> Bool {
         let bytes = [UInt8](unsafeUninitializedCapacity: 16_384) { buffer, count in
             count = max(0, pread(file, buffer.baseAddress, buffer.count, 0))
         }

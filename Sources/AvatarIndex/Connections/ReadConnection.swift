@@ -133,7 +133,7 @@ final class ReadConnection: RowSource {
     }
 
     /// Hands each row of `sql` to `row`, which returns false to stop.
-    func forEachRow(_ sql: String, _ values: [any Bindable], _ row: (borrowing Row) throws -> Bool) throws {
+    func forEachRow(_ sql: String, _ values: [any Bindable], row: (borrowing Row) throws -> Bool) throws {
         try reading { try connection.statement(sql).forEachRow(values, row) }
     }
 

@@ -8,7 +8,7 @@ protocol RowSource {
     /// Hands each row of `sql` to `row`, which returns false to stop.
     ///
     /// - Parameter values: one for each parameter, in the order of their numbers.
-    func forEachRow(_ sql: String, _ values: [any Bindable], _ row: (borrowing Row) throws -> Bool) throws
+    func forEachRow(_ sql: String, _ values: [any Bindable], row: (borrowing Row) throws -> Bool) throws
 }
 
 extension RowSource {
@@ -16,7 +16,7 @@ extension RowSource {
     func rows<Element>(
         _ sql: String,
         _ values: [any Bindable] = [],
-        _ make: (borrowing Row) throws -> Element
+        make: (borrowing Row) throws -> Element
     ) throws -> [Element] {
         var elements: [Element] = []
         try forEachRow(sql, values) { row in
@@ -30,7 +30,7 @@ extension RowSource {
     func firstRow<Element>(
         _ sql: String,
         _ values: [any Bindable] = [],
-        _ make: (borrowing Row) throws -> Element
+        make: (borrowing Row) throws -> Element
     ) throws -> Element? {
         var element: Element?
         try forEachRow(sql, values) { row in

@@ -103,8 +103,8 @@ package struct IndexTransaction: RowSource {
     }
 
     /// Hands each row of `sql` to `row`, which returns false to stop.
-    func forEachRow(_ sql: String, _ values: [any Bindable], _ row: (borrowing Row) throws -> Bool) throws {
-        try transaction.forEachRow(sql, values, row)
+    func forEachRow(_ sql: String, _ values: [any Bindable], row: (borrowing Row) throws -> Bool) throws {
+        try transaction.forEachRow(sql, values, row: row)
     }
 
     /// The row id that the last insertion gave.

@@ -25,8 +25,8 @@ final class FetchEngine: Sendable {
     init(
         _ parts: StoreParts,
         _ writable: StoreParts.Writable,
-        _ slots: FetchSlots,
-        _ fetcher: Fetcher,
+        slots: FetchSlots,
+        fetcher: Fetcher,
         isConstrained: Bool
     ) {
         index = parts.index
@@ -68,10 +68,10 @@ final class FetchJob: Sendable {
 
     /// A job that `begin` or `beginAtOnce` will begin.
     convenience init(_ target: FetchTarget, _ engine: FetchEngine) {
-        self.init(target, engine, nil)
+        self.init(target, engine, lease: nil)
     }
 
-    private init(_ target: FetchTarget, _ engine: FetchEngine, _ lease: FetchLease?) {
+    private init(_ target: FetchTarget, _ engine: FetchEngine, lease: FetchLease?) {
         (self.target, self.engine, self.lease) = (target, engine, lease)
     }
 
@@ -110,7 +110,7 @@ final class FetchJob: Sendable {
         var present = target
         present.update(found?.entry, isPartial: found?.isPartial ?? false)
         try present.consider(lowDataURL: present.lowDataURL, isConstrained: engine.isConstrained)
-        let job = FetchJob(present, engine, lease)
+        let job = FetchJob(present, engine, lease: lease)
         guard let outcome = job.outcome(since: target.entry) else { return .isReady(job) }
         return .isDone(job, outcome)
     }

@@ -69,8 +69,8 @@ final class FetchParts: Sendable {
         return FetchEngine(
             parts,
             writable,
-            slots,
-            try fetcher(limits, timeout: timeout, writable),
+            slots: slots,
+            fetcher: try fetcher(limits, timeout: timeout, writable),
             isConstrained: isConstrained
         )
     }
@@ -102,7 +102,7 @@ final class FetchParts: Sendable {
 
     /// Registers a reader of `key` with its priority and its watch, while the returned value lives.
     func watch(_ key: AvatarKey, _ options: FetchOptions) -> FetchWatching {
-        FetchWatching(slots, progress, key, options)
+        FetchWatching(slots, progress, key: key, options: options)
     }
 
     /// Fetches or revalidates one image and commits the result. Several processes that do this at the same time send

@@ -75,16 +75,16 @@ final class FetchSlots: Sendable {
         for key: AvatarKey,
         _ priority: FetchPriority,
         limit: Int? = nil,
-        _ body: () async throws -> Result
+        body: () async throws -> Result
     ) async throws -> Result {
-        try await take(host, key, priority, min(limit ?? perHost, perHost))
+        try await take(host, for: key, priority: priority, limit: min(limit ?? perHost, perHost))
         defer { release(host) }
         return try await body()
     }
 
     /// Takes a slot of `host` if one is free and no fetch waits. The caller returns it with `giveBack`.
     func takeAtOnce(_ host: String) -> Bool {
-        state.withLock { $0.beginAtOnce(host, total, perHost) }
+        state.withLock { $0.beginAtOnce(host, total: total, perHost: perHost) }
     }
 
     /// Returns a slot that `takeAtOnce` took.
@@ -129,7 +129,7 @@ final class FetchSlots: Sendable {
     ///
     /// - Parameter limit: the number of slots that the host may have in use when this fetch begins.
     /// - Throws: `CancellationError` if the task is cancelled before a slot is free.
-    private func take(_ host: String, _ key: AvatarKey, _ priority: FetchPriority, _ limit: Int) async throws {
+    private func take(_ host: String, for key: AvatarKey, priority: FetchPriority, limit: Int) async throws {
         let number = state.withLock { $0.nextNumber() }
         defer { state.withLock { _ = $0.cancelled.remove(number) } }
         try await withTaskCancellationHandler {
@@ -232,7 +232,7 @@ extension FetchSlots.State {
     /// Takes a slot without a waiter.
     ///
     /// - Returns: `false` if no slot is free, or a fetch waits, which goes first.
-    fileprivate mutating func beginAtOnce(_ host: String, _ total: Int, _ perHost: Int) -> Bool {
+    fileprivate mutating func beginAtOnce(_ host: String, total: Int, perHost: Int) -> Bool {
         guard waiting.isEmpty, active < total, activeByHost[host, default: 0] < perHost else { return false }
         start(host)
         return true

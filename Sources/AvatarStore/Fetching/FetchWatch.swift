@@ -113,7 +113,7 @@ final class FetchWatching: Sendable {
     private let end: @Sendable () -> Void
 
     /// Registers a reader of `key`. The priority of its watch replaces the one in `options`.
-    init(_ slots: FetchSlots, _ progress: FetchProgressTable, _ key: AvatarKey, _ options: FetchOptions) {
+    init(_ slots: FetchSlots, _ progress: FetchProgressTable, key: AvatarKey, options: FetchOptions) {
         let wish = slots.newWish()
         guard let watch = options.watch else {
             slots.wish(wish, for: key, options.priority)

@@ -20,12 +20,12 @@ final class BegunFetch: Sendable {
 
     fileprivate init(
         _ target: FetchTarget,
-        _ tally: Tally,
-        _ conditions: Fetcher.Conditions,
+        tally: Tally,
+        conditions: Fetcher.Conditions,
         requested: Timestamp,
         start: ContinuousClock.Instant,
         deadline: ContinuousClock.Instant,
-        _ request: any BegunRequest
+        request: any BegunRequest
     ) {
         (self.target, self.tally, self.conditions, self.request) = (target, tally, conditions, request)
         (self.requested, self.start, self.deadline) = (requested, start, deadline)
@@ -67,12 +67,20 @@ extension Fetcher {
         let begun = batchOrigin.begin(request) { response in
             let times = Times(request: requested, response: clock.now())
             let content = response.flatMap { arrived in
-                Result { try takeWhole(arrived, conditions, times, target, tally) }
+                Result { try takeWhole(arrived, conditions: conditions, times: times, for: target, counting: tally) }
             }
             arrival(BegunFetch.Arrival(response: response, content: content, time: times.response))
         }
         guard let begun else { return nil }
-        return BegunFetch(target, tally, conditions, requested: requested, start: start, deadline: deadline, begun)
+        return BegunFetch(
+            target,
+            tally: tally,
+            conditions: conditions,
+            requested: requested,
+            start: start,
+            deadline: deadline,
+            request: begun
+        )
     }
 
     /// The result of `arrival`, if all of it is at hand: a usable 304, a small image or a failure.
@@ -86,7 +94,7 @@ extension Fetcher {
             guard let content = try arrival.content.get() else { return nil }
             return result(begun, content, ended: arrival.time)
         } catch {
-            let failure = failure(for: try cause(error, begun, isWanted), begun.target)
+            let failure = failure(for: try cause(error, of: begun, isWanted: isWanted), begun.target)
             return result(begun, .failed(failure), ended: arrival.time)
         }
     }
@@ -115,14 +123,14 @@ extension Fetcher {
         if let body = arrived.body {
             let head = arrived.head
             let response = OriginResponse(status: head.status, fields: head.fields, body: OriginBody(body))
-            content = try await take(response, times, begun.conditions.stored, target, tally)
+            content = try await take(response, times, stored: begun.conditions.stored, for: target, counting: tally)
         } else {
             content = try await begun.request.finish { response in
-                try await take(response, times, begun.conditions.stored, target, tally)
+                try await take(response, times, stored: begun.conditions.stored, for: target, counting: tally)
             }
         }
         if let content { return content }
-        return try await repeated(begun.conditions, target, tally)
+        return try await repeated(begun.conditions, for: target, counting: tally)
     }
 
     /// The meaning of a response that is complete.
@@ -131,29 +139,29 @@ extension Fetcher {
     /// - Throws: `FetchFailure` for a status without an image; `ImageRejection`.
     private func takeWhole(
         _ arrived: OriginArrival,
-        _ conditions: Conditions,
-        _ times: Times,
-        _ target: FetchTarget,
-        _ tally: Tally
+        conditions: Conditions,
+        times: Times,
+        for target: FetchTarget,
+        counting tally: Tally
     ) throws -> FetchResult.Content? {
         let head = arrived.head
         switch meaning(of: head) {
         case .confirmation:
             // It has no body, whatever the client says.
-            return notModified(head.fields, nil, times, conditions.stored, target)
+            return notModified(head.fields, nil, times: times, stored: conditions.stored, for: target)
         case .image:
             guard let body = arrived.body, head.fields.contentCodings.isEmpty else { return nil }
             tally.add(bytes: body.count)
-            return try image(body, status: head.status, metadata(head, nil, times, target), target)
+            return try image(body, status: head.status, metadata(head, nil, times: times, for: target), for: target)
         case .failure:
             // Without a body it may be a redirect, which the client follows.
             guard arrived.body != nil else { return nil }
-            throw statusFailure(head, nil, target)
+            throw statusFailure(head, nil, for: target)
         }
     }
 
     /// The error in place of a response. A cancelled request does not say whether its deadline or the sync cancelled it.
-    private func cause(_ error: any Error, _ begun: BegunFetch, _ isWanted: Bool) throws -> any Error {
+    private func cause(_ error: any Error, of begun: BegunFetch, isWanted: Bool) throws -> any Error {
         guard error is CancellationError else { return error }
         guard isWanted, ContinuousClock.now >= begun.deadline else { throw error }
         return DeadlinePassed()

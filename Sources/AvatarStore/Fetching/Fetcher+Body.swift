@@ -13,10 +13,10 @@ extension Fetcher {
     func receiveImage(
         _ response: OriginResponse,
         _ metadata: ResponseMetadata,
-        _ target: FetchTarget,
-        _ tally: Tally
+        for target: FetchTarget,
+        counting tally: Tally
     ) async throws -> FetchResult.Content {
-        let (body, isCoded) = imageBody(response, target, tally)
+        let (body, isCoded) = imageBody(response, for: target, counting: tally)
         let length = response.fields[.contentLength].flatMap { Int($0) }
         if let length { try requireSize(length, target) }
         let file = try places.files(of: target.storageClass).stage()
@@ -25,8 +25,16 @@ extension Fetcher {
         // The length 1 stands for any: the length is read from the file when the part is kept.
         let part = mayBeKept ? PartialDownload(status: response.status, fields: response.fields, length: 1) : nil
         let source = part.map { Part(of: $0, from: response.url(of: target)) }
-        try await receive(body, status: response.status, into: file, of: isCoded ? nil : length, source, nil, target)
-        return try image(file, metadata, target)
+        try await receive(
+            body,
+            status: response.status,
+            into: file,
+            of: isCoded ? nil : length,
+            part: source,
+            name: nil,
+            for: target
+        )
+        return try image(file, metadata, for: target)
     }
 
     /// The whole that a file is the beginning of.
@@ -49,16 +57,24 @@ extension Fetcher {
         of total: Int64,
         _ partial: PartialDownloads.Found,
         _ response: OriginResponse,
-        _ metadata: ResponseMetadata,
-        _ target: FetchTarget,
-        _ tally: Tally
+        metadata: ResponseMetadata,
+        for target: FetchTarget,
+        counting tally: Tally
     ) async throws -> FetchResult.Content {
         try requireSize(Int(clamping: total), target)
         let file = partial.file
         let part = Part(of: partial.plan.partial, from: partial.record.url)
         let name = partial.record.name
-        let (body, _) = imageBody(response, target, tally)
-        try await receive(body, status: response.status, into: file, of: Int(clamping: total), part, name, target)
+        let (body, _) = imageBody(response, for: target, counting: tally)
+        try await receive(
+            body,
+            status: response.status,
+            into: file,
+            of: Int(clamping: total),
+            part: part,
+            name: name,
+            for: target
+        )
         guard Int64(file.byteCount) == total else {
             try await partials.drop(partial)
             throw FetchFailure(
@@ -67,7 +83,7 @@ extension Fetcher {
             )
         }
         do {
-            return try image(file, metadata, target)
+            return try image(file, metadata, for: target)
         } catch {
             // The file is complete and not an image, so there is nothing to resume.
             try await partials.drop(partial)
@@ -82,10 +98,10 @@ extension Fetcher {
         _ body: [UInt8],
         status: Int,
         _ metadata: ResponseMetadata,
-        _ target: FetchTarget
+        for target: FetchTarget
     ) throws -> FetchResult.Content {
         try requireSize(body.count, target)
-        try requireImage(body, status, target)
+        try requireImage(body, status: status, for: target)
         let source = ByteArraySource(body)
         progress.report(source, of: body.count, target.key)
         let image = StagedImage(body, as: try inspector.inspect(source), in: target.storageClass)
@@ -96,7 +112,7 @@ extension Fetcher {
     private func image(
         _ file: StagedFile,
         _ metadata: ResponseMetadata,
-        _ target: FetchTarget
+        for target: FetchTarget
     ) throws -> FetchResult.Content {
         let image = file.finish(as: try inspector.inspect(file))
         return .image(image, metadata, mayBeStored: limits.freshness.assess(metadata).allowsStore)
@@ -118,16 +134,16 @@ extension Fetcher {
         status: Int,
         into file: StagedFile,
         of total: Int?,
-        _ part: Part?,
-        _ name: String?,
-        _ target: FetchTarget
+        part: Part?,
+        name: String?,
+        for target: FetchTarget
     ) async throws {
         var name = name
         do {
             while let chunk = try await body.next() {
                 try Task.checkCancellation()
                 try requireSize(file.byteCount + chunk.count, target)
-                if file.byteCount == 0 { try requireImage(chunk, status, target) }
+                if file.byteCount == 0 { try requireImage(chunk, status: status, for: target) }
                 try file.write(chunk)
                 progress.report(file, of: total, target.key)
                 if name == nil, let part, file.byteCount >= PartialDownloads.earlyBytes {
@@ -142,7 +158,7 @@ extension Fetcher {
     }
 
     /// Refuses a body whose first chunk cannot begin an image, before the rest is downloaded.
-    private func requireImage(_ chunk: [UInt8], _ status: Int, _ target: FetchTarget) throws {
+    private func requireImage(_ chunk: [UInt8], status: Int, for target: FetchTarget) throws {
         guard !ImageInspector.couldBeImage(prefix: chunk.prefix(1024)) else { return }
         let start = Self.excerpt(of: chunk).map { " (it starts with `\($0)`)" } ?? ""
         throw FetchFailure(

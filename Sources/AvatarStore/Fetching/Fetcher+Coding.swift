@@ -9,7 +9,7 @@ extension Fetcher {
     /// A coding that the response names but did not apply is ignored: the first bytes tell.
     ///
     /// - Parameter tally: counts the bytes before decoding.
-    func imageBody(_ response: OriginResponse, _ target: FetchTarget, _ tally: Tally) -> (
+    func imageBody(_ response: OriginResponse, for target: FetchTarget, counting tally: Tally) -> (
         body: OriginBody, isCoded: Bool
     ) {
         let body = OriginBody {

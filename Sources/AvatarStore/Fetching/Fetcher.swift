@@ -51,19 +51,22 @@ struct Fetcher: Sendable {
     /// Resumes an interrupted download if there is one; else requests the image, conditionally if it is stored.
     private func exchange(_ target: FetchTarget, _ tally: Tally) async throws -> FetchResult.Content {
         if !target.isTransient, let partial = try await partials.find(target),
-            let content = try await resume(partial, target, tally)
+            let content = try await resume(partial, for: target, counting: tally)
         {
             return content
         }
         let conditions = conditions(for: target, stored(target))
-        if let content = try await request(target, conditions, tally) { return content }
-        return try await repeated(conditions, target, tally)
+        if let content = try await request(target, conditions: conditions, counting: tally) { return content }
+        return try await repeated(conditions, for: target, counting: tally)
     }
 
     /// Requests the image without conditions, after a 304 that the store cannot use: the stored file is gone, or the
     /// 304 does not refer to it. A 304 to a request without conditions is a failure.
-    func repeated(_ refused: Conditions, _ target: FetchTarget, _ tally: Tally) async throws -> FetchResult.Content {
-        let content = refused.fields.isEmpty ? nil : try await request(target, Conditions(), tally)
+    func repeated(_ refused: Conditions, for target: FetchTarget, counting tally: Tally) async throws
+        -> FetchResult.Content
+    {
+        let content =
+            refused.fields.isEmpty ? nil : try await request(target, conditions: Conditions(), counting: tally)
         return content
             ?? .failed(
                 FetchFailure(
@@ -78,11 +81,13 @@ struct Fetcher: Sendable {
     /// - Returns: `nil` after a 304 that the store cannot use.
     private func request(
         _ target: FetchTarget,
-        _ conditions: Conditions,
-        _ tally: Tally
+        conditions: Conditions,
+        counting tally: Tally
     ) async throws -> FetchResult.Content? {
-        try await send(target, conditions.fields, for: conditions.stored?.redirection?.url, tally) { response, times in
-            try await take(response, times, conditions.stored, target, tally)
+        try await send(target, conditions.fields, for: conditions.stored?.redirection?.url, counting: tally) {
+            response,
+            times in
+            try await take(response, times, stored: conditions.stored, for: target, counting: tally)
         }
     }
 
@@ -94,19 +99,19 @@ struct Fetcher: Sendable {
     func take(
         _ response: OriginResponse,
         _ times: Times,
-        _ stored: ResponseMetadata?,
-        _ target: FetchTarget,
-        _ tally: Tally
+        stored: ResponseMetadata?,
+        for target: FetchTarget,
+        counting tally: Tally
     ) async throws -> FetchResult.Content? {
         let head = OriginHead(status: response.status, fields: response.fields)
         switch meaning(of: head) {
         case .confirmation:
-            return notModified(response.fields, response.redirection, times, stored, target)
+            return notModified(response.fields, response.redirection, times: times, stored: stored, for: target)
         case .image:
-            let metadata = metadata(head, response.redirection, times, target)
-            return try await receiveImage(response, metadata, target, tally)
+            let metadata = metadata(head, response.redirection, times: times, for: target)
+            return try await receiveImage(response, metadata, for: target, counting: tally)
         case .failure:
-            throw statusFailure(head, response.redirection, target)
+            throw statusFailure(head, response.redirection, for: target)
         }
     }
 
@@ -135,25 +140,34 @@ struct Fetcher: Sendable {
     ///   requested in full.
     private func resume(
         _ partial: PartialDownloads.Found,
-        _ target: FetchTarget,
-        _ tally: Tally
+        for target: FetchTarget,
+        counting tally: Tally
     ) async throws -> FetchResult.Content? {
         let (plan, url) = (partial.plan, partial.record.url)
-        let content: FetchResult.Content? = try await send(target, plan.fields, for: url, tally) { response, times in
+        let content: FetchResult.Content? = try await send(target, plan.fields, for: url, counting: tally) {
+            response,
+            times in
             let head = OriginHead(status: response.status, fields: response.fields)
-            let metadata = metadata(head, response.redirection, times, target)
+            let metadata = metadata(head, response.redirection, times: times, for: target)
             // The range applies to the URL that sent the stored part. A part from another URL may be of another image.
             let isOfAnother = response.status == 206 && response.url(of: target) != url
             switch isOfAnother ? .refuse(.otherRange) : plan.judge(status: response.status, fields: response.fields) {
             case .append(_, let total):
-                return try await receiveRest(of: total, partial, response, metadata, target, tally)
+                return try await receiveRest(
+                    of: total,
+                    partial,
+                    response,
+                    metadata: metadata,
+                    for: target,
+                    counting: tally
+                )
             case .startAnew:
                 try await partials.drop(partial)
-                return try await receiveImage(response, metadata, target, tally)
+                return try await receiveImage(response, metadata, for: target, counting: tally)
             case .refuse:
                 return FetchResult.Content?.none
             case .fail:
-                throw statusFailure(head, response.redirection, target)
+                throw statusFailure(head, response.redirection, for: target)
             }
         }
         if content == nil { try await partials.drop(partial) }
@@ -173,7 +187,7 @@ struct Fetcher: Sendable {
         _ target: FetchTarget,
         _ fields: HTTPFields,
         for conditionalURL: String?,
-        _ tally: Tally,
+        counting tally: Tally,
         receive: (OriginResponse, Times) async throws -> Result
     ) async throws -> Result {
         let requestTime = clock.now()
@@ -188,8 +202,8 @@ struct Fetcher: Sendable {
     func metadata(
         _ head: OriginHead,
         _ redirection: Redirection?,
-        _ times: Times,
-        _ target: FetchTarget
+        times: Times,
+        for target: FetchTarget
     ) -> ResponseMetadata {
         ResponseMetadata(
             // A part that completes the stored one counts as a 200 (RFC 9110 section 15.3.7.3).
@@ -243,9 +257,9 @@ struct Fetcher: Sendable {
     func notModified(
         _ fields: HTTPFields,
         _ redirection: Redirection?,
-        _ times: Times,
-        _ stored: ResponseMetadata?,
-        _ target: FetchTarget
+        times: Times,
+        stored: ResponseMetadata?,
+        for target: FetchTarget
     ) -> FetchResult.Content? {
         // The file may have been deleted while the request was sent.
         guard let stored, let file = target.entry?.file, places.stored.contains(file) else { return nil }
@@ -263,7 +277,7 @@ struct Fetcher: Sendable {
     // MARK: Failures
 
     /// The failure for a status without an image. The body is not read.
-    func statusFailure(_ head: OriginHead, _ redirection: Redirection?, _ target: FetchTarget) -> FetchFailure {
+    func statusFailure(_ head: OriginHead, _ redirection: Redirection?, for target: FetchTarget) -> FetchFailure {
         var failure = FetchFailure(
             kind: FailureKind(status: head.status) ?? .unexpectedStatus,
             message: "\(named(target)) returned status \(head.status).",

@@ -49,7 +49,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
         let waiter = state.withLock { $0.nextNumber() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                board(key, waiter, continuation, fetch)
+                board(key, waiter: waiter, continuation: continuation, fetch: fetch)
             }
         } onCancel: {
             leave(key, waiter)
@@ -69,7 +69,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
     }
 
     /// Ends the fetch `number` of `key`, and passes `result` to its waiters.
-    func finish(_ key: AvatarKey, _ number: Int, _ result: Result<Value, any Error>) {
+    func finish(_ key: AvatarKey, number: Int, with result: Result<Value, any Error>) {
         let waiters = state.withLock { state -> [CheckedContinuation<Value, any Error>] in
             guard let flight = state.flights[key], flight.number == number else { return [] }
             state.flights[key] = nil
@@ -97,9 +97,9 @@ package final class FlightTable<Value: Sendable>: Sendable {
     /// Adds a waiter to the fetch of `key`, and begins that fetch if necessary.
     private func board(
         _ key: AvatarKey,
-        _ waiter: Int,
-        _ continuation: CheckedContinuation<Value, any Error>,
-        _ fetch: @escaping @Sendable () async throws -> Value
+        waiter: Int,
+        continuation: CheckedContinuation<Value, any Error>,
+        fetch: @escaping @Sendable () async throws -> Value
     ) {
         state.withLock { state in
             if state.flights[key] == nil {
@@ -108,7 +108,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
                 let last = state.ending[key]?.task
                 let task = Task {
                     await last?.value
-                    self.finish(key, number, await Self.result(of: fetch))
+                    self.finish(key, number: number, with: await Self.result(of: fetch))
                     self.end(key, number)
                 }
                 state.flights[key] = Flight(number: number, task: task)

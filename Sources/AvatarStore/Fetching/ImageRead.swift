@@ -45,8 +45,8 @@ struct ImageRead<Result: ReadResult>: Sendable {
     init(
         _ key: AvatarKey,
         from source: String?,
-        _ options: FetchOptions,
-        _ fetching: FetchParts,
+        options: FetchOptions,
+        fetching: FetchParts,
         stored: @escaping @Sendable () throws -> Result?,
         storedFile: @escaping @Sendable () throws -> AvatarFile?
     ) {

@@ -219,7 +219,7 @@ final class SyncCommitter {
     /// would fail too.
     func abandon(_ error: any Error) {
         for item in committing + collected {
-            if let fetch = item.fetch { flights.finish(item.change.key, fetch.flight, .failure(error)) }
+            if let fetch = item.fetch { flights.finish(item.change.key, number: fetch.flight, with: .failure(error)) }
         }
         // The writer discards the images of the batch that it could not commit.
         for item in collected {

@@ -230,7 +230,7 @@ final class SyncDispatcher {
         _ flight: Int,
         _ arrival: BegunFetch.Arrival,
         isWanted: Bool,
-        _ group: inout DiscardingTaskGroup
+        in group: inout DiscardingTaskGroup
     ) -> SyncSignal? {
         guard let (job, fetch) = begun.removeValue(forKey: flight) else { return nil }
         let host = job.target.host

@@ -8,7 +8,7 @@ extension SyncRules {
     /// The rules by which a sync with `options` classifies its items.
     ///
     /// - Parameter limits: the limits of the sync, with its rules of freshness.
-    init(_ options: SyncOptions, _ limits: Limits, _ fetching: FetchParts) {
+    init(options: SyncOptions, limits: Limits, fetching: FetchParts) {
         self.init(policy: options.policy, checksAll: options.checksAll)
         isConstrained = fetching.isConstrained(options.isConstrained)
         refusesAddresses = fetching.refusesAddresses

@@ -13,11 +13,11 @@ struct SyncPhotos {
     /// Photos of one sync: checked by `intake`, staged in `writable`, committed with the fetched images.
     init(
         _ parts: StoreParts,
-        _ intake: ImageIntake,
-        _ writable: StoreParts.Writable,
-        _ committer: SyncCommitter,
-        _ contacts: SyncContacts,
-        _ tally: SyncTally
+        intake: ImageIntake,
+        writable: StoreParts.Writable,
+        committer: SyncCommitter,
+        contacts: SyncContacts,
+        tally: SyncTally
     ) {
         self.parts = parts
         self.intake = intake

@@ -31,11 +31,11 @@ final class SyncPlanning {
     /// - Parameter usesBudget: whether new images go to `caches`.
     init(
         _ source: SyncSource,
-        _ rules: SyncRules,
-        _ parts: StoreParts,
-        _ writer: StoreWriter,
-        _ dispatcher: SyncDispatcher,
-        _ room: SyncRoom,
+        rules: SyncRules,
+        parts: StoreParts,
+        writer: StoreWriter,
+        dispatcher: SyncDispatcher,
+        room: SyncRoom,
         usesBudget: Bool
     ) {
         planner = SyncPlanner(rules)
@@ -68,7 +68,7 @@ final class SyncPlanning {
         }
         try await room.retire(lost)
         let circumstances = try await circumstances(lacksImage: known.lacksImage(for: items))
-        return try planner.plan(items, known, circumstances)
+        return try planner.plan(items, known: known, in: circumstances)
     }
 
     /// The steps for the next candidate of `chain`, whose candidate turned out to have no image.
@@ -77,7 +77,7 @@ final class SyncPlanning {
     func steps(advancing chain: CandidateChain) async throws -> [SyncStep] {
         let (known, lost) = try lookup.snapshot(for: chain)
         try await room.retire(lost)
-        return try await planner.advance(chain, known, circumstances(lacksImage: true))
+        return try await planner.advance(chain, known: known, in: circumstances(lacksImage: true))
     }
 
     /// Reads no more of the source: the sync ends early.

@@ -75,7 +75,7 @@ struct SyncPreviewCounter {
         let now = parts.clock.now()
         let limits = try parts.limits(mode: options.mode)
         intake = parts.intake(limits)
-        planner = SyncPlanner(SyncRules(options, limits, fetching))
+        planner = SyncPlanner(SyncRules(options: options, limits: limits, fetching: fetching))
         let hosts = try SyncHosts(parts.index, options, timeLimit: nil, at: now)
         circumstances = SyncCircumstances(hosts: hosts, now: now)
     }
@@ -88,7 +88,7 @@ struct SyncPreviewCounter {
         while true {
             let items = try await walk(256)
             if items.isEmpty { break }
-            let steps = try planner.plan(items, lookup.snapshot(for: items).known, circumstances)
+            let steps = try planner.plan(items, known: lookup.snapshot(for: items).known, in: circumstances)
             for step in steps { try count(step) }
         }
         try countLeavers()

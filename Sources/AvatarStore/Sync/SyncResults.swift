@@ -16,14 +16,14 @@ struct SyncResults {
 
     /// Notes outcomes in the parts of one sync.
     init(
-        _ planning: SyncPlanning,
-        _ committer: SyncCommitter,
-        _ room: SyncRoom,
-        _ contacts: SyncContacts,
-        _ photos: SyncPhotos,
-        _ promotion: SyncPromotion,
-        _ flights: FlightTable<FetchJob.Fetched>,
-        _ tally: SyncTally
+        planning: SyncPlanning,
+        committer: SyncCommitter,
+        room: SyncRoom,
+        contacts: SyncContacts,
+        photos: SyncPhotos,
+        promotion: SyncPromotion,
+        flights: FlightTable<FetchJob.Fetched>,
+        tally: SyncTally
     ) {
         self.planning = planning
         self.committer = committer
@@ -67,9 +67,9 @@ struct SyncResults {
         promotion.add(key)
         if case .notStored = outcome {
             // The store has no image for the waiting readers, so they fetch it themselves.
-            flights.finish(key, flight, .failure(CancellationError()))
+            flights.finish(key, number: flight, with: .failure(CancellationError()))
         } else {
-            flights.finish(key, flight, .success(FetchJob.Fetched(outcome: outcome)))
+            flights.finish(key, number: flight, with: .success(FetchJob.Fetched(outcome: outcome)))
         }
         linkWaiting(for: key, keepsGone: item.change.keepsGone)
     }
@@ -107,7 +107,7 @@ struct SyncResults {
         if let file = target.entry?.file { room.protect(file.id) }
         promotion.add(target.key)
         linkAll(of: target)
-        flights.finish(job.key, flight, .success(FetchJob.Fetched(outcome: outcome)))
+        flights.finish(job.key, number: flight, with: .success(FetchJob.Fetched(outcome: outcome)))
         await promoteNow()
     }
 
@@ -140,16 +140,16 @@ struct SyncResults {
     /// Counts a fetch that ended without a result: it was cancelled, or the store failed.
     ///
     /// - Parameter counts: the requests and bytes by then.
-    func giveUp(_ job: FetchJob, _ flight: Int, _ counts: Tally, _ error: any Error) {
+    func giveUp(_ job: FetchJob, _ flight: Int, counts: Tally, error: any Error) {
         tally.count(requests: counts.requestCount, bytesReceived: counts.byteCount)
         giveUp(job.target, error)
-        flights.finish(job.key, flight, .failure(error))
+        flights.finish(job.key, number: flight, with: .failure(error))
     }
 
     /// Ends a fetch whose host refused it for now. Readers that wait for it get the refusal; the sync asks again.
-    func postpone(_ job: FetchJob, _ flight: Int, _ result: FetchResult) {
+    func postpone(_ job: FetchJob, _ flight: Int, for result: FetchResult) {
         guard case .failed(let failure) = result.content else { return }
-        flights.finish(job.key, flight, .success(FetchJob.Fetched(outcome: .failed(failure))))
+        flights.finish(job.key, number: flight, with: .success(FetchJob.Fetched(outcome: .failed(failure))))
     }
 
     /// Skips a target whose fetch ended without a result. An error that is not a cancellation ends the sync.

@@ -49,8 +49,8 @@ final class SyncRun {
     ///   the store has no client for requests.
     init(
         _ fetching: FetchParts,
-        _ source: SyncSource,
-        _ options: SyncOptions,
+        source: SyncSource,
+        options: SyncOptions,
         accesses: AccessRecorder,
         total: Int?,
         progress: @escaping @Sendable (SyncProgress) -> Void,
@@ -62,7 +62,7 @@ final class SyncRun {
         let limits = try parts.limits(mode: options.mode, ceiling: options.budgetCeiling)
         let writable = try parts.requireWritable()
         writer = writable.writer
-        let rules = SyncRules(options, limits, fetching)
+        let rules = SyncRules(options: options, limits: limits, fetching: fetching)
         let engine = try fetching.engine(limits, timeout: options.timeout, isConstrained: rules.isConstrained)
         let connections = options.connections(parts.configuration)
         readAhead = 2 * max(4 * connections, options.batchSize)
@@ -79,12 +79,51 @@ final class SyncRun {
         committer = SyncCommitter(engine, flights: flights, room: room, batchSize: options.batchSize, inbox: inbox)
         tally = SyncTally(parts.index, total: total, progress: progress, emit: emit)
         let (usesDocuments, prunes) = (options.storage == .documents, options.prunes)
-        planning = SyncPlanning(source, rules, parts, writer, dispatcher, room, usesBudget: !usesDocuments)
-        let photos = SyncPhotos(parts, parts.intake(limits), writable, committer, contacts, tally)
+        planning = SyncPlanning(
+            source,
+            rules: rules,
+            parts: parts,
+            writer: writer,
+            dispatcher: dispatcher,
+            room: room,
+            usesBudget: !usesDocuments
+        )
+        let photos = SyncPhotos(
+            parts,
+            intake: parts.intake(limits),
+            writable: writable,
+            committer: committer,
+            contacts: contacts,
+            tally: tally
+        )
         let promotion = SyncPromotion(parts, isWanted: usesDocuments)
-        steps = SyncStepRunner(planning, dispatcher, committer, contacts, photos, promotion, tally)
-        results = SyncResults(planning, committer, room, contacts, photos, promotion, flights, tally)
-        unlinking = SyncUnlinking(parts.index, writer, planning, contacts, tally, prunes: prunes)
+        steps = SyncStepRunner(
+            planning: planning,
+            dispatcher: dispatcher,
+            committer: committer,
+            contacts: contacts,
+            photos: photos,
+            promotion: promotion,
+            tally: tally
+        )
+        results = SyncResults(
+            planning: planning,
+            committer: committer,
+            room: room,
+            contacts: contacts,
+            photos: photos,
+            promotion: promotion,
+            flights: flights,
+            tally: tally
+        )
+        unlinking = SyncUnlinking(
+            parts.index,
+            writer: writer,
+            planning: planning,
+            contacts: contacts,
+            tally: tally,
+            prunes: prunes
+        )
     }
 
     /// Runs to the end, or until the task is cancelled. Results received by then are committed in both cases.
@@ -186,14 +225,14 @@ final class SyncRun {
             dispatcher.finish(job.target)
             collect(result, of: job, flight)
         case .arrived(let flight, let arrival):
-            let next = dispatcher.arrived(flight, arrival, isWanted: !tally.isCutShort, &group)
+            let next = dispatcher.arrived(flight, arrival, isWanted: !tally.isCutShort, in: &group)
             if let next { await handle(next, &group) }
         case .caughtUp(let job, let flight, let outcome):
             dispatcher.finish(job.target)
             await results.take(job, flight, byAnotherProcess: outcome)
         case .gaveUp(let job, let flight, let counts, let error):
             dispatcher.finish(job.target)
-            results.giveUp(job, flight, counts, error)
+            results.giveUp(job, flight, counts: counts, error: error)
         case .joined(let job, let result):
             dispatcher.finish(job.target)
             await results.take(job, byAnotherTask: result)
@@ -309,7 +348,7 @@ final class SyncRun {
                 committer.note(note, of: host, key: job.key)
                 tally.tellProgress()
             }
-            results.postpone(job, flight, result)
+            results.postpone(job, flight, for: result)
         }
     }
 

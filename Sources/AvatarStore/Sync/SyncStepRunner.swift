@@ -12,13 +12,13 @@ struct SyncStepRunner {
 
     /// A runner that passes the work of each step on to the parts of one sync.
     init(
-        _ planning: SyncPlanning,
-        _ dispatcher: SyncDispatcher,
-        _ committer: SyncCommitter,
-        _ contacts: SyncContacts,
-        _ photos: SyncPhotos,
-        _ promotion: SyncPromotion,
-        _ tally: SyncTally
+        planning: SyncPlanning,
+        dispatcher: SyncDispatcher,
+        committer: SyncCommitter,
+        contacts: SyncContacts,
+        photos: SyncPhotos,
+        promotion: SyncPromotion,
+        tally: SyncTally
     ) {
         self.planning = planning
         self.dispatcher = dispatcher

@@ -14,10 +14,10 @@ struct SyncUnlinking {
     /// The end of one sync.
     init(
         _ index: AvatarIndex,
-        _ writer: StoreWriter,
-        _ planning: SyncPlanning,
-        _ contacts: SyncContacts,
-        _ tally: SyncTally,
+        writer: StoreWriter,
+        planning: SyncPlanning,
+        contacts: SyncContacts,
+        tally: SyncTally,
         prunes: Bool
     ) {
         self.index = index

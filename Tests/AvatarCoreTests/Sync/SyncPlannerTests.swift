@@ -76,7 +76,7 @@ struct SyncPlannerTests {
             ignoresPauses: false
         )
         let known = SyncSnapshot(entries: entries, lost: lost, images: images)
-        return try planner.plan(items, known, SyncCircumstances(hosts: hosts, now: now)).compactMap(word)
+        return try planner.plan(items, known: known, in: SyncCircumstances(hosts: hosts, now: now)).compactMap(word)
     }
 
     private static func word(_ step: SyncStep) -> String? {
@@ -182,7 +182,7 @@ struct SyncPlannerTests {
         let items = [SyncItem.listed(url: Self.a, contact: "ada"), .listed(url: Self.b, contact: "eve")]
         let known = SyncSnapshot(entries: [try Self.entry(2, Self.b, isFresh: false)], lost: [], images: [])
 
-        let steps = try planner.plan(items, known, circumstances).compactMap(Self.word)
+        let steps = try planner.plan(items, known: known, in: circumstances).compactMap(Self.word)
 
         #expect(steps == expected)
         #expect(known.lacksImage(for: items))
@@ -222,7 +222,7 @@ struct SyncPlannerTests {
 
         let known = SyncSnapshot(entries: [], lost: [], images: [])
         let hosts = SyncHosts([:], timeLimit: nil, ignoresPauses: false)
-        let steps = try planner.advance(chain, known, SyncCircumstances(hosts: hosts, now: Self.now))
+        let steps = try planner.advance(chain, known: known, in: SyncCircumstances(hosts: hosts, now: Self.now))
 
         #expect(steps.compactMap(Self.word) == ["fetch b.png"])
     }

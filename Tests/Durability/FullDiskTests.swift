@@ -29,7 +29,8 @@ struct FullDiskTests {
                 full.messages.contains("No space left on device") || full.messages.contains("disk is full"),
                 "\(full.messages)"
             )
-            try await workplace.expectConsistent(store: "disk/store")
+            // A disk without a free page has no room to drop the row of a file that is gone. That is left for later.
+            try await workplace.expectConsistent(store: "disk/store", mayHavePending: true)
             let stored = try await workplace.listedFiles(store: "disk/store")
             #expect(stored.count >= 60)
 

@@ -232,6 +232,17 @@ actor StoreWriter {
         try index.truncateWAL()
     }
 
+    /// Retries files that this process left pending. On a full disk the write-ahead log is emptied first: it holds room,
+    /// and dropping a row takes some.
+    private func finishOwnLeftoversOnFullDisk() throws {
+        do {
+            try finishOwnLeftovers()
+        } catch let error as AvatarStoreError where error.code == .diskFull {
+            try index.truncateWAL()
+            try finishOwnLeftovers()
+        }
+    }
+
     /// Writes the buffered times, finishes pending work and releases the holder.
     func close() throws {
         // This comes first because it frees space: the disk may be full. If the folders cannot be removed, the holder's
@@ -240,7 +251,7 @@ actor StoreWriter {
         if case .success = removal { places.holder.release() }
         try flushAccesses()
         // A process that has written nothing has left nothing.
-        if index.hasWriteConnection { try finishOwnLeftovers() }
+        if index.hasWriteConnection { try finishOwnLeftoversOnFullDisk() }
         try markClean()
         try removal.get()
         try index.truncateWAL()

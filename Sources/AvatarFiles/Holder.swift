@@ -38,8 +38,18 @@ package final class Holder: Sendable {
         close(lock)
     }
 
+    /// Makes the lock file larger, because the transaction that ends this holder's work needs room, and the disk may be
+    /// full by then: `release()` gives the room back. Without effect if the disk has no room for it now.
+    package func keepRoom() {
+        let room = [UInt8](repeating: 0, count: Self.room)
+        let count = room.withUnsafeBytes { pwrite(lock, $0.baseAddress, $0.count, 0) }
+        if count < Self.room { ftruncate(lock, 0) }
+    }
+
     /// Removes the lock file. Other processes finish the pending work that still names this holder.
     package func release() {
+        // The room is free only after this or after the descriptor is closed, which is later.
+        ftruncate(lock, 0)
         // If this fails, closing the descriptor still frees the lock, and another process removes the file.
         unlinkat(staging.descriptor, name + Self.suffix, 0)
     }
@@ -93,6 +103,9 @@ package final class Holder: Sendable {
         self.staging = staging
         self.lock = lock
     }
+
+    /// The bytes that `keepRoom()` takes: the frames of a transaction that drops a pending row, several times.
+    private static let room = 64 << 10
 
     /// The end of a lock file's name. `names(in:)` recognises the files of holders by it.
     private static let suffix = ".lock"

@@ -29,8 +29,7 @@ struct FullDiskTests {
                 full.messages.contains("No space left on device") || full.messages.contains("disk is full"),
                 "\(full.messages)"
             )
-            // A disk without a free page has no room to drop the row of a file that is gone. That is left for later.
-            try await workplace.expectConsistent(store: "disk/store", mayHavePending: true)
+            try await workplace.expectConsistent(store: "disk/store")
             let stored = try await workplace.listedFiles(store: "disk/store")
             #expect(stored.count >= 60)
 

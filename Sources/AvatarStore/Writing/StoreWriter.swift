@@ -10,7 +10,7 @@ import Logging
 ///
 /// ```
 /// publish   1  commit a pending row for the batch    the bytes of its files count against the budget from here on
-///           2  rename from staging
+///           2  rename from staging, or write the file under its name
 ///           3  commit: pending row → file rows, entries, owners;
 ///                      each replaced file, and each file of the batch that is not needed → a pending row of its own
 /// delete    1  commit: file row → pending row; several files that are evicted → one pending row for the batch
@@ -45,6 +45,8 @@ actor StoreWriter {
     private var hasLeftovers = false
     /// Whether a sync of this process is running.
     private var isSyncing = false
+    /// Whether the holder keeps room on the disk for the transaction that ends its work.
+    private var keepsRoom = false
     /// How far the files are on stable storage.
     var bootMark = BootMark.none
     /// The number of files published since the durable point was last moved.
@@ -73,6 +75,10 @@ actor StoreWriter {
         _ body: (IndexTransaction) throws -> Result
     ) throws -> Result {
         if restoringRoots { try places.restoreRoots() }
+        if !keepsRoom {
+            keepsRoom = true
+            places.holder.keepRoom()
+        }
         let (gone, goneBatches) = (unlinked, unlinkedBatches)
         uncountedEvictions = []
         let result = try index.write(durability) { transaction in
@@ -232,26 +238,15 @@ actor StoreWriter {
         try index.truncateWAL()
     }
 
-    /// Retries files that this process left pending. On a full disk the write-ahead log is emptied first: it holds room,
-    /// and dropping a row takes some.
-    private func finishOwnLeftoversOnFullDisk() throws {
-        do {
-            try finishOwnLeftovers()
-        } catch let error as AvatarStoreError where error.code == .diskFull {
-            try index.truncateWAL()
-            try finishOwnLeftovers()
-        }
-    }
-
-    /// Writes the buffered times, finishes pending work and releases the holder.
+    /// Finishes pending work, writes the buffered times and releases the holder.
     func close() throws {
         // This comes first because it frees space: the disk may be full. If the folders cannot be removed, the holder's
         // name stays, and the next opening finds them by it.
         let removal = Result { try places.endStaging() }
         if case .success = removal { places.holder.release() }
+        // Before the times, because it needs less room. A process that has written nothing has left nothing.
+        if index.hasWriteConnection { try finishOwnLeftovers() }
         try flushAccesses()
-        // A process that has written nothing has left nothing.
-        if index.hasWriteConnection { try finishOwnLeftoversOnFullDisk() }
         try markClean()
         try removal.get()
         try index.truncateWAL()

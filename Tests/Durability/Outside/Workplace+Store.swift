@@ -17,18 +17,13 @@ extension Workplace {
 
     /// Fails unless index and disk agree: by the program's own verification, and by comparing its list and totals with
     /// the files on disk.
-    ///
-    /// - Parameter mayHavePending: whether rows of files that are gone may be left for the next process. Default: no.
     func expectConsistent(
         store: String = "store",
-        mayHavePending: Bool = false,
         _ comment: Comment? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         let verification = try await run("verify", "--store", store, "--json")
-        if !mayHavePending {
-            #expect(verification.text.contains("\"pending\":0"), comment, sourceLocation: sourceLocation)
-        }
+        #expect(verification.text.contains("\"pending\":0"), comment, sourceLocation: sourceLocation)
         #expect(
             verification.status == 0,
             "\(verification.text)\(verification.messages)",
@@ -43,8 +38,6 @@ extension Workplace {
             #expect(found == named, comment, sourceLocation: sourceLocation)
             #expect(statistics.number(field) == walk.bytes, comment, sourceLocation: sourceLocation)
         }
-        if !mayHavePending {
-            #expect(statistics.number("pendingBytes") == 0, comment, sourceLocation: sourceLocation)
-        }
+        #expect(statistics.number("pendingBytes") == 0, comment, sourceLocation: sourceLocation)
     }
 }

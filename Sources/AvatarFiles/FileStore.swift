@@ -18,20 +18,14 @@ package final class FileStore: Sendable {
     package let storageClass: StorageClass
     /// The directory of the published files.
     package let root: Directory
-    /// The staging folder, which all holders share.
-    let staging: Directory
-    /// This holder's folder in `staging`.
-    let folder: Directory
+    /// The files that are being written.
+    package let staging: StagingFolder
     /// The file calls that publish and delete.
     let fileSystem: any FileSystem
-    /// The permissions of staged and published files.
+    /// The permissions of published files.
     private let fileMode: UInt32
     /// The permissions of the two-digit folders.
     private let directoryMode: UInt32
-    /// Numbers the staged files.
-    private let counter = Atomic<UInt64>(0)
-    /// Locked while a file is begun, because a file begun after `end()` would be in a folder without a holder.
-    private let hasEnded = Mutex(false)
     /// The two-digit folders whose own names are durable.
     private let durableFolders = Mutex<Set<String>>([])
 
@@ -44,6 +38,7 @@ package final class FileStore: Sendable {
     ///   - holder: Names the folder for staged files.
     ///   - fileMode: The permissions of new files, such as `0o600`.
     ///   - fileSystem: Makes the file calls.
+    /// - Throws: `readOnly`, `diskFull` or `storage` if the folder cannot be created.
     package init(
         _ storageClass: StorageClass,
         root: Directory,
@@ -54,186 +49,21 @@ package final class FileStore: Sendable {
     ) throws(AvatarStoreError) {
         self.storageClass = storageClass
         self.root = root
-        self.staging = staging
         self.fileSystem = fileSystem
         self.fileMode = fileMode
         directoryMode = Self.directoryMode(for: fileMode)
-        do throws(SystemCallError) {
-            _ = try fileSystem.makeDirectory(holder.name, in: staging.descriptor, mode: 0o700)
-            folder = try Directory(opening: staging.path + "/" + holder.name)
-        } catch {
-            throw error.storeError
-        }
+        self.staging = try StagingFolder(
+            storageClass,
+            in: staging,
+            holder: holder,
+            fileMode: fileMode,
+            fileSystem: fileSystem
+        )
     }
 
     /// The permissions of a directory for files with `fileMode`: users that may read the files may also enter it.
     package static func directoryMode(for fileMode: UInt32) -> UInt32 {
         fileMode | ((fileMode & 0o444) >> 2)
-    }
-
-    /// Begins a new file in the holder's folder.
-    ///
-    /// - Throws: `storage` after `end()`; `diskFull`, `readOnly` or `storage` if the file cannot be created.
-    package func stage() throws(AvatarStoreError) -> StagedFile {
-        let name = nextName()
-        return try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
-            try restoreFolder(unless: hasEnded)
-            return try StagedFile(
-                name: name,
-                in: folder,
-                storageClass: storageClass,
-                mode: fileMode,
-                fileSystem: fileSystem
-            )
-        }
-    }
-
-    /// Writes an image that is in memory to the holder's folder. An image in a file is returned as it is.
-    ///
-    /// - Throws: as `stage()`. No new file is left then.
-    package func stage(_ image: StagedImage) throws(AvatarStoreError) -> StagedImage {
-        StagedImage(
-            content: .file(try stagedFile(of: image)),
-            storageClass: image.storageClass,
-            sizeBytes: image.sizeBytes,
-            sha256: image.sha256,
-            image: image.image
-        )
-    }
-
-    /// The file of a staged image, which is written now if the image is in memory.
-    ///
-    /// - Throws: as `stage()`. No new file is left then.
-    private func stagedFile(of image: StagedImage) throws(AvatarStoreError) -> String {
-        let bytes: [UInt8]
-        switch image.content {
-        case .file(let file): return file
-        case .memory(let held): bytes = held
-        }
-        let name = nextName()
-        try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
-            try restoreFolder(unless: hasEnded)
-            do throws(SystemCallError) {
-                try write(bytes, toNew: name)
-            } catch {
-                throw error.storeError
-            }
-        }
-        return name
-    }
-
-    /// Creates the file `name` with `bytes` in the holder's folder. Deletes it again if it cannot be written.
-    private func write(_ bytes: [UInt8], toNew name: String) throws(SystemCallError) {
-        let file = try fileSystem.open(
-            name,
-            in: folder.descriptor,
-            flags: O_WRONLY | O_CREAT | O_EXCL,
-            mode: fileMode
-        )
-        defer { close(file) }
-        do throws(SystemCallError) {
-            try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
-                let buffer = UnsafeRawBufferPointer(elements)
-                try fileSystem.write(buffer, to: file, at: 0, named: folder.path + "/" + name)
-            }
-        } catch {
-            unlinkat(folder.descriptor, name, 0)
-            throw error
-        }
-    }
-
-    /// A name in the holder's folder that no other file of this process has.
-    private func nextName() -> String {
-        "\(storageClass.rawValue)-\(counter.add(1, ordering: .relaxed).newValue)"
-    }
-
-    /// Continues the file `name` in the folder that `open` returns; `nil` if it is missing.
-    func stage(
-        continuing name: String,
-        in open: () throws(SystemCallError) -> Directory
-    ) throws(AvatarStoreError) -> StagedFile? {
-        try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
-            try restoreFolder(unless: hasEnded)
-            do throws(SystemCallError) {
-                return try StagedFile(
-                    continuing: name,
-                    in: open(),
-                    storageClass: storageClass,
-                    fileSystem: fileSystem
-                )
-            } catch {
-                if error.isMissing { return nil }
-                throw error.storeError
-            }
-        }
-    }
-
-    /// Ends staging: no file can be begun from now on, so that the holder's folder can be removed.
-    package func end() {
-        hasEnded.withLock { $0 = true }
-    }
-
-    /// Makes the staging folder again if it was removed.
-    ///
-    /// - Throws: `storage` if staging has ended; an error of the disk.
-    private func restoreFolder(unless hasEnded: Bool) throws(AvatarStoreError) {
-        guard !hasEnded else { throw AvatarStoreError(.storage, "The store was closed.", failure: .storage) }
-        do throws(SystemCallError) {
-            try staging.restoreIfRemoved(mode: 0o700)
-            try folder.restoreIfRemoved(mode: 0o700)
-        } catch {
-            throw error.storeError
-        }
-    }
-
-    /// Deletes a staged image that will not be published. One in memory has no file.
-    package func discard(_ image: StagedImage) {
-        if case .file(let file) = image.content { deleteStaged(file) }
-    }
-
-    private func deleteStaged(_ file: String) {
-        do throws(SystemCallError) {
-            let (directory, name) = try place(of: file)
-            try directory.withFolder(of: name) { (folder, name) throws(SystemCallError) in
-                guard unlinkat(folder, name, 0) == 0 else { throw SystemCallError("unlink", name) }
-            }
-        } catch {
-            // The rest of the holder's folder is removed with the holder.
-        }
-    }
-
-    /// The directory of the staged file `file`, and its name there.
-    private func place(of file: String) throws(SystemCallError) -> (directory: Directory, name: String) {
-        guard file.hasPrefix(Self.partialPrefix) else { return (folder, file) }
-        return (try partials(), String(file.dropFirst(Self.partialPrefix.count)))
-    }
-
-    /// Reads the bytes of a staged image.
-    ///
-    /// - Throws: `storage` if it has vanished or changed its length.
-    package func read(_ image: StagedImage) throws(AvatarStoreError) -> [UInt8] {
-        switch image.content {
-        case .memory(let bytes): return bytes
-        case .file(let file): return try read(file, of: image.sizeBytes)
-        }
-    }
-
-    private func read(_ file: String, of size: Int) throws(AvatarStoreError) -> [UInt8] {
-        let directory: Directory
-        let name: String
-        do throws(SystemCallError) {
-            (directory, name) = try place(of: file)
-        } catch {
-            throw error.storeError
-        }
-        guard let bytes = try StoredFiles(root: directory).read(size, at: name) else {
-            throw AvatarStoreError(
-                .storage,
-                "The staged image \"\(file)\" of \(size) bytes has vanished.",
-                failure: .storage
-            )
-        }
-        return bytes
     }
 
     /// Writes the label of a published file, if the file system supports extended attributes. A missing file is no
@@ -287,30 +117,49 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Moves a staged image to `path` by a rename, so that readers see all of it or nothing. An image in memory is
-    /// written to the staging folder first.
+    /// Gives an image its published name, by a rename of its staged file. An image in memory is staged first if it must be
+    /// durable, because its bytes are durable before they have the name. Otherwise it is written under its name at once.
+    ///
+    /// The index must name the file as pending before this call, and as published only after it: a process killed
+    /// meanwhile may leave a part of the file, and readers find files by the index.
     ///
     /// - Parameters:
     ///   - path: A name of `FilePath.make`.
     ///   - label: The label to write into the file, if the file system supports extended attributes.
     ///   - isDurable: Whether the file's bytes, label and name are durable on return.
     /// - Throws: `unusableRoot` if the folder of `path` is a symbolic link or a file; `diskFull`, `readOnly` or
-    ///   `storage`. A staged file stays where it is, unless this call wrote it.
+    ///   `storage`, also after `StagingFolder.end()`. A staged file stays where it is. An image in memory leaves no file.
     package func publish(
         _ image: StagedImage,
         as path: String,
         label: FileLabel? = nil,
         isDurable: Bool
     ) throws(AvatarStoreError) {
-        let file = try stagedFile(of: image)
+        try staging.requireOpen()
+        if case .memory(let bytes) = image.content, !isDurable {
+            return try inFolder(of: path) { (folder, name) throws(SystemCallError) in
+                try create(name, of: bytes, in: folder, label: label)
+            }
+        }
+        let file = try staging.file(of: image)
         do throws(AvatarStoreError) {
             try complete(file, label: label, isDurable: isDurable)
             try move(file, to: path)
         } catch {
-            if image.isInMemory { deleteStaged(file) }
+            if image.isInMemory { staging.delete(file) }
             throw error
         }
         if isDurable { try synchronizeFolder(of: path) }
+    }
+
+    /// Renames the staged file to `path`.
+    private func move(_ file: String, to path: String) throws(AvatarStoreError) {
+        try inFolder(of: path) { (folder, name) throws(SystemCallError) in
+            let (directory, stagedName) = try staging.place(of: file)
+            try directory.withFolder(of: stagedName) { (source, stagedName) throws(SystemCallError) in
+                try fileSystem.rename(stagedName, in: source, to: name, in: folder)
+            }
+        }
     }
 
     /// Gives the staged file its label, and makes it durable.
@@ -319,7 +168,7 @@ package final class FileStore: Sendable {
         let directory: Directory
         let name: String
         do throws(SystemCallError) {
-            (directory, name) = try place(of: file)
+            (directory, name) = try staging.place(of: file)
         } catch {
             throw error.storeError
         }
@@ -327,10 +176,45 @@ package final class FileStore: Sendable {
         if isDurable { try synchronize(name, in: directory) }
     }
 
-    /// Renames the staged file to `path`.
-    private func move(_ file: String, to path: String) throws(AvatarStoreError) {
+    /// Creates the file `name` with `bytes` in the folder `folder`, and deletes it again if it cannot be completed.
+    private func create(
+        _ name: String,
+        of bytes: [UInt8],
+        in folder: Int32,
+        label: FileLabel?
+    ) throws(SystemCallError) {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+        let file = try fileSystem.open(name, in: folder, flags: flags, mode: fileMode)
+        defer { close(file) }
         do throws(SystemCallError) {
-            try rename(file, to: path)
+            try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
+                try fileSystem.write(UnsafeRawBufferPointer(elements), to: file, at: 0, named: name)
+            }
+            label?.write(to: file)
+        } catch {
+            unlinkat(folder, name, 0)
+            throw error
+        }
+    }
+
+    /// Calls `body` with the two-digit folder of `path`, which is made if it is missing.
+    private func inFolder(
+        of path: String,
+        _ body: (_ folder: Int32, _ name: String) throws(SystemCallError) -> Void
+    ) throws(AvatarStoreError) {
+        do throws(SystemCallError) {
+            do throws(SystemCallError) {
+                try root.withFolder(of: path, body)
+            } catch {
+                guard error.isMissing else { throw error }
+                // The two-digit folder is created on demand, and again after the root was emptied.
+                try root.restoreIfRemoved(mode: directoryMode)
+                let folder = FilePath.folder(of: path)
+                if try fileSystem.makeDirectory(folder, in: root.descriptor, mode: directoryMode) {
+                    durableFolders.withLock { _ = $0.remove(folder) }
+                }
+                try root.withFolder(of: path, body)
+            }
         } catch {
             guard error.number == ELOOP || error.number == ENOTDIR else { throw error.storeError }
             throw AvatarStoreError(
@@ -405,30 +289,6 @@ package final class FileStore: Sendable {
             throw error.storeError
         }
         durableFolders.withLock { _ = $0.insert(folder) }
-    }
-
-    /// Renames the staged file `file` to `path`. Makes the two-digit folder if it is missing.
-    private func rename(_ file: String, to path: String) throws(SystemCallError) {
-        let (directory, stagedName) = try place(of: file)
-        func rename() throws(SystemCallError) {
-            try root.withFolder(of: path) { (target, newName) throws(SystemCallError) in
-                try directory.withFolder(of: stagedName) { (source, name) throws(SystemCallError) in
-                    try fileSystem.rename(name, in: source, to: newName, in: target)
-                }
-            }
-        }
-        do throws(SystemCallError) {
-            try rename()
-        } catch {
-            guard error.isMissing else { throw error }
-            // The two-digit folder is created on demand, and again after the root was emptied.
-            try root.restoreIfRemoved(mode: directoryMode)
-            let parent = FilePath.folder(of: path)
-            if try fileSystem.makeDirectory(parent, in: root.descriptor, mode: directoryMode) {
-                durableFolders.withLock { _ = $0.remove(parent) }
-            }
-            try rename()
-        }
     }
 
     /// Makes the bytes of the file at `path` durable.

@@ -133,7 +133,7 @@ package final class StagedFile {
     package func finish(as image: ImageDescription) -> StagedImage {
         isFinished = true
         return StagedImage(
-            content: .file(isKept ? FileStore.partialPrefix + name : name),
+            content: .file(isKept ? StagingFolder.partialPrefix + name : name),
             storageClass: storageClass,
             sizeBytes: byteCount,
             sha256: Array(digest.finalize()),
@@ -200,52 +200,5 @@ package struct StagedImage: Hashable, Sendable {
     /// Whether the bytes are in memory rather than in a file.
     package var isInMemory: Bool {
         if case .memory = content { true } else { false }
-    }
-}
-
-/// Interrupted downloads. Their files are in the folder `partial` of the staging folder, so that they survive the
-/// holder that began them. The index records which ones are kept, and for how long.
-extension FileStore {
-    /// The name of the folder of kept downloads in the staging folder.
-    private static let partialFolder = "partial"
-    /// The prefix of the names of staged images in that folder.
-    static let partialPrefix = "../" + partialFolder + "/"
-
-    /// Opens the folder of the kept files, which must not be a symbolic link.
-    func partials() throws(SystemCallError) -> Directory {
-        try Directory(opening: staging.path + "/" + Self.partialFolder)
-    }
-
-    /// Keeps `file` as `name`: it stays if it is not finished.
-    ///
-    /// Neither its bytes nor its name are durable on return.
-    ///
-    /// - Throws: `diskFull`, `readOnly` or `storage`.
-    package func keep(_ file: StagedFile, as name: String) throws(AvatarStoreError) {
-        do throws(SystemCallError) {
-            _ = try fileSystem.makeDirectory(Self.partialFolder, in: staging.descriptor, mode: 0o700)
-            try file.keep(as: name, in: partials())
-        } catch {
-            throw error.storeError
-        }
-    }
-
-    /// Continues the file that was kept as `name`; `nil` if it is missing or `name` leads elsewhere.
-    package func resume(_ name: String) throws(AvatarStoreError) -> StagedFile? {
-        // A name from a foreign index may be a path that leads elsewhere.
-        guard FilePath.isPlain(name) else { return nil }
-        return try stage(continuing: name, in: partials)
-    }
-
-    /// Deletes the file that was kept as `name`. A missing file is no error; a name that leads elsewhere is ignored.
-    package func removePartial(_ name: String) throws(AvatarStoreError) {
-        guard FilePath.isPlain(name) else { return }
-        do throws(SystemCallError) {
-            try partials().withFolder(of: name) { (folder, name) throws(SystemCallError) in
-                try fileSystem.unlink(name, in: folder)
-            }
-        } catch {
-            if !error.isNotHeld { throw error.storeError }
-        }
     }
 }

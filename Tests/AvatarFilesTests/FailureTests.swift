@@ -25,7 +25,7 @@ import Darwin
     func aFailedWriteLeavesNothing(number: Int32, code: AvatarStoreError.Code, words: String) throws {
         try withPlaces { places in
             do {
-                let file = try places.files.stage()
+                let file = try places.files.staging.stage()
                 places.system.fail(.write, with: number, after: 1)
                 try file.write([1, 2, 3])
 
@@ -49,7 +49,7 @@ import Darwin
         try withPlaces { places in
             places.system.fail(.open, with: number)
 
-            let error = thrownError { _ = try places.files.stage() }
+            let error = thrownError { _ = try places.files.staging.stage() }
 
             #expect(error?.code == code)
             let names = try places.stagedNames

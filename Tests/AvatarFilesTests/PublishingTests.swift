@@ -24,7 +24,7 @@ import Testing
             let image = StagedImage([1, 2, 3], as: .sample, in: storageClass)
             #expect(image.isInMemory)
             #expect(image.sha256 == ContentDigest.sha256([1, 2, 3]))
-            #expect(try places.files.read(image) == [1, 2, 3])
+            #expect(try places.files.staging.read(image) == [1, 2, 3])
             #expect(try places.stagedNames == [])
 
             try places.files.publish(image, as: "ab/cdef01-00000000000000cd.png", isDurable: storageClass == .documents)
@@ -34,8 +34,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [FaultyFileSystem.Call.open, .write, .rename])
-    func anImageInMemoryThatCannotBePublishedLeavesNoFile(call: FaultyFileSystem.Call) throws {
+    /// A durable image is staged first, another one is written under its name.
+    @Test(arguments: [
+        (FaultyFileSystem.Call.open, false), (.write, false), (.open, true), (.write, true), (.synchronize, true),
+        (.rename, true),
+    ])
+    func anImageInMemoryThatCannotBePublishedLeavesNoFile(call: FaultyFileSystem.Call, isDurable: Bool) throws {
         try withPlaces { places in
             let image = StagedImage([1, 2, 3], as: .sample, in: .caches)
             try FileManager.default.createDirectory(
@@ -44,13 +48,26 @@ import Testing
             )
             places.system.fail(call, with: ENOSPC)
 
-            let error = thrownError { try places.files.publish(image, as: "ab/1.png", isDurable: false) }
+            let error = thrownError { try places.files.publish(image, as: "ab/1.png", isDurable: isDurable) }
             #expect(error?.code == .diskFull)
 
             #expect(try places.stagedNames == [])
             #expect(try places.publishedNames == ["ab"])
-            try places.files.publish(image, as: "ab/1.png", isDurable: false)
+            try places.files.publish(image, as: "ab/1.png", isDurable: isDurable)
             #expect(try places.publishedNames == ["ab", "ab/1.png"])
+        }
+    }
+
+    @Test func nothingIsPublishedAfterTheEndOfStaging() throws {
+        try withPlaces { places in
+            places.files.staging.end()
+
+            let image = StagedImage([1, 2, 3], as: .sample, in: .caches)
+            let error = thrownError { try places.files.publish(image, as: "ab/1.png", isDurable: false) }
+
+            #expect(error?.code == .storage)
+            let names = try places.publishedNames
+            #expect(names == [])
         }
     }
 

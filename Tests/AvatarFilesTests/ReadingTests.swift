@@ -140,7 +140,7 @@ struct OpenDescriptorTests {
             _ = try stored.withDescriptor(of: file) { $0 }
             #expect(throws: Stop.self) { try stored.withDescriptor(of: file) { _ in throw Stop() } }
             try places.files.synchronize(published: file.path)
-            _ = try places.files.stage().write([1])
+            _ = try places.files.staging.stage().write([1])
             _ = try places.stage([1])
             _ = try places.root.names()
             _ = try Holder.isAlive(places.holder.name, in: places.staging)

@@ -11,7 +11,7 @@ import Testing
             let chunks = lengths.enumerated().map { number, length in
                 (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) }
             }
-            let file = try places.files.stage()
+            let file = try places.files.staging.stage()
             for chunk in chunks { try file.write(chunk) }
 
             let image = file.finish(as: .sample)
@@ -21,7 +21,7 @@ import Testing
             #expect(image.sha256 == Array(SHA256.hash(data: bytes)))
             #expect(image.storageClass == .caches)
             #expect(image.image == .sample)
-            #expect(try places.files.read(image) == bytes)
+            #expect(try places.files.staging.read(image) == bytes)
         }
     }
 
@@ -38,7 +38,7 @@ import Testing
 
     @Test func stagedBytesCanBeReadWhileWriting() throws {
         try withPlaces { places in
-            let file = try places.files.stage()
+            let file = try places.files.staging.stage()
             try file.write([0, 1, 2, 3])
             try file.write([4, 5])
 
@@ -59,7 +59,7 @@ import Testing
     @Test func aFileThatIsNotFinishedLeavesNothing() throws {
         try withPlaces { places in
             do {
-                let file = try places.files.stage()
+                let file = try places.files.staging.stage()
                 try file.write([1, 2, 3])
                 #expect(try places.stagedNames.count == 1)
             }
@@ -73,23 +73,23 @@ import Testing
             let image = try places.stage([1, 2, 3])
             #expect(try places.stagedNames.map(StagedImage.Content.file) == [image.content])
 
-            places.files.discard(image)
+            places.files.staging.discard(image)
 
             #expect(try places.stagedNames == [])
-            #expect(thrownError { _ = try places.files.read(image) }?.code == .storage)
+            #expect(thrownError { _ = try places.files.staging.read(image) }?.code == .storage)
         }
     }
 
     @Test func filesAreStagedSideBySide() throws {
         try withPlaces { places in
-            let (first, second) = try (places.files.stage(), places.files.stage())
+            let (first, second) = try (places.files.staging.stage(), places.files.staging.stage())
             try first.write([1])
             try second.write([2])
             try first.write([1])
 
             let images = [first.finish(as: .sample), second.finish(as: .sample)]
 
-            #expect(try images.map { try places.files.read($0) } == [[1, 1], [2]])
+            #expect(try images.map { try places.files.staging.read($0) } == [[1, 1], [2]])
         }
     }
 
@@ -183,14 +183,14 @@ import Testing
     /// A holder owns its folder only while its lock is held.
     @Test func noFileCanBeStagedAfterTheEnd() throws {
         try withPlaces { places in
-            try places.files.keep(try places.files.stage(), as: "half")
-            let begun = try places.files.stage()
+            try places.files.staging.keep(try places.files.staging.stage(), as: "half")
+            let begun = try places.files.staging.stage()
 
-            places.files.end()
+            places.files.staging.end()
             try places.staging.removeFolder(places.holder.name)
 
-            #expect(thrownError { _ = try places.files.stage() }?.message == "The store was closed.")
-            #expect(thrownError { _ = try places.files.resume("half") }?.message == "The store was closed.")
+            #expect(thrownError { _ = try places.files.staging.stage() }?.message == "The store was closed.")
+            #expect(thrownError { _ = try places.files.staging.resume("half") }?.message == "The store was closed.")
             try begun.write([1])
             #expect(try places.staging.names().sorted() == [places.holder.name + ".lock", "partial"].sorted())
         }

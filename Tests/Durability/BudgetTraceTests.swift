@@ -66,7 +66,7 @@ struct BudgetTraceTests {
             #expect(codes.allSatisfy { $0 == "0" || $0 == "1" }, "\(codes) \(run.messages)")
             try await workplace.expectConsistent()
             print(
-                "Budget \(budget): \(replay.most) bytes at most over \(replay.published) renames and \(replay.unlinked)",
+                "Budget \(budget): \(replay.most) bytes at most over \(replay.published) files and \(replay.unlinked)",
                 "unlinks of 4 processes; \(seen.most) at most in \(seen.sums) sums from outside."
             )
         }

@@ -259,7 +259,7 @@ final class FetchJob: Sendable {
             )
         }
         let files = engine.places.files(of: staged.storageClass)
-        defer { files.discard(staged) }
+        defer { files.staging.discard(staged) }
         let freshness = engine.limits.freshness.assess(metadata)
         let file = AvatarFile(
             key: key,
@@ -271,7 +271,7 @@ final class FetchJob: Sendable {
             isLowData: target.isLowData,
             source: .origin
         )
-        return AvatarImage(file: file, bytes: try files.read(staged))
+        return AvatarImage(file: file, bytes: try files.staging.read(staged))
     }
 }
 

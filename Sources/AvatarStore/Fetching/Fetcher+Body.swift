@@ -19,7 +19,7 @@ extension Fetcher {
         let (body, isCoded) = imageBody(response, for: target, counting: tally)
         let length = response.fields[.contentLength].flatMap { Int($0) }
         if let length { try requireSize(length, target) }
-        let file = try places.files(of: target.storageClass).stage()
+        let file = try places.files(of: target.storageClass).staging.stage()
         // If the image must not be stored, no part of it may be (RFC 9111 section 5.2.2.5).
         let mayBeKept = !target.isTransient && limits.freshness.assess(metadata).allowsStore
         // The length 1 stands for any: the length is read from the file when the part is kept.

@@ -32,7 +32,7 @@ struct PartialDownloads: Sendable {
     func find(_ target: FetchTarget) async throws -> Found? {
         guard let record = try index.partialDownload(of: target.key) else { return nil }
         if record.storageClass == target.storageClass, !target.isUnconditional,
-            let file = try places.files(of: record.storageClass).resume(record.name),
+            let file = try places.files(of: record.storageClass).staging.resume(record.name),
             let part = PartialDownload(etag: record.etag, length: Int64(file.byteCount), total: record.totalBytes),
             let plan = ResumePlan(part)
         {
@@ -80,7 +80,7 @@ struct PartialDownloads: Sendable {
         )
         do {
             guard try await writer.keepPartial(record, isRefresh: target.isRefresh) else { return name }
-            if name == nil { try places.files(of: file.storageClass).keep(file, as: record.name) }
+            if name == nil { try places.files(of: file.storageClass).staging.keep(file, as: record.name) }
             return record.name
         } catch {
             logger.warning("cannot keep a partial download", metadata: ["error": "\(error)"])

@@ -14,7 +14,7 @@ struct ImageIntake: Sendable {
     /// - Throws: `imageRefused`; an error of the disk.
     func stage(_ bytes: [UInt8], in storageClass: StorageClass, at places: StorePlaces) throws -> StagedImage {
         try requireSize(bytes)
-        let file = try places.files(of: storageClass).stage()
+        let file = try places.files(of: storageClass).staging.stage()
         try file.write(bytes)
         return file.finish(as: try inspect(file))
     }

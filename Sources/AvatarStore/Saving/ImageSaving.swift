@@ -100,7 +100,7 @@ actor ImageSaving {
     private func discard(_ batch: [Staged]) {
         let files = writable.places.files(of: storageClass)
         for case .success(let change) in batch {
-            if let image = change.image { files.discard(image) }
+            if let image = change.image { files.staging.discard(image) }
         }
     }
 

@@ -87,7 +87,7 @@ final class SyncCommitter {
     private func bounded(_ image: StagedImage) -> StagedImage {
         guard image.isInMemory, bytesInMemory + image.sizeBytes > Self.mostBytesInMemory else { return image }
         do {
-            return try engine.places.files(of: image.storageClass).stage(image)
+            return try engine.places.files(of: image.storageClass).staging.stage(image)
         } catch {
             // The writer meets the same error when it publishes the image, and reports it.
             return image
@@ -125,7 +125,7 @@ final class SyncCommitter {
         guard var change = job.change(for: result) else {
             // The image must not be stored. The contacts are linked to the stored one, if there is one.
             if case .image(let image, _, _) = result.content {
-                engine.places.files(of: image.storageClass).discard(image)
+                engine.places.files(of: image.storageClass).staging.discard(image)
             }
             var links = Change(key: target.key, owners: target.owners, content: .linked)
             links.keepsGone = target.keepsGone
@@ -223,7 +223,7 @@ final class SyncCommitter {
         }
         // The writer discards the images of the batch that it could not commit.
         for item in collected {
-            if let image = item.change.image { engine.places.files(of: image.storageClass).discard(image) }
+            if let image = item.change.image { engine.places.files(of: image.storageClass).staging.discard(image) }
         }
         committing = []
         collected = []

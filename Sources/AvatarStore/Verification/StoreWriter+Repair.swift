@@ -70,7 +70,7 @@ extension StoreWriter {
             return true
         case .partialFile(let path):
             let name = String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...])
-            for storageClass in StorageClass.allCases { try places.files(of: storageClass).removePartial(name) }
+            for storageClass in StorageClass.allCases { try places.files(of: storageClass).staging.removePartial(name) }
             return true
         case .unfinished:
             return false

@@ -94,8 +94,8 @@ struct StorePlaces: Sendable {
 
     /// Stops staging files, and removes this process's staging folders.
     func endStaging() throws {
-        caches.end()
-        documents.end()
+        caches.staging.end()
+        documents.staging.end()
         try removeStaging(of: holder)
     }
 

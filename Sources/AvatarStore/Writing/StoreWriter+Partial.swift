@@ -58,6 +58,6 @@ extension StoreWriter {
 
     /// Removes the file of a partial download.
     func removeFile(of record: PartialRecord) throws {
-        try places.files(of: record.storageClass).removePartial(record.name)
+        try places.files(of: record.storageClass).staging.removePartial(record.name)
     }
 }

@@ -54,7 +54,7 @@ extension StoreWriter {
     /// Removes the staged images of changes that are not published.
     private func discard(_ changes: [Change]) {
         for image in changes.compactMap(\.image) {
-            places.files(of: image.storageClass).discard(image)
+            places.files(of: image.storageClass).staging.discard(image)
         }
     }
 
@@ -134,7 +134,7 @@ extension StoreWriter {
         notePublished(placements.count { $0?.path != nil })
         try unlink(surplus.pending)
         for case (let placement?, .some) in zip(placements, results) where placement.path == nil {
-            places.files(of: placement.image.storageClass).discard(placement.image)
+            places.files(of: placement.image.storageClass).staging.discard(placement.image)
         }
         let summary = CommitSummary(results: results.compactMap(\.self), evicted: evictedCount)
         let unplaced = zip(changes, results).filter { $1 == nil }.map(\.0)

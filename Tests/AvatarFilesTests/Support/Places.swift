@@ -42,7 +42,7 @@ struct Places {
 
     /// Stages `bytes` as a complete image.
     func stage(_ bytes: [UInt8]) throws -> StagedImage {
-        let file = try files.stage()
+        let file = try files.staging.stage()
         try file.write(bytes)
         return file.finish(as: .sample)
     }

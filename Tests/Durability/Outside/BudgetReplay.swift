@@ -2,8 +2,9 @@ import ProgramRunning
 
 /// The bytes of the files in a folder at each moment of a trace, from the calls of all processes that changed it.
 ///
-/// A call takes effect between its entry and its return. So a file counts from the entry of the `rename` that brings it
-/// until the return of the `unlink` that removes it: the result is never less than the true sum at any moment.
+/// A call takes effect between its entry and its return. So a file counts from the entry of the `rename` that brings it, or
+/// of the call that writes it there, until the return of the `unlink` that removes it: the result is never less than the
+/// true sum at any moment.
 struct BudgetReplay {
     /// The most bytes that existed at once.
     private(set) var most = 0
@@ -24,9 +25,17 @@ struct BudgetReplay {
         for moment in trace.moments {
             let call = trace.calls[moment.call]
             switch call.effect {
-            case .wrote(let path) where moment.isEnd && call.name == "pwritev":
+            case .wrote(let path) where call.name == "pwritev":
                 // Files are written once, from the beginning to the end.
-                lengths[path, default: 0] += max(0, call.result ?? 0)
+                let written = max(0, call.result ?? 0)
+                if moment.isEnd {
+                    lengths[path, default: 0] += written
+                } else if isInside(path) {
+                    bytes += written
+                    most = max(most, bytes)
+                }
+            case .named(let path) where moment.isEnd && call.name == "openat" && !call.hasFailed && isInside(path):
+                published += 1
             case .renamed(let source, let target) where isInside(target):
                 if !moment.isEnd {
                     bytes += lengths[source] ?? 0

@@ -17,12 +17,15 @@ package enum FilePath {
     package static func make(sha256: [UInt8], format: ImageFormat, _ words: inout RandomWords) -> String {
         var name: [UInt8] = []
         name.reserveCapacity(32)
-        Hexadecimal.append(sha256.prefix(1), to: &name)
-        name.append(UInt8(ascii: "/"))
-        Hexadecimal.append(sha256.dropFirst().prefix(3), to: &name)
+        for (place, byte) in sha256.prefix(4).enumerated() {
+            if place == 1 { name.append(UInt8(ascii: "/")) }
+            Hexadecimal.append(byte, to: &name)
+        }
         name.append(UInt8(ascii: "-"))
         let word = words.next()
-        Hexadecimal.append((0..<8).lazy.map { UInt8(truncatingIfNeeded: word >> (8 * UInt64($0))) }, to: &name)
+        for shift in stride(from: 0, to: UInt64.bitWidth, by: 8) {
+            Hexadecimal.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)), to: &name)
+        }
         name.append(UInt8(ascii: "."))
         name += format.fileExtension.utf8
         return String(decoding: name, as: UTF8.self)

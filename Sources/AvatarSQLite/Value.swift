@@ -29,7 +29,17 @@ extension Bool: Bindable {
 
 extension String: Bindable {
     package func bind(to handle: OpaquePointer, at number: Int32) -> Int32 {
-        sqlite3_bind_text(handle, number, self, Int32(utf8.count), copied)
+        // Passed as a C string, it would be copied twice.
+        var text = self
+        return text.withUTF8 { bytes in
+            // An empty text has no address, which would bind NULL.
+            guard let start = bytes.baseAddress, !bytes.isEmpty else {
+                return sqlite3_bind_text(handle, number, "", 0, copied)
+            }
+            return start.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+                sqlite3_bind_text(handle, number, $0, Int32(bytes.count), copied)
+            }
+        }
     }
 }
 

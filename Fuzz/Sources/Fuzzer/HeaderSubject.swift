@@ -44,7 +44,7 @@ enum HeaderSubject {
             require(freshness.lifetime >= 0 && freshness.initialAge >= 0, "a negative time")
             require(freshness.staleIfError >= 0, "a negative time")
             require(freshness.freshUntil >= freshness.responseTime, "stale before it came")
-            let record = ValidationRecord(metadata, fetched: now, policy: policy, jitter: 0.5)
+            let record = ValidationRecord(AssessedResponse(metadata, under: policy), fetched: now, jitter: 0.5)
             require(
                 record.nextCheck.map { $0 >= freshness.responseTime } ?? true,
                 "a check that is due before it was made"

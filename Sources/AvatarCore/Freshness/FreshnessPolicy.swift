@@ -143,6 +143,20 @@ extension FreshnessPolicy {
     }
 }
 
+/// A response and its freshness under a policy, which is determined once.
+package struct AssessedResponse: Hashable, Sendable {
+    /// The response, after a 304 the updated one.
+    package let metadata: ResponseMetadata
+    /// Its freshness for the request that it answered.
+    package let freshness: Freshness
+
+    /// Determines the freshness of the response under `policy`.
+    package init(_ metadata: ResponseMetadata, under policy: FreshnessPolicy) {
+        self.metadata = metadata
+        freshness = policy.assess(metadata)
+    }
+}
+
 /// How strictly the store follows the caching rules of RFC 9111.
 public enum CachingMode: String, Hashable, Sendable, CaseIterable {
     /// An old picture is better than none. This mode departs from RFC 9111 in these points:

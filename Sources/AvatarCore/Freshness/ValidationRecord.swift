@@ -49,13 +49,12 @@ extension ValidationRecord {
     /// The record to store after a response that delivers or confirms an image. It has no trace of earlier failures.
     ///
     /// - Parameters:
-    ///   - metadata: the response, after a 304 the updated one.
+    ///   - response: the response, after a 304 the updated one.
     ///   - fetched: when the image was last downloaded in full.
-    ///   - policy: the freshness rules of the store.
     ///   - jitter: a random number from 0 to 1; see `Freshness.nextCheck(jitter:)`.
-    package init(_ metadata: ResponseMetadata, fetched: Timestamp?, policy: FreshnessPolicy, jitter: Double) {
+    package init(_ response: AssessedResponse, fetched: Timestamp?, jitter: Double) {
         self.init()
-        let freshness = policy.assess(metadata)
+        let (metadata, freshness) = (response.metadata, response.freshness)
         let fields = metadata.encodedFields
         let (delay, overflow) = metadata.responseTime.milliseconds.subtractingReportingOverflow(
             metadata.requestTime.milliseconds
@@ -63,7 +62,7 @@ extension ValidationRecord {
         etag = metadata.etag
         lastModified = metadata.lastModified
         responseFields = fields.isEmpty ? nil : fields
-        response = metadata.responseTime
+        self.response = metadata.responseTime
         responseDelayMilliseconds = overflow ? 0 : delay
         self.fetched = fetched
         checked = metadata.responseTime

@@ -9,10 +9,13 @@ package enum Hexadecimal {
 
     /// Appends the digits of `text(_:)` in ASCII.
     package static func append(_ bytes: some Sequence<UInt8>, to text: inout [UInt8]) {
-        for byte in bytes {
-            text.append(digit(byte >> 4))
-            text.append(digit(byte & 15))
-        }
+        for byte in bytes { append(byte, to: &text) }
+    }
+
+    /// Appends the two digits of `byte` in ASCII.
+    package static func append(_ byte: UInt8, to text: inout [UInt8]) {
+        text.append(digit(byte >> 4))
+        text.append(digit(byte & 15))
     }
 
     /// The value of the ASCII character `byte` as a digit, in either case; `nil` if it is not a digit.

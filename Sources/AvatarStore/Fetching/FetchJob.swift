@@ -169,19 +169,19 @@ final class FetchJob: Sendable {
     func change(for result: FetchResult) -> Change? {
         var change: Change
         switch result.content {
-        case .image(let image, let metadata, let mayBeStored):
-            guard mayBeStored else { return nil }
-            let validation = validation(metadata, fetched: metadata.responseTime)
+        case .image(let image, let response):
+            guard response.freshness.allowsStore else { return nil }
+            let validation = validation(response, fetched: response.metadata.responseTime)
             change = Change(
                 .image(image, validation: validation),
                 of: target,
-                requested: metadata.requestTime
+                requested: response.metadata.requestTime
             )
-        case .notModified(let metadata):
-            let validation = validation(metadata, fetched: target.entry?.validation.fetched)
+        case .notModified(let response):
+            let validation = validation(response, fetched: target.entry?.validation.fetched)
             // Only an entry with a file gets a conditional request.
             let file = target.entry?.file?.id ?? 0
-            change = Change(.confirmed(validation, file: file), of: target, requested: metadata.requestTime)
+            change = Change(.confirmed(validation, file: file), of: target, requested: response.metadata.requestTime)
         case .failed(let failure):
             change = Change(.failed(failure, checked: engine.clock.now()), of: target, requested: result.began)
         }
@@ -193,13 +193,8 @@ final class FetchJob: Sendable {
     /// The validators and the next check of a response, for the index.
     ///
     /// - Parameter fetched: when the bytes were received; for a 304 this is earlier than the response.
-    private func validation(_ metadata: ResponseMetadata, fetched: Timestamp?) -> ValidationRecord {
-        var validation = ValidationRecord(
-            metadata,
-            fetched: fetched,
-            policy: engine.limits.freshness,
-            jitter: .random(in: 0...1)
-        )
+    private func validation(_ response: AssessedResponse, fetched: Timestamp?) -> ValidationRecord {
+        var validation = ValidationRecord(response, fetched: fetched, jitter: .random(in: 0...1))
         // A smaller image is due at once, so that the next sync on an unconstrained network fetches the full one.
         if target.isLowData { validation.nextCheck = validation.checked }
         return validation
@@ -251,7 +246,7 @@ final class FetchJob: Sendable {
 
     /// Reads a staged image into memory, and discards its file.
     private func takeImage(_ result: FetchResult) throws -> AvatarImage {
-        guard case .image(let staged, let metadata, _) = result.content else {
+        guard case .image(let staged, let response) = result.content else {
             throw AvatarStoreError(
                 .storage,
                 "The fetch of \(key) ended without an image. Try again.",
@@ -260,14 +255,13 @@ final class FetchJob: Sendable {
         }
         let files = engine.places.files(of: staged.storageClass)
         defer { files.staging.discard(staged) }
-        let freshness = engine.limits.freshness.assess(metadata)
         let file = AvatarFile(
             key: key,
             sizeBytes: staged.sizeBytes,
             mediaType: staged.image.format.mediaType,
             width: staged.image.width,
             height: staged.image.height,
-            isStale: !freshness.isFresh(at: engine.clock.now()),
+            isStale: !response.freshness.isFresh(at: engine.clock.now()),
             isLowData: target.isLowData,
             source: .origin
         )

@@ -6,11 +6,10 @@ import Synchronization
 struct FetchResult: Sendable {
     /// The meaning of the response for the image.
     enum Content: Sendable {
-        /// An image, complete and staged. `mayBeStored`: its Cache-Control permits storing it, in the mode of the
-        /// fetch.
-        case image(StagedImage, ResponseMetadata, mayBeStored: Bool)
-        /// The stored image is confirmed; the metadata are the stored ones, brought up to date.
-        case notModified(ResponseMetadata)
+        /// An image, complete and staged, and its response.
+        case image(StagedImage, AssessedResponse)
+        /// The stored image is confirmed; the response is the stored one, brought up to date.
+        case notModified(AssessedResponse)
         /// No image was received.
         case failed(FetchFailure)
     }

@@ -105,7 +105,7 @@ extension Fetcher {
         let source = ByteArraySource(body)
         progress.report(source, of: body.count, target.key)
         let image = StagedImage(body, as: try inspector.inspect(source), in: target.storageClass)
-        return .image(image, metadata, mayBeStored: limits.freshness.assess(metadata).allowsStore)
+        return .image(image, AssessedResponse(metadata, under: limits.freshness))
     }
 
     /// Inspects a complete file.
@@ -115,7 +115,7 @@ extension Fetcher {
         for target: FetchTarget
     ) throws -> FetchResult.Content {
         let image = file.finish(as: try inspector.inspect(file))
-        return .image(image, metadata, mayBeStored: limits.freshness.assess(metadata).allowsStore)
+        return .image(image, AssessedResponse(metadata, under: limits.freshness))
     }
 
     private var inspector: ImageInspector {

@@ -271,7 +271,7 @@ struct Fetcher: Sendable {
             redirection: redirection,
             mode: limits.freshness.mode
         )
-        return updated.map { .notModified($0) }
+        return updated.map { .notModified(AssessedResponse($0, under: limits.freshness)) }
     }
 
     // MARK: Failures

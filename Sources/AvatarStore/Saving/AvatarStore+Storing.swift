@@ -125,19 +125,15 @@ extension AvatarStore {
             }
         }
         let metadata = ResponseMetadata(status: 200, fields: validators.fields, requestTime: time, responseTime: time)
-        guard limits.freshness.assess(metadata).allowsStore else {
+        let response = AssessedResponse(metadata, under: limits.freshness)
+        guard response.freshness.allowsStore else {
             throw AvatarStoreError(
                 .imageRefused,
                 "\(key) was not stored: its `Cache-Control` or `Vary` forbids that, and the store follows them (mode "
                     + "`strict`, or `respectsNoStore`)."
             )
         }
-        let validation = ValidationRecord(
-            metadata,
-            fetched: time,
-            policy: limits.freshness,
-            jitter: .random(in: 0...1)
-        )
+        let validation = ValidationRecord(response, fetched: time, jitter: .random(in: 0...1))
         let image = try parts.intake(limits).stage(bytes, in: target.storageClass, at: writable.places)
         var change = Change(.image(image, validation: validation), of: target, requested: time)
         change.isSupplied = true

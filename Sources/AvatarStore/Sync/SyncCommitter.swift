@@ -74,8 +74,13 @@ final class SyncCommitter {
     var openCount: Int { collected.count + committing.count }
     /// Whether the writer is committing a batch.
     var isCommitting: Bool { !committing.isEmpty }
-    /// Whether two batches are waiting, so that no more requests begin until the disk has caught up.
-    var isFull: Bool { collected.count >= 2 * batchSize }
+    /// Whether two batches are waiting, so that no more requests begin until the disk has caught up. One batch, the
+    /// `active` requests under way included, is enough if further images would have to be staged for want of memory.
+    func isFull(active: Int) -> Bool {
+        if collected.count >= 2 * batchSize { return true }
+        return isCommitting && collected.count + active >= batchSize
+            && bytesInMemory >= Self.mostBytesInMemory / 4 * 3
+    }
 
     /// Collects a change for a later batch.
     func add(_ item: Item) {
@@ -124,7 +129,7 @@ final class SyncCommitter {
         let target = job.target
         guard var change = job.change(for: result) else {
             // The image must not be stored. The contacts are linked to the stored one, if there is one.
-            if case .image(let image, _, _) = result.content {
+            if case .image(let image, _) = result.content {
                 engine.places.files(of: image.storageClass).staging.discard(image)
             }
             var links = Change(key: target.key, owners: target.owners, content: .linked)

@@ -294,7 +294,7 @@ final class SyncRun {
         defer { dispatcher.flush() }
         dispatcher.releaseDueHosts()
         if hasReachedByteLimit { dispatcher.releaseAllHosts() }
-        while !committer.isFull, let target = dispatcher.next {
+        while !committer.isFull(active: dispatcher.activeCount), let target = dispatcher.next {
             if let reason = reasonToSkip(target) {
                 dispatcher.drop()
                 planning.returnRequest()

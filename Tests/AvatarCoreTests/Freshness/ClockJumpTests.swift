@@ -21,7 +21,8 @@ struct ClockJumpTests {
     @Test(arguments: jumps)
     func recordOfAnotherTimeIsDue(_ jump: Int64) {
         let metadata = StoredResponse.with(["Cache-Control: max-age=86400"])
-        let record = ValidationRecord(metadata, fetched: received, policy: FreshnessPolicy(), jitter: 1)
+        let response = AssessedResponse(metadata, under: FreshnessPolicy())
+        let record = ValidationRecord(response, fetched: received, jitter: 1)
         let now = received.adding(seconds: jump)
 
         #expect(!record.isFresh(at: now))
@@ -44,7 +45,8 @@ struct ClockJumpTests {
     /// A correction by minutes is normal.
     @Test func smallCorrectionsChangeNothing() {
         let metadata = StoredResponse.with(["Cache-Control: max-age=86400"])
-        let record = ValidationRecord(metadata, fetched: received, policy: FreshnessPolicy(), jitter: 0)
+        let response = AssessedResponse(metadata, under: FreshnessPolicy())
+        let record = ValidationRecord(response, fetched: received, jitter: 0)
 
         #expect(record.isFresh(at: received.adding(seconds: -300)))
         #expect(!record.isFresh(at: received.adding(seconds: -301)))
@@ -86,7 +88,7 @@ struct ClockJumpTests {
             for response in times {
                 var metadata = StoredResponse.with(lines)
                 (metadata.requestTime, metadata.responseTime) = (request, response)
-                let record = ValidationRecord(metadata, fetched: request, policy: .strict, jitter: 1)
+                let record = ValidationRecord(AssessedResponse(metadata, under: .strict), fetched: request, jitter: 1)
                 let freshness = FreshnessPolicy.strict.assess(ResponseMetadata(stored: record))
                 for now in times {
                     #expect(freshness.currentAge(at: now) >= 0)

@@ -71,7 +71,7 @@ struct ForeignHeaderTests {
                 responseTime: Self.times[4],
                 request: Self.fields(&random)
             )
-            let record = ValidationRecord(metadata, fetched: nil, policy: FreshnessPolicy(), jitter: 0)
+            let record = ValidationRecord(AssessedResponse(metadata, under: FreshnessPolicy()), fetched: nil, jitter: 0)
             #expect(ResponseMetadata(stored: record) == metadata, "\(metadata.encodedFields)")
         }
     }

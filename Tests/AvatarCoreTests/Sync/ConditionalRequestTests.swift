@@ -97,7 +97,7 @@ struct ConditionalRequestTests {
             let metadata = try #require(
                 ResponseMetadata(stored: record).updating(with: [:], requestTime: now, responseTime: now)
             )
-            record = ValidationRecord(metadata, fetched: record.fetched, policy: policy, jitter: 0)
+            record = ValidationRecord(AssessedResponse(metadata, under: policy), fetched: record.fetched, jitter: 0)
         }
 
         #expect(grounds == Array(repeating: .validators, count: 29) + [.fullFetchDue, .fullFetchDue])
@@ -116,7 +116,7 @@ struct ConditionalRequestTests {
             responseTime: Self.received,
             request: then
         )
-        let record = ValidationRecord(metadata, fetched: Self.received, policy: policy, jitter: 0)
+        let record = ValidationRecord(AssessedResponse(metadata, under: policy), fetched: Self.received, jitter: 0)
         let request = { (fields: HTTPFields) in
             ConditionalRequest(
                 for: ResponseMetadata(stored: record),
@@ -133,7 +133,8 @@ struct ConditionalRequestTests {
     }
 
     private static func record(_ lines: [String]) -> ValidationRecord {
-        ValidationRecord(StoredResponse.with(lines), fetched: received, policy: FreshnessPolicy(), jitter: 0)
+        let response = AssessedResponse(StoredResponse.with(lines), under: FreshnessPolicy())
+        return ValidationRecord(response, fetched: received, jitter: 0)
     }
 
     private static func request(_ record: ValidationRecord) -> ConditionalRequest {

@@ -85,7 +85,8 @@ struct FailedCheckTests {
 
     /// The record after a response has no trace of failures.
     @Test func answerEndsEveryFailure() {
-        let record = ValidationRecord(Self.metadata, fetched: nil, policy: FreshnessPolicy(), jitter: 1)
+        let response = AssessedResponse(Self.metadata, under: FreshnessPolicy())
+        let record = ValidationRecord(response, fetched: nil, jitter: 1)
 
         #expect(record.isFresh(at: Self.now))
         #expect(record.failure == nil && record.failureCount == 0)

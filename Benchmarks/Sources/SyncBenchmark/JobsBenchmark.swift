@@ -5,6 +5,7 @@ import Foundation
 /// nginx serves them on the same cores. The programs take turns in each round.
 struct JobsBenchmark {
     private static let count = 10_000
+    private static let secureCount = 3000
     private static let imageBytes = 8192
 
     let bench: Workbench
@@ -21,8 +22,10 @@ struct JobsBenchmark {
     }
 
     func run(rounds: Int) throws -> [Figure] {
-        guard let nginx = bench.nginx, let wget2 = Self.path(of: "wget2"), let curl = Self.path(of: "curl") else {
-            print("skipped: whole jobs need nginx, curl and wget2")
+        guard let nginx = bench.nginx, let wget2 = Self.path(of: "wget2"), let curl = Self.path(of: "curl"),
+            let openssl = Self.path(of: "openssl")
+        else {
+            print("skipped: whole jobs need nginx, curl, wget2 and openssl")
             return []
         }
         let folder = bench.directory + "/nginx"
@@ -37,6 +40,7 @@ struct JobsBenchmark {
         let rivals = Rivals(curl: curl, wget2: wget2, urls: (0..<Self.count).map(origin.url), in: bench.directory)
         let list = try bench.contacts(rivals.urls, named: "jobs")
         return try cold(list, rivals, rounds) + unchanged(list, rivals, rounds)
+            + secure(.tls, nginx, openssl, curl, rounds) + secure(.http2, nginx, openssl, curl, rounds)
     }
 
     private static func path(of program: String) -> String? {
@@ -73,6 +77,50 @@ struct JobsBenchmark {
             ]
     }
 
+    // MARK: New images over TLS
+
+    private func secure(
+        _ transport: NginxOrigin.Transport,
+        _ nginx: String,
+        _ openssl: String,
+        _ curl: String,
+        _ rounds: Int
+    ) throws -> [Figure] {
+        let folder = bench.directory + "/nginx-\(transport.rawValue)"
+        let origin = try NginxOrigin(
+            nginx: nginx,
+            directory: folder,
+            hosts: 1,
+            count: Self.secureCount,
+            imageBytes: Self.imageBytes,
+            transport: transport,
+            openssl: openssl
+        )
+        defer { origin.stop() }
+        var rivals = Rivals(curl: curl, wget2: "", urls: (0..<Self.secureCount).map(origin.url), in: bench.directory)
+        rivals.certificate = origin.certificate
+        let list = try bench.contacts(rivals.urls, named: transport.rawValue)
+        let words = [list] + (origin.certificate.map { ["--ca-file", $0] } ?? [])
+        var (ours, theirs) = (Times(), Times())
+        for _ in 0..<rounds {
+            let folder = bench.directory + "/new"
+            ours.add(try sync(words, folder, "fetched", count: Self.secureCount))
+            try FileManager.default.removeItem(atPath: folder)
+            theirs.add(try rivals.curl(to: folder, revalidating: false))
+            try FileManager.default.removeItem(atPath: folder)
+        }
+        let name = "\(Self.secureCount) new images over " + (transport == .tls ? "HTTP/1.1 with TLS" : "HTTP/2")
+        return [
+            Figure(
+                name: name,
+                against: "curl --parallel",
+                ratio: median(zip(ours.wall, theirs.wall).map { $0 / $1 }),
+                limit: .atMost(1.2),
+                medians: ["s": median(ours.wall), "their s": median(theirs.wall)]
+            )
+        ]
+    }
+
     // MARK: Unchanged images
 
     private func unchanged(_ list: String, _ rivals: Rivals, _ rounds: Int) throws -> [Figure] {
@@ -96,6 +144,7 @@ struct JobsBenchmark {
         _ arguments: [String],
         _ store: String,
         _ outcome: String,
+        count: Int = Self.count,
         usesDefaults: Bool = false
     ) throws -> ChildProcess {
         let options = ["--connections", "64", "--per-host", "64"]
@@ -104,8 +153,8 @@ struct JobsBenchmark {
             words + ["--store", store, "--json", "--quiet", "--allow-private-network"]
         )
         let number = try process.json()[outcome] as? Int
-        guard number == Self.count else {
-            throw BenchmarkError("`avatars sync` must have \(outcome) \(Self.count), but has \(number ?? 0).")
+        guard number == count else {
+            throw BenchmarkError("`avatars sync` must have \(outcome) \(count), but has \(number ?? 0).")
         }
         return process
     }
@@ -138,6 +187,8 @@ struct JobsBenchmark {
 /// curl and wget2 with 64 connections, for the same URLs.
 private struct Rivals {
     let urls: [String]
+    /// The issuer that curl trusts; `nil`: those of the system.
+    var certificate: String?
     private let curlPath: String
     private let wget2Path: String
     private let directory: String
@@ -160,7 +211,8 @@ private struct Rivals {
             atomically: true,
             encoding: .utf8
         )
-        let words = [curlPath, "--parallel", "--parallel-max", "64", "--no-progress-meter", "--config", list]
+        var words = [curlPath, "--parallel", "--parallel-max", "64", "--no-progress-meter", "--config", list]
+        if let certificate { words += ["--cacert", certificate] }
         return try finished(words, folder)
     }
 

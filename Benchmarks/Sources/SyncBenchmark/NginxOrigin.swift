@@ -6,23 +6,47 @@ final class NginxOrigin {
     /// The size of an image, unless a benchmark names another one.
     static let usualBytes = 2048
 
+    /// How clients talk to it.
+    enum Transport: String {
+        /// HTTP/1.1 without TLS.
+        case plain
+        /// HTTP/1.1 over TLS.
+        case tls
+        /// HTTP/2 over TLS.
+        case http2
+    }
+
+    /// The certificate, which is its own issuer; `nil` without TLS.
+    let certificate: String?
     let port: Int
     let hosts: Int
     let count: Int
+    private let transport: Transport
     private let imageBytes: Int
     private let directory: String
     private let process: pid_t
 
-    /// Starts the program at the path `nginx`, which serves `count` images of `imageBytes` bytes.
-    init(nginx: String, directory: String, hosts: Int, count: Int, imageBytes: Int = usualBytes) throws {
+    /// Starts the program at the path `nginx`, which serves `count` images of `imageBytes` bytes. With TLS, the program
+    /// at the path `openssl` makes its certificate.
+    init(
+        nginx: String,
+        directory: String,
+        hosts: Int,
+        count: Int,
+        imageBytes: Int = usualBytes,
+        transport: Transport = .plain,
+        openssl: String = ""
+    ) throws {
         self.hosts = hosts
         self.count = count
         self.imageBytes = imageBytes
+        self.transport = transport
         self.directory = directory
         port = try Self.freePort()
         try FileManager.default.createDirectory(atPath: directory + "/www", withIntermediateDirectories: true)
         for number in 0..<count { try Self.write(number, version: 0, imageBytes, to: directory) }
-        let configuration = Self.configuration(port: port, hosts: hosts)
+        certificate = transport == .plain ? nil : try Self.makeCertificate(openssl, in: directory)
+        let configuration = Self.configuration(port: port, hosts: hosts, transport)
         try configuration.write(toFile: directory + "/nginx.conf", atomically: true, encoding: .utf8)
         process = try ChildProcess.start([nginx, "-p", directory, "-c", "nginx.conf", "-e", "error.log"]).process
         try waitUntilReady()
@@ -36,7 +60,9 @@ final class NginxOrigin {
 
     func host(of number: Int) -> String { "127.0.0.\(number % hosts + 1):\(port)" }
 
-    func url(_ number: Int) -> String { "http://\(host(of: number))/\(number).png" }
+    func url(_ number: Int) -> String {
+        "\(transport == .plain ? "http" : "https")://\(host(of: number))/\(number).png"
+    }
 
     /// The ETag that nginx derives from a file's time and length.
     func tag(_ number: Int) -> String {
@@ -57,8 +83,21 @@ final class NginxOrigin {
         try Data(bytes).write(to: URL(fileURLWithPath: path))
     }
 
-    private static func configuration(port: Int, hosts: Int) -> String {
-        let listens = (1...hosts).map { "listen 127.0.0.\($0):\(port);" }.joined(separator: " ")
+    /// - Returns: the path of the certificate.
+    private static func makeCertificate(_ openssl: String, in directory: String) throws -> String {
+        let certificate = directory + "/certificate.pem"
+        let curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+        let names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+        let files = ["-keyout", directory + "/key.pem", "-out", certificate]
+        let process = try ChildProcess.run([openssl, "req", "-x509"] + curve + names + files)
+        guard process.exitCode == 0 else { throw BenchmarkError("openssl ended with exit code \(process.exitCode).") }
+        return certificate
+    }
+
+    private static func configuration(port: Int, hosts: Int, _ transport: Transport) -> String {
+        let options = ["plain": "", "tls": " ssl", "http2": " ssl http2"][transport.rawValue, default: ""]
+        let listens = (1...hosts).map { "listen 127.0.0.\($0):\(port)\(options);" }.joined(separator: " ")
+        let certificate = "ssl_certificate certificate.pem; ssl_certificate_key key.pem;"
         let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path temporary;" }
         return """
             \(geteuid() == 0 ? "user root;" : "")
@@ -67,7 +106,7 @@ final class NginxOrigin {
             http {
                 access_log off; sendfile on; keepalive_requests 10000000; types { image/png png; }
                 \(paths.joined(separator: " "))
-                server { \(listens) root www; location / { add_header Cache-Control max-age=86400; } }
+                server { \(listens) \(transport == .plain ? "" : certificate) root www; location / { add_header Cache-Control max-age=86400; } }
             }
             """
     }

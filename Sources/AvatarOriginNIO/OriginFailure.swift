@@ -106,7 +106,7 @@ enum OriginFailure {
         case is HTTPParserError:
             FailureWording.notHTTP
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
-            (.unreachable, "the TLS handshake failed (\(error))")
+            (.unreachable, words(ofTLS: error))
         case let error as IOError:
             ConnectFailure(codes: [error.errnoCode]).judge(hasRoute: NetworkRoute.leadsOut)
         case is ChannelError:
@@ -115,6 +115,15 @@ enum OriginFailure {
             // The description of an unknown error may contain the whole URL.
             (.unreachable, "the request failed (\(type(of: error)))")
         }
+    }
+
+    /// The reason for which TLS failed. No text of BoringSSL gets into a message: it holds paths of the machine that built it.
+    private static func words(ofTLS error: any Error) -> String {
+        if (error as? NIOSSLExtraError) == .failedToValidateHostname {
+            return "the certificate of the host belongs to another name"
+        }
+        return "\(error)".contains("CERTIFICATE_VERIFY_FAILED")
+            ? "the certificate of the host cannot be verified" : "the TLS handshake failed"
     }
 
     private static func judge(_ error: HTTPClientError) -> FailureWording.Reason {

@@ -6,7 +6,7 @@ import NIOHTTP1
 /// Repairs response heads over HTTP/1 before NIO parses them, because NIO would refuse them or lose bytes.
 ///
 /// It removes blanks between a field's name and the colon, percent-encodes bytes beyond ASCII in `Location`, and
-/// reports a head with too many fields as `TooManyFields`.
+/// reports a head with too many fields as `TooManyFields`. More interim responses than the limit are no HTTP.
 final class ResponseHeadRepair: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -21,7 +21,7 @@ final class ResponseHeadRepair: ChannelDuplexHandler {
 
     /// Notes that a request is sent, so that the next bytes are the head of its response.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .head = unwrapOutboundIn(data) { head.begin() }
+        if case .head = unwrapOutboundIn(data) { head.beginResponse() }
         context.write(data, promise: promise)
     }
 
@@ -35,6 +35,9 @@ final class ResponseHeadRepair: ChannelDuplexHandler {
         let taken = input.withUnsafeReadableBytes { head.take($0, into: &output) }
         guard head.fieldCount <= ResponseHeadLimits.maximumFieldCount else {
             return context.fireErrorCaught(TooManyFields())
+        }
+        guard head.interimCount <= ResponseHeadLimits.maximumInterimCount else {
+            return context.fireErrorCaught(HTTPParserError.unknown)
         }
         input.moveReaderIndex(forwardBy: taken)
         context.fireChannelRead(wrapInboundOut(context.channel.allocator.buffer(bytes: output)))
@@ -57,6 +60,8 @@ private struct Head {
     private var isInformational = false
     /// The number of fields so far.
     private(set) var fieldCount = 0
+    /// The number of 1xx responses so far.
+    private(set) var interimCount = 0
     /// The start of the current field's name in lower case, one byte longer than `location` at most.
     private var name: [UInt8] = []
     /// Blanks after a name, held back until the next byte.
@@ -65,8 +70,14 @@ private struct Head {
     /// Whether the head is complete, so that only the body follows.
     var isComplete: Bool { place == .end }
 
-    /// Prepares for the head of the next response.
-    mutating func begin() {
+    /// Prepares for the response to the next request.
+    mutating func beginResponse() {
+        begin()
+        interimCount = 0
+    }
+
+    /// Prepares for the next head: of a response, or of an interim one before it.
+    private mutating func begin() {
         place = .statusLine
         column = 0
         fieldCount = 0
@@ -143,7 +154,12 @@ private struct Head {
             place = .value
         case Self.lineFeed where name.isEmpty && blanks.isEmpty:
             // The empty line after the fields.
-            if isInformational { begin() } else { place = .end }
+            if isInformational {
+                interimCount += 1
+                begin()
+            } else {
+                place = .end
+            }
         case Self.lineFeed:
             output += blanks
             beginLine()

@@ -48,7 +48,7 @@ struct FramingTests {
 
     // MARK: Interim responses
 
-    @Test(arguments: [(1, true), (100, true), (101, false), (20_000, false)])
+    @Test(arguments: [(100, true), (101, false)])
     func interimResponsesAreBounded(count: Int, isTaken: Bool) async throws {
         let interim = String(repeating: "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", count: count)
         let head = interim + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
@@ -59,14 +59,5 @@ struct FramingTests {
         let answer = try await read(head)
         #expect(answer.text == "face")
         #expect(answer.fields[values: try #require(.init("Link"))].isEmpty)
-    }
-
-    @Test func trailerFieldsAreNotHeaderFields() async throws {
-        let answer = try await read(
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
-            "4\r\nface\r\n0\r\nETag: \"evil\"\r\n\r\n"
-        )
-        #expect(answer.text == "face")
-        #expect(answer.fields[.eTag] == nil)
     }
 }

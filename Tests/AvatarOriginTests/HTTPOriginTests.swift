@@ -4,8 +4,19 @@ import AvatarStoreTesting
 import HTTPTypes
 import Testing
 
+/// What our clients promise beyond the conformance checks: their own fields, the guard, the trust roots.
 @Suite(.eachClient)
 struct HTTPOriginTests {
+    private var fields: HTTPFields {
+        var fields = HTTPFields()
+        fields[.ifNoneMatch] = "\"1\""
+        fields[.range] = "bytes=5-"
+        fields[.ifRange] = "\"1\""
+        fields[.cookie] = "a=1"
+        fields[.authorization] = "Bearer caller"
+        return fields
+    }
+
     @Test func requestNamesItself_andAsksForBytesAsTheyAre() async throws {
         try await withClient({ $0.userAgent = "Contacts/7" }) { client, origin in
             _ = try await read(client, origin.url("/a.png"))
@@ -17,61 +28,28 @@ struct HTTPOriginTests {
         }
     }
 
-    @Test func conditionsOfTheCallerAreSent() async throws {
+    /// Across origins and back.
+    @Test func callersCredentialsStayWithTheFirstOrigin_conditionsWithTheURL() async throws {
+        let other = try await LoopbackOrigin.start(host: "127.0.0.2")
         try await withClient { client, origin in
-            var fields = HTTPFields()
-            fields[.ifNoneMatch] = "W/\"1\""
-            _ = try await client.send(OriginRequest(url: origin.url("/a.png"), fields: fields)) { $0.status }
+            origin.setResponse(.redirect(to: "/b.png"), for: "/a.png")
+            origin.setResponse(.redirect(to: other.url("/c.png")), for: "/b.png")
+            other.setResponse(.redirect(to: origin.url("/d.png")), for: "/c.png")
 
-            #expect(origin.requests.first?.headers["If-None-Match"] == "W/\"1\"")
+            _ = try await read(client, origin.url("/a.png"), fields)
+
+            let hops = origin.requests + other.requests
+            #expect(origin.requests.map(\.path) == ["/a.png", "/b.png", "/d.png"])
+            for hop in hops {
+                #expect((hop.headers["If-None-Match"] == "\"1\"") == (hop.path == "/a.png"))
+                #expect((hop.headers["Range"] == "bytes=5-") == (hop.path == "/a.png"))
+            }
+            #expect(origin.requests.allSatisfy { $0.headers["Authorization"] == "Bearer caller" })
+            #expect(other.requests.map { $0.headers["Authorization"] } == [nil])
+            #expect(other.requests.map { $0.headers["Cookie"] } == [nil])
+            #expect(other.requests.map { $0.headers["If-Range"] } == [nil])
         }
-    }
-
-    @Test(arguments: [301, 302, 303, 307, 308])
-    func redirectIsFollowed(_ status: Int) async throws {
-        try await withClient { client, origin in
-            origin.setResponse(.redirect(to: "../b.png?x=1", status: status), for: "/folder/a.png")
-            origin.setResponse(LoopbackOrigin.Response(body: .text("here")), for: "/b.png")
-
-            let answer = try await read(client, origin.url("/folder/a.png"))
-
-            #expect(answer.status == 200)
-            #expect(answer.body == Array("here".utf8))
-            #expect(answer.requests == 2)
-        }
-    }
-
-    @Test func notModifiedWithALocationIsNoRedirect() async throws {
-        try await withClient { client, origin in
-            origin.setResponse(.status(304, headers: ["Location": "/b.png"]), for: "/a.png")
-
-            let answer = try await read(client, origin.url("/a.png"))
-            #expect(answer.status == 304)
-            #expect(origin.requestCount == 1)
-        }
-    }
-
-    @Test func redirectsAreCounted() async throws {
-        try await withClient({ $0.maximumRedirects = 3 }) { client, origin in
-            for number in 0..<10 { origin.setResponse(.redirect(to: "/\(number + 1)"), for: "/\(number)") }
-
-            let kind = await kind { _ = try await read(client, origin.url("/0")) }
-
-            #expect(kind == .tooManyRedirects)
-            #expect(origin.requestCount == 4)
-        }
-    }
-
-    @Test(arguments: ["file:///etc/passwd", "http://user:secret@example.org/", "//", "http://[::1"])
-    func redirectToWhatMayNotBeFetchedIsRefused(_ location: String) async throws {
-        try await withClient { client, origin in
-            origin.setResponse(.redirect(to: location), for: "/a.png")
-
-            let kind = await kind { _ = try await read(client, origin.url("/a.png")) }
-
-            #expect([.unsupportedURL, .unexpectedStatus, .unreachable].contains(kind))
-            #expect(origin.requestCount == 1)
-        }
+        try await other.stop()
     }
 
     @Test func fieldsForAHostGoToThatHostOnly() async throws {
@@ -137,31 +115,6 @@ struct HTTPOriginTests {
             while origin.openConnections > 0 { await Task.yield() }
             #expect(origin.requestCount == 0)
         }
-    }
-
-    @Test func refusedConnectionFailsAtOnce() async throws {
-        try await withClient { client, origin in
-            let url = origin.url("/a.png")
-            try await origin.stop()
-
-            let begun = ContinuousClock.now
-            #expect(await kind { _ = try await read(client, url) } == .unreachable)
-            #expect(ContinuousClock.now - begun < .seconds(5))
-        }
-    }
-
-    @Test func connectionThatTheOriginClosedWhileItWasPooledIsReplaced() async throws {
-        // An address of its own, so that no other process takes the port while the origin is down.
-        let origin = try await LoopbackOrigin.start(host: "127.0.0.77")
-        try await withClient { client, _ in
-            origin.setResponse(LoopbackOrigin.Response(body: .text("x")), for: "/a.png")
-            for _ in 0..<5 {
-                #expect(try await read(client, origin.url("/a.png")).status == 200)
-                try await origin.stop()
-                try await origin.restart()
-            }
-        }
-        try await origin.stop()
     }
 
     @Test func trustRootsThatCannotBeReadAreAnError() {

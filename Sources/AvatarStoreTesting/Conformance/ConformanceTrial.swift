@@ -1,0 +1,151 @@
+import AvatarStore
+import Synchronization
+
+/// One check in progress: its client, an origin, and the ways to use and to judge them.
+final class ConformanceTrial: Sendable {
+    /// The response to a request, with its whole body.
+    struct Received: Sendable {
+        let status: Int
+        let fields: HTTPFields
+        let body: [UInt8]
+        let redirection: Redirection?
+        /// The number of HTTP requests that the client announced by `willSend`.
+        let announced: Int
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    /// The client of this check.
+    let client: any OriginClient
+    /// The origin of this check. It responds with 404 until the check sets a response.
+    let origin: LoopbackOrigin
+    private let check: String
+    private let end: Mutex<(@Sendable () async throws -> Void)?>
+
+    /// The trial of `subject` for `check`.
+    init(check: String, subject: OriginClientConformance.Subject, origin: LoopbackOrigin) {
+        (self.check, self.origin, client) = (check, origin, subject.client)
+        end = Mutex(subject.shutDown)
+    }
+
+    /// Shuts the client down, if it can be and has not been.
+    ///
+    /// - Returns: whether it was shut down by this call.
+    @discardableResult
+    func shutDown() async throws -> Bool {
+        guard let end = end.withLock({ $0.take() }) else { return false }
+        try await end()
+        return true
+    }
+
+    // MARK: Requests
+
+    /// The response to a request for `url`, with its whole body.
+    func read(
+        _ url: String,
+        _ fields: HTTPFields = HTTPFields(),
+        conditionalURL: String? = nil
+    ) async throws -> Received {
+        let announced = Mutex(0)
+        let request = OriginRequest(url: url, fields: fields, conditionalURL: conditionalURL) {
+            announced.withLock { $0 += 1 }
+        }
+        return try await client.send(request) { response in
+            Received(
+                status: response.status,
+                fields: response.fields,
+                body: try await Self.bytes(response.body),
+                redirection: response.redirection,
+                announced: announced.withLock { $0 }
+            )
+        }
+    }
+
+    /// The response to a request for `path` of the origin.
+    func get(_ path: String, _ fields: HTTPFields = HTTPFields()) async throws -> Received {
+        try await read(origin.url(path), fields)
+    }
+
+    /// The whole of `body`.
+    static func bytes(_ body: OriginBody) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let chunk = try await body.next() { bytes += chunk }
+        return bytes
+    }
+
+    /// A request that was begun, and its arrival. `nil` if the client is no `BatchOriginClient`, or cannot begin this
+    /// request at once, which it need not.
+    func begin(_ path: String) async throws -> (arrival: OriginArrival, begun: any BegunRequest)? {
+        guard let client = client as? any BatchOriginClient else { return nil }
+        let (arrivals, told) = AsyncStream.makeStream(of: Result<OriginArrival, any Error>.self)
+        let begun = client.begin(OriginRequest(url: origin.url(path))) { told.yield($0) }
+        guard let begun else { return nil }
+        client.flush()
+        for await arrival in arrivals { return (try arrival.get(), begun) }
+        throw CancellationError()
+    }
+
+    // MARK: Judgements
+
+    /// Bytes without a pattern that a mistake of the client could preserve.
+    static func noise(_ count: Int) -> [UInt8] {
+        var random = SplitMix64(seed: UInt64(count))
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    }
+
+    /// A failure of this check.
+    func failed(_ reason: String) -> OriginClientConformance.Failure {
+        OriginClientConformance.Failure(check: check, reason: reason)
+    }
+
+    /// The failure for `error`, which may be one already.
+    func failure(for error: any Error) -> any Error {
+        if error is OriginClientConformance.Failure || error is LoopbackOriginError { return error }
+        return failed("unexpected error: \(error)")
+    }
+
+    /// Fails the check unless `condition` holds.
+    func expect(_ condition: Bool, _ reason: @autoclosure () -> String) throws {
+        if !condition { throw failed(reason()) }
+    }
+
+    /// Fails the check unless `found` is `expected`.
+    func expect<Value: Equatable>(_ found: Value, is expected: Value, _ name: String) throws {
+        try expect(found == expected, "\(name) is \(found), expected \(expected)")
+    }
+
+    /// The error of `work`, which must be an `OriginError` of `kind`; `nil` for any kind.
+    @discardableResult
+    func expectError(
+        _ kind: FailureKind?,
+        of situation: String,
+        _ work: () async throws -> Void
+    ) async throws -> OriginError {
+        do {
+            try await work()
+        } catch let error as OriginError {
+            try expect(
+                kind == nil || error.kind == kind,
+                "\(situation): the kind is \(error.kind), not \(kind ?? error.kind)"
+            )
+            return error
+        } catch {
+            throw failed("\(situation): the client threw \(type(of: error)), not an OriginError: \(error)")
+        }
+        throw failed("\(situation): the client threw nothing, expected an OriginError")
+    }
+
+    /// Waits until `condition` holds, for at most ten seconds.
+    func wait(for event: String, until condition: () -> Bool) async throws {
+        let end = ContinuousClock.now + .seconds(10)
+        while !condition() {
+            try expect(ContinuousClock.now < end, "\(event) did not happen within 10 seconds")
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+
+    /// Waits until the origin has no open connection left.
+    func waitForNoConnection() async throws {
+        try await wait(for: "the end of all connections") { [origin] in origin.openConnections == 0 }
+    }
+}

@@ -24,6 +24,16 @@ final class CurlDriver: Sendable {
         case takeMore(Transfer)
         /// Drop the rest of the body.
         case release(Transfer)
+        /// Tell how many requests the engine has.
+        case count(@Sendable (Load) -> Void)
+    }
+
+    /// The requests of an engine.
+    struct Load: Equatable, Sendable {
+        /// The requests that have an easy handle of libcurl.
+        var inProgress = 0
+        /// The requests that wait for a connection.
+        var queued = 0
     }
 
     /// A pointer to an engine, for waking it. libcurl allows that on any thread while the engine exists, and the thread takes it
@@ -92,6 +102,14 @@ final class CurlDriver: Sendable {
         guard needsThread else { return }
         let error = makeThread(self)
         if error != 0 { abandon(error) }
+    }
+
+    /// The requests of the engine, after it has handled all commands so far. Tests look for forgotten ones.
+    func load() async -> Load {
+        await withCheckedContinuation { continuation in
+            post(.count { continuation.resume(returning: $0) })
+            flush()
+        }
     }
 
     /// Ends the thread. All transfers, and later ones, fail.
@@ -173,7 +191,8 @@ final class CurlDriver: Sendable {
             defer { state.waiters = [] }
             return state.waiters
         }
-        fail((.offline, "the HTTP client cannot start (\(cause)); the next request tries again"))
+        let kind: FailureKind = ConnectFailure.isShortage(error) ? .tooManyOpenFiles : .offline
+        fail((kind, "the HTTP client cannot start (\(cause)); the next request tries again"))
         for waiter in waiters { waiter.resume() }
     }
 
@@ -183,8 +202,11 @@ final class CurlDriver: Sendable {
             return state.inbox
         }
         for command in commands {
-            guard case .start(let transfer) = command else { continue }
-            transfer.fail(with: reason)
+            switch command {
+            case .start(let transfer): transfer.fail(with: reason)
+            case .count(let told): told(Load())
+            case .cancel, .takeMore, .release: break
+            }
         }
     }
 

@@ -23,6 +23,10 @@ final class CurlEngine {
     private var busy: [ExchangeSlot] = []
     private var free: [ExchangeSlot] = []
     private var lanes: [String: HostLane] = [:]
+    /// The maximum number of requests in progress. Fewer than the settings allow while descriptors are short.
+    private var mostBusy: Int
+    /// The lanes that wait for their turn, because `mostBusy` requests are in progress.
+    private var crowded: [HostLane] = []
     private var pins = HostPins()
     private var responseFields = ResponseFields()
     /// Responses and errors of this round.
@@ -70,6 +74,7 @@ final class CurlEngine {
         )
         guard let engine = driver.settings.withSettings({ avatar_engine_new($0, callbacks) }) else { return nil }
         (self.driver, self.engine, settings, self.judge) = (driver, engine, driver.settings, judge)
+        mostBusy = driver.settings.mostRequests
         driver.begin(engine)
     }
 
@@ -129,6 +134,8 @@ final class CurlEngine {
             if let slot = slot(of: transfer) { handOver(slot) }
         case .release(let transfer):
             if let slot = slot(of: transfer) { drop(slot) }
+        case .count(let told):
+            told(CurlDriver.Load(inProgress: busy.count, queued: lanes.values.reduce(0) { $0 + $1.waitingCount }))
         }
     }
 
@@ -159,7 +166,7 @@ final class CurlEngine {
 
     /// Begins as many requests of `lane` as may run.
     private func fill(_ lane: HostLane) {
-        while let (transfer, isProbe) = lane.next() {
+        while busy.count < mostBusy, let (transfer, isProbe) = lane.next() {
             hasWork = true
             guard let slot = free.popLast() ?? ExchangeSlot(engine) else {
                 lane.end(hasConnected: false)
@@ -175,6 +182,34 @@ final class CurlEngine {
                 continue
             }
         }
+        if busy.count >= mostBusy, lane.waitingCount > 0, !lane.isCrowded {
+            lane.isCrowded = true
+            crowded.append(lane)
+        }
+    }
+
+    /// Begins requests of `lane`, after those of lanes that wait for their turn.
+    private func fillNext(_ lane: HostLane) {
+        while busy.count < mostBusy, !crowded.isEmpty {
+            let next = crowded.removeFirst()
+            next.isCrowded = false
+            fill(next)
+        }
+        fill(lane)
+    }
+
+    /// Puts the request of `slot` back, which found no free descriptor. Others in progress free theirs as they end.
+    ///
+    /// - Returns: `false` if no other request is in progress, so that it would wait in vain.
+    private func postpone(_ slot: ExchangeSlot) -> Bool {
+        guard busy.count > 1, let transfer = slot.transfer, let lane = slot.lane, !transfer.isCancelled else {
+            return false
+        }
+        // The staged files and the index need some of the descriptors.
+        mostBusy = max(1, busy.count * 3 / 4)
+        lane.putBack(transfer)
+        recycle(slot)
+        return true
     }
 
     private static let noMemory: FailureWording.Reason = (.offline, "there is not enough memory for the request")
@@ -190,11 +225,12 @@ final class CurlEngine {
             last.place = slot.place
         }
         if free.count < Self.mostFree { free.append(slot) }
+        if busy.isEmpty { mostBusy = settings.mostRequests }
         lastBusy = now
         guard let lane else { return }
         if version != 0 { lane.isMultiplexed = version >= 2 }
         lane.end(hasConnected: hasConnected)
-        fill(lane)
+        fillNext(lane)
     }
 
     private func cancel(_ transfer: Transfer) {
@@ -303,6 +339,7 @@ final class CurlEngine {
             hasWork = true
             return
         }
+        if isShortOfDescriptors(slot, kind), postpone(slot) { return }
         defer { recycle(slot) }
         guard let transfer = slot.transfer, !slot.hasReleased else { return }
         let state = slot.state.pointee
@@ -331,6 +368,11 @@ final class CurlEngine {
         if transfer.isCancelled { return CancellationError() }
         let end = avatar_exchange_end_of(slot.exchange)
         return TransferFailure(hop: transfer.hop, state: slot.state.pointee, kind: kind, end: end).error
+    }
+
+    /// Whether the exchange ended in `kind` because too many files are open.
+    private func isShortOfDescriptors(_ slot: ExchangeSlot, _ kind: Int) -> Bool {
+        kind == AVATAR_END_NO_CONNECTION && ConnectFailure.isShortage(slot.state.pointee.socket_error)
     }
 
     private func answer(_ slot: ExchangeSlot, body: [UInt8]?) -> Transfer.Answer {

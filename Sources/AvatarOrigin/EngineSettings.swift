@@ -2,12 +2,6 @@ import AvatarCore
 import AvatarOriginRules
 import CAvatarCurl
 
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
-
 /// The settings of an engine, from those of the client.
 struct EngineSettings: Sendable {
     /// The addresses that connections may go to.
@@ -18,6 +12,8 @@ struct EngineSettings: Sendable {
     let connectTimeout: Int
     /// The maximum time without data, in milliseconds.
     let idleTimeout: Int64
+    /// The maximum number of requests in progress at once.
+    let mostRequests: Int
     /// The additional trust roots; `nil` to trust those of the system alone.
     let trustRoots: TrustRoots?
     /// Whether a proxy forwards requests, so that all hosts share its connections.
@@ -33,7 +29,7 @@ struct EngineSettings: Sendable {
     static let drainTime: Int64 = 1_000
     /// The maximum time in which a small body is collected before the head is delivered without it, in milliseconds.
     static let collectingTime: Int64 = 250
-    /// The maximum number of unused connections that are kept.
+    /// The maximum number of unused connections that are kept: at most a quarter of the descriptors that the process may have.
     private static let mostKept = 100
 
     /// The settings that `configuration` asks for.
@@ -42,6 +38,7 @@ struct EngineSettings: Sendable {
     init(_ configuration: OriginConfiguration) throws(AvatarStoreError) {
         policy = configuration.guardPolicy
         connectionsPerHost = max(1, configuration.poolLimit)
+        mostRequests = DescriptorLimit.mostRequests
         connectTimeout = max(1, configuration.connectTimeoutSeconds) * 1000
         idleTimeout = Int64(max(1, configuration.idleTimeoutSeconds)) * 1000
         hasForwardingProxy = configuration.proxies.http.map { !$0.scheme.isSOCKS } ?? false
@@ -57,7 +54,7 @@ struct EngineSettings: Sendable {
         var settings = avatar_settings()
         settings.connect_timeout_ms = connectTimeout
         settings.connections_per_host = hasForwardingProxy ? max(64, connectionsPerHost) : connectionsPerHost
-        settings.kept_connections = Self.keptConnections
+        settings.kept_connections = min(Self.mostKept, max(1, DescriptorLimit.openFiles / 4))
         settings.kept_seconds = Self.keptSeconds
         settings.attempts = Self.attempts
         settings.head_bytes = ResponseHeadLimits.maximumBytes
@@ -77,16 +74,5 @@ struct EngineSettings: Sendable {
                 return withUnsafePointer(to: settings, body)
             }
         }
-    }
-
-    /// A quarter of the descriptors that the process may have, so that unused connections do not take them all.
-    private static var keptConnections: Int {
-        var limit = rlimit()
-        #if canImport(Glibc)
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return mostKept }
-        #else
-        guard getrlimit(RLIMIT_NOFILE, &limit) == 0 else { return mostKept }
-        #endif
-        return min(mostKept, max(1, Int(clamping: limit.rlim_cur) / 4))
     }
 }

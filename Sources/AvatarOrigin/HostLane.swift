@@ -22,6 +22,8 @@ final class HostLane {
     private var isProbing = false
     /// Whether the last connection failed. The next requests then try at once, rather than one after the other.
     private var hasFailed = false
+    /// Whether the lane waits for its turn, because the client has as many requests in progress as it may.
+    var isCrowded = false
     /// The waiting requests, beginning at `first`.
     private var queue: [Transfer] = []
     private var first = 0
@@ -40,6 +42,14 @@ final class HostLane {
     func add(_ transfer: Transfer) {
         queue.append(transfer)
     }
+
+    /// Puts a request back at the front of the queue.
+    func putBack(_ transfer: Transfer) {
+        queue.insert(transfer, at: first)
+    }
+
+    /// The number of requests that wait.
+    var waitingCount: Int { queue.count - first }
 
     /// Removes a waiting request.
     ///

@@ -1,4 +1,4 @@
-import HTTPTypes
+package import HTTPTypes
 
 #if canImport(Glibc)
 import Glibc
@@ -9,7 +9,7 @@ import Darwin
 /// Makes header fields of the bytes of a response head, whose lines are `name:value`.
 ///
 /// Responses of one host have most lines in common, so fields are kept and used again for the same bytes.
-struct ResponseFields {
+package struct ResponseFields {
     private struct Known {
         let bytes: [UInt8]
         /// The field; `nil` for a line that holds no valid field.
@@ -30,8 +30,11 @@ struct ResponseFields {
 
     private var known: [Known?] = Array(repeating: nil, count: knownCount)
 
+    /// No fields.
+    package init() {}
+
     /// The fields in `head`, and the first Location.
-    mutating func read(_ head: UnsafeBufferPointer<UInt8>) -> (fields: HTTPFields, location: String?) {
+    package mutating func read(_ head: UnsafeBufferPointer<UInt8>) -> (fields: HTTPFields, location: String?) {
         var fields = HTTPFields()
         var location: String?
         var rest = head[...]

@@ -22,6 +22,10 @@ struct TransferFailure {
     /// The error.
     var error: OriginError {
         if let refusal { return FailureWording.error(refusal, at: hop.url) }
+        // Through a proxy too, because the proxy was not tried.
+        if kind == AVATAR_END_NO_CONNECTION, ConnectFailure.isShortage(state.socket_error) {
+            return FailureWording.error(FailureWording.tooManyOpenFiles, at: hop.url)
+        }
         if let error = proxyError { return error }
         return FailureWording.error(state.is_head_complete ? bodyReason : reason, at: hop.url)
     }
@@ -109,9 +113,6 @@ struct TransferFailure {
     }
 
     private var noConnection: FailureWording.Reason {
-        if state.socket_error == EMFILE || state.socket_error == ENFILE {
-            return (.offline, "no connection could be opened, because too many files are open")
-        }
         let code = state.socket_error != 0 ? state.socket_error : end.os_error
         // ETIMEDOUT is the system's own limit for a connection.
         return ConnectFailure(codes: code == 0 ? [ECONNREFUSED] : [code]).judge(hasRoute: NetworkRoute.leadsOut)

@@ -27,6 +27,7 @@ package struct ConnectFailure {
     /// - Parameter hasRoute: returns whether this machine has a route to the internet. Called only if no address has
     ///   one.
     package func judge(hasRoute: () -> Bool) -> (FailureKind, String) {
+        if codes.contains(where: Self.isShortage) { return FailureWording.tooManyOpenFiles }
         if let told = codes.first(where: { !Self.isWithoutRoute($0) }) { return (.unreachable, Self.words(told)) }
         if hasTimedOut { return (.timeout, "no connection within the connect timeout") }
         guard !codes.isEmpty else { return (.unreachable, "the host name cannot be resolved") }
@@ -37,6 +38,9 @@ package struct ConnectFailure {
     package static func isWithoutRoute(_ code: CInt) -> Bool {
         [ENETUNREACH, ENETDOWN, EHOSTUNREACH, EHOSTDOWN, EADDRNOTAVAIL].contains(code)
     }
+
+    /// Whether the error number means that the process or the system has too many open files.
+    package static func isShortage(_ code: CInt) -> Bool { code == EMFILE || code == ENFILE }
 
     private static func words(_ code: CInt) -> String {
         switch code {

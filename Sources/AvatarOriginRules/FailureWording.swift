@@ -28,6 +28,12 @@ package enum FailureWording {
     package static let connectTimeout: Reason = (.timeout, "no connection within the connect timeout")
     /// The connected peer has an address that the policy forbids.
     package static let forbiddenPeer: Reason = (.forbiddenAddress, "the host has an address that is not allowed")
+    /// The process has as many open files as its limit allows. Neither the host nor the network is at fault.
+    package static let tooManyOpenFiles: Reason =
+        (
+            .tooManyOpenFiles,
+            "no connection could be opened, because this process has reached its limit on open files"
+        )
     /// The response breaks the grammar of HTTP.
     package static let notHTTP: Reason = (.unreachable, "the response is not valid HTTP")
     /// The head exceeds `ResponseHeadLimits.maximumBytes`.

@@ -97,7 +97,7 @@ private struct LookupTable {
     /// The maximum number of cached names.
     private static let maximumKnown = 4_096
     /// The maximum number of simultaneous lookups. Each blocks a thread, for half a minute if no server responds.
-    private static let maximumRunning = 64
+    private static let maximumRunning = min(64, DescriptorLimit.mostLookups)
 
     /// The cached results, by name.
     private var known: [String: (answer: NameLookup.Answer, until: ContinuousClock.Instant)] = [:]

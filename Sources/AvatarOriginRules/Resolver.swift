@@ -30,12 +30,23 @@ extension NameLookup {
         /// The resolver of the system (`getaddrinfo`).
         package static let system = Resolver(ask: { addresses(of: $0) }, hasRoute: { NetworkRoute.leadsOut() })
 
+        /// How often a lookup is repeated that found no free descriptor: requests in progress free theirs as they end.
+        private static let shortageAttempts = 50
+        /// The wait before each repetition, in microseconds.
+        private static let shortageWait: UInt32 = 50_000
+
         /// Looks `name` up with `getaddrinfo`, which blocks the thread.
         private static func addresses(of name: String) -> Answer {
+            errno = 0
             var hints = addrinfo()
             hints.ai_socktype = streamSocket
             var list: UnsafeMutablePointer<addrinfo>?
-            let status = getaddrinfo(name, nil, &hints, &list)
+            var status = getaddrinfo(name, nil, &hints, &list)
+            for _ in 0..<shortageAttempts where status != 0 && ConnectFailure.isShortage(errno) {
+                usleep(shortageWait)
+                errno = 0
+                status = getaddrinfo(name, nil, &hints, &list)
+            }
             guard status == 0 else {
                 return [EAI_AGAIN, EAI_SYSTEM, EAI_MEMORY].contains(status) ? .noAnswer : .noSuchName
             }

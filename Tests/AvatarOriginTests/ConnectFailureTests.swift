@@ -12,6 +12,9 @@ struct ConnectFailureTests {
             ([ETIMEDOUT], false, true, .unreachable),
             ([], true, true, .timeout),
             ([ENETUNREACH], true, true, .timeout),
+            // No socket could be made. That says nothing about the host.
+            ([EMFILE], false, true, .tooManyOpenFiles),
+            ([ECONNREFUSED, ENFILE], false, false, .tooManyOpenFiles),
             // A host with IPv6 alone, seen from a network with IPv4 alone.
             ([ENETUNREACH], false, true, .unreachable),
             ([EADDRNOTAVAIL, ENETUNREACH], false, true, .unreachable),

@@ -45,6 +45,8 @@ public struct FailureKind: RawRepresentable, Hashable, Sendable, Codable, Custom
     public static let unsupportedURL = FailureKind(rawValue: "unsupportedURL")
     /// The image could not be written to disk or to the index.
     public static let storage = FailureKind(rawValue: "storage")
+    /// This process has as many files and connections open as its limit allows.
+    public static let tooManyOpenFiles = FailureKind(rawValue: "tooManyOpenFiles")
     /// A record of the contact list cannot be read.
     public static let badRecord = FailureKind(rawValue: "badRecord")
 }
@@ -75,7 +77,8 @@ extension FailureKind {
         case image
         /// The host. Its other images would fail too.
         case host
-        /// Neither: there is no network, or the local disk failed. The index does not record such a failure.
+        /// Neither: there is no network, the local disk failed, or this process is short of descriptors. The index does not
+        /// record such a failure.
         case neither
     }
 
@@ -83,7 +86,7 @@ extension FailureKind {
     package var blame: Blame {
         switch self {
         case .timeout, .unreachable, .serverError, .rateLimited: .host
-        case .offline, .storage, .badRecord: .neither
+        case .offline, .storage, .tooManyOpenFiles, .badRecord: .neither
         default: .image
         }
     }

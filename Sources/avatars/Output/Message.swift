@@ -45,6 +45,7 @@ extension AvatarStoreError {
         case .startOver: "Process all images once, then continue with the sequence number that --json prints."
         case .imageRefused where failure == .tooLarge: "`avatars config max-image-bytes` shows and sets the limit."
         case .imageRefused where failure == .tooManyPixels: "`avatars config max-pixels` shows and sets the limit."
+        case .fetchFailed where failure == .tooManyOpenFiles: "Raise the limit with `ulimit -n 1024`."
         case .fetchFailed where failure == .forbiddenAddress: "Allow it with --allow-private-network."
         default: nil
         }

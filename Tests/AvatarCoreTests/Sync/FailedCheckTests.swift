@@ -57,7 +57,7 @@ struct FailedCheckTests {
         #expect(row.kind.blame == row.blame)
     }
 
-    @Test(arguments: [FailureKind.offline, .storage, .badRecord], Before.allCases)
+    @Test(arguments: [FailureKind.offline, .storage, .tooManyOpenFiles, .badRecord], Before.allCases)
     func networkAndDiskFailuresAreNotRecorded(_ kind: FailureKind, _ before: Before) {
         #expect(FailedCheck(kind, at: Self.now, after: before.failure, jitter: 1) == nil)
         #expect(kind.blame == .neither)

@@ -97,7 +97,7 @@ struct RetryPolicyTests {
             (.truncated, .image), (.unexpectedStatus, .image), (.tooManyRedirects, .image), (.forbiddenAddress, .image),
             (.unsupportedURL, .image), (.timeout, .host), (.unreachable, .host), (.serverError, .host),
             (.rateLimited, .host),
-            (.offline, .neither), (.storage, .neither), (.badRecord, .neither),
+            (.offline, .neither), (.storage, .neither), (.tooManyOpenFiles, .neither), (.badRecord, .neither),
         ] as [(FailureKind, FailureKind.Blame)]
     )
     func countsAgainstTheOneWhoseFaultItIs(_ kind: FailureKind, _ blame: FailureKind.Blame) {

@@ -335,7 +335,7 @@ final class CurlEngine {
     }
 
     private func end(_ slot: ExchangeSlot, _ kind: Int) {
-        if slot.hasLostConnection(kind), slot.restart() {
+        if slot.hasLostConnection(kind) || slot.wasNotSent, slot.restart() {
             hasWork = true
             return
         }

@@ -20,6 +20,12 @@ extension ExchangeSlot {
             && avatar_exchange_end_of(exchange).has_reused && transfer?.isCancelled == false
     }
 
+    /// Whether the request was held back, because its connection had bytes that no request asked for (RFC 9112 section
+    /// 9.2). That connection is closed, so the request can be started again.
+    var wasNotSent: Bool {
+        Int(state.pointee.refusal) == AVATAR_UNSOLICITED && transfer?.isCancelled == false
+    }
+
     /// Whether the body has taken longer than `limit` milliseconds so far, and no reader gets it yet.
     func isSlow(at now: Int64, limit: Int64) -> Bool {
         let state = state.pointee

@@ -70,6 +70,7 @@ avatar_engine *avatar_engine_new(const avatar_settings *settings, avatar_callbac
 
 void avatar_engine_free(avatar_engine *engine) {
     if (engine->multi) curl_multi_cleanup(engine->multi);
+    free(engine->connections);
     free(engine->certificates);
     free(engine->certificate_folder);
     free(engine);

@@ -21,6 +21,9 @@ static void set_callbacks(avatar_exchange *exchange) {
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, avatar_on_open_socket);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, exchange);
+    // Of the engine, because a connection outlives the exchange that opened it.
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, avatar_on_close_socket);
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, exchange->engine);
     curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, avatar_on_resolve);
     curl_easy_setopt(easy, CURLOPT_RESOLVER_START_DATA, exchange);
     curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, avatar_on_request);
@@ -160,6 +163,7 @@ static void forget_response(avatar_exchange *exchange) {
     state->body_mode = AVATAR_COLLECTS;
     state->last_activity = 0;
     state->head_size = state->body_size = 0;
+    exchange->new_socket = CURL_SOCKET_BAD;
     exchange->head_received = 0;
     exchange->field_count = exchange->interim_count = 0;
     exchange->has_location = exchange->has_length = exchange->has_coding = exchange->frames_itself = false;

@@ -114,6 +114,7 @@ static size_t end_head(avatar_exchange *exchange, size_t received) {
     }
     bool has_body = state->status != 204 && state->status != 304;
     if (has_body && exchange->has_length && exchange->has_coding) return refuse(exchange, AVATAR_NOT_HTTP);
+    avatar_keep_connection(exchange);
     state->is_head_complete = true;
     state->head_completed = exchange->engine->now;
     state->is_redirect = is_followed(state->status) && exchange->has_location;

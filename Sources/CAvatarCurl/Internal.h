@@ -6,8 +6,23 @@
 
 #include "CAvatarCurl.h"
 
+// A connection of libcurl's, known by its socket.
+typedef struct {
+    curl_socket_t descriptor;
+    // Its two ends; 0 and "" until a request was about to be sent on it.
+    int local_port;
+    int peer_port;
+    char peer[64];
+    // Whether it has brought a response over HTTP/1. libcurl takes the next bytes for the response to the next request, even
+    // if they came before it. Over HTTP/2 a response names its request.
+    bool is_kept;
+} avatar_connection;
+
 struct avatar_engine {
     CURLM *multi;
+    avatar_connection *connections;
+    size_t connection_count;
+    size_t connection_capacity;
     avatar_callbacks callbacks;
     avatar_settings settings;
     char *certificates;
@@ -27,6 +42,8 @@ struct avatar_exchange {
     avatar_exchange *next_ready;
     bool is_ready;
     bool is_running;
+    // The socket of a connection that has brought no response yet; CURL_SOCKET_BAD for another one.
+    curl_socket_t new_socket;
 
     // The request: a list for libcurl in `nodes`, its text in `fields`.
     struct curl_slist *nodes;
@@ -58,8 +75,12 @@ struct avatar_exchange {
 size_t avatar_on_header(char *line, size_t size, size_t count, void *exchange);
 size_t avatar_on_body(char *bytes, size_t size, size_t count, void *exchange);
 curl_socket_t avatar_on_open_socket(void *exchange, curlsocktype purpose, struct curl_sockaddr *address);
+int avatar_on_close_socket(void *engine, curl_socket_t descriptor);
 int avatar_on_resolve(void *resolver, void *reserved, void *exchange);
 int avatar_on_request(void *exchange, char *peer, char *local, int peer_port, int local_port);
+
+// Records that the connection of the exchange has brought a response.
+void avatar_keep_connection(avatar_exchange *exchange);
 
 // Puts the exchange on the list of those that are ready.
 void avatar_make_ready(avatar_exchange *exchange);

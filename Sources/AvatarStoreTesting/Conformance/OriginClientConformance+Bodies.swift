@@ -93,6 +93,18 @@ extension OriginClientConformance {
                 }
             }
         },
+        .required("unsolicitedResponse", "A response that came before its request is not taken for the response to it.")
+        { trial in
+            let response = { (body: String) in
+                Array("HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8)
+            }
+            try await RawOrigin.withOrigin({ _ in .init(response("face")) }) { raw in
+                for _ in 1...50 {
+                    try trial.expect(try await trial.read(raw.url("/a.png")).text, is: "face", "the body")
+                    try await raw.send(response("evil"))
+                }
+            }
+        },
         .recommended("trailer", "Trailer fields are no header fields.") { trial in
             let body = "4\r\nface\r\n0\r\nETag: \"evil\"\r\n\r\n"
             trial.origin.setResponse(raw("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n", body), for: "/a.png")

@@ -100,6 +100,8 @@ enum {
     AVATAR_TOO_MANY_FIELDS,
     // The request was sent as often as allowed.
     AVATAR_TOO_MANY_ATTEMPTS,
+    // Bytes have come on the connection that no request asked for. The request was not sent: it can be started again.
+    AVATAR_UNSOLICITED,
     // The rest of the response is not needed: not a failure.
     AVATAR_DONE,
 };

@@ -21,6 +21,7 @@ package struct Migration: Sendable {
         Migration(version: 7, name: "0007_last_sync", bytes: PackageResources._007_last_sync_sql),
         Migration(version: 8, name: "0008_pending_batch", bytes: PackageResources._008_pending_batch_sql),
         Migration(version: 9, name: "0009_access", bytes: PackageResources._009_access_sql),
+        Migration(version: 10, name: "0010_eviction_queue", bytes: PackageResources._010_eviction_queue_sql),
     ]
 
     /// The schema version of this program.

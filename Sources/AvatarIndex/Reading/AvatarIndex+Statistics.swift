@@ -44,10 +44,12 @@ extension AvatarIndex {
                 statistics.caches = try Self.total(of: .caches, on: connection)
                 statistics.documents = try Self.total(of: .documents, on: connection)
                 statistics.hosts = Int(try connection.integer("SELECT count(*) FROM host") ?? 0)
-                let oldest = try Self.accessBounds("min", on: connection)
-                let newest = try Self.accessBounds("max", on: connection)
-                statistics.oldestAccessMicroseconds = oldest.min()
-                statistics.newestAccessMicroseconds = newest.max()
+                let bounds = "SELECT min(last_access_us) AS oldest, max(last_access_us) AS newest FROM access"
+                try connection.forEachRow(bounds, []) { row in
+                    statistics.oldestAccessMicroseconds = row.optionalInteger("oldest")
+                    statistics.newestAccessMicroseconds = row.optionalInteger("newest")
+                    return true
+                }
                 statistics.schemaVersion = try SchemaStatus(of: connection).version
                 statistics.lastSync = try Self.lastSync(on: connection)
                 try Self.countFailures(into: &statistics, on: connection)
@@ -163,22 +165,31 @@ extension AvatarIndex {
     }
 
     /// Walks the files of `caches` in the order in which they would be evicted, until `visit` returns false.
+    ///
+    /// Sorts the files behind the queue by their times if the walk gets there: a reader cannot extend the queue.
     package func forEachEvictionCandidate(_ visit: (EvictionCandidate) throws -> Bool) throws {
         try readers.read { connection in
-            try connection.forEachRow(Self.candidatesSQL, [StorageClass.caches.code, Int64.max]) { row in
-                try visit(EvictionCandidate(row))
+            try connection.snapshot {
+                var goesOn = true
+                try connection.forEachRow(Self.queueSQL, [Int64.min, Int64.min, Int64.max]) { row in
+                    goesOn = try visit(EvictionCandidate(row))
+                    return goesOn
+                }
+                guard goesOn else { return }
+                let end = try connection.integer(Self.queueEndSQL)
+                try connection.forEachRow(Self.unqueuedSQL, [end ?? .min]) { try visit(EvictionCandidate($0)) }
             }
         }
     }
 
-    /// The order of eviction. Relies on the index `access_by_time`, and reads no row of the table `file`.
-    static let candidatesSQL = """
+    /// The files of `caches` that are not in the queue, in the order of eviction. Reads the times of all files.
+    static let unqueuedSQL = """
         SELECT file_id, size_bytes FROM access
-        WHERE storage_class = ? AND last_access_us < ? ORDER BY last_access_us, file_id
+        WHERE storage_class = 0 AND last_access_us >= ? ORDER BY last_access_us, file_id
         """
 
     /// The number of files of `caches` that are evicted before the file `id`, last used at `microseconds`. The order is
-    /// that of `candidatesSQL`.
+    /// that of `forEachEvictionCandidate`. Reads the times of all files.
     package func filesEvicted(before id: Int64, usedAt microseconds: Int64) throws -> Int {
         try readers.read { connection in
             let count = try connection.integer(
@@ -203,16 +214,6 @@ extension AvatarIndex {
         let total = try connection.firstRow(ClassTotal.sql, [storageClass.code]) { ClassTotal($0) }
         guard let total else { throw AvatarStoreError.lostTotals }
         return total
-    }
-
-    /// The bound in each class: two lookups in the index `access_by_time`.
-    private static func accessBounds(_ bound: String, on connection: ReadConnection) throws -> [Int64] {
-        try [StorageClass.caches, .documents].compactMap { storageClass in
-            try connection.integer(
-                "SELECT \(bound)(last_access_us) FROM access WHERE storage_class = ?",
-                [storageClass.code]
-            )
-        }
     }
 }
 

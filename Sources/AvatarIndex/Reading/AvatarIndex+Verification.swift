@@ -141,6 +141,17 @@ extension AvatarIndex {
             WHERE file.storage_class = total.storage_class
                 AND (access.storage_class IS NOT file.storage_class OR access.size_bytes IS NOT file.size_bytes)
         )
+        AND (
+            total.storage_class <> 0
+            OR (SELECT count(*) FROM eviction_queue) = (
+                SELECT count(*) FROM access JOIN eviction_queue AS queued USING (last_access_us, file_id, size_bytes)
+                WHERE access.storage_class = 0
+            )
+            AND (SELECT count(*) FROM eviction_queue) = (
+                SELECT count(*) FROM access
+                WHERE storage_class = 0 AND last_access_us < (SELECT queued_before_us FROM eviction_queue_end)
+            )
+        )
         FROM total WHERE storage_class = ?
         """
 }

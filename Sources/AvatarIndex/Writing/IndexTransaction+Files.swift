@@ -44,14 +44,6 @@ package struct ClassTotal: Hashable, Sendable {
     }
 }
 
-/// A candidate for eviction.
-package struct EvictionCandidate: Hashable, Sendable {
-    /// The row id of the file.
-    package let fileID: Int64
-    /// The bytes that evicting the file frees.
-    package let sizeBytes: Int
-}
-
 // MARK: Published files
 
 extension IndexTransaction {
@@ -163,44 +155,6 @@ extension IndexTransaction {
         return (id, retired)
     }
 
-    /// Records that the file was used at `microseconds`; the later time wins.
-    ///
-    /// Hits read no access time, so this write leaves the hit cache as it is.
-    package func touch(fileID: Int64, microseconds: Int64) throws {
-        try run(
-            KeepsHits("UPDATE access SET last_access_us = ?1 WHERE file_id = ?2 AND last_access_us < ?1"),
-            [microseconds, fileID]
-        )
-    }
-
-    /// Records the uses of several files, as `touch(fileID:microseconds:)`. In the order of the row ids it rewrites the
-    /// fewest pages.
-    ///
-    /// - Parameter goesOn: asked after each 512 files.
-    /// - Returns: the uses that are left because `goesOn` returned false.
-    package func touch(
-        _ uses: ArraySlice<(fileID: Int64, time: Int64)>,
-        while goesOn: () -> Bool
-    ) throws -> ArraySlice<(fileID: Int64, time: Int64)> {
-        var rest = uses
-        while !rest.isEmpty {
-            for (file, time) in rest.prefix(512) { try touch(fileID: file, microseconds: time) }
-            rest = rest.dropFirst(512)
-            guard goesOn() else { break }
-        }
-        return rest
-    }
-
-    /// Sets the last access of the file, whatever it was.
-    func setLastAccess(_ microseconds: Int64, ofFile id: Int64) throws {
-        try run(KeepsHits("UPDATE access SET last_access_us = ? WHERE file_id = ?"), [microseconds, id])
-    }
-
-    /// When the file was last used, in microseconds; `nil` if it is not published.
-    package func lastAccess(ofFile id: Int64) throws -> Int64? {
-        try integer("SELECT last_access_us FROM access WHERE file_id = ?", [id])
-    }
-
     /// Removes the file's row and names the file as pending for `holder`, which unlinks it after the commit.
     ///
     /// - Parameter absence: why the entries that used it have no file now; they lose their validators too. `nil` if no
@@ -265,43 +219,11 @@ extension IndexTransaction {
         let isUsed = try hasRow("SELECT 1 FROM avatar WHERE file_id = ? LIMIT 1", [id])
         return isUsed ? nil : try retireFile(id: id, absence: nil, holder: holder)
     }
-
-    /// Walks the files of `caches` from the least recently used on, until `visit` returns false.
-    ///
-    /// Relies on the index `access_by_time`; equal times are ordered by row id.
-    package func forEachEvictionCandidate(
-        accessedBefore microseconds: Int64,
-        _ visit: (EvictionCandidate) throws -> Bool
-    ) throws {
-        try forEachRow(AvatarIndex.candidatesSQL, [StorageClass.caches.code, microseconds]) { row in
-            try visit(EvictionCandidate(row))
-        }
-    }
 }
 
 // MARK: Repair
 
 extension IndexTransaction {
-    /// Makes the rows of the table `access` agree with the files. A file whose row is missing was last used when it was
-    /// published.
-    ///
-    /// Triggers keep them equal. Only another program can have changed one without the other, and then an eviction would
-    /// free other bytes than it counts.
-    package func repairAccesses() throws {
-        try run(KeepsHits("DELETE FROM access WHERE file_id NOT IN (SELECT id FROM file)"))
-        try run(
-            KeepsHits(
-                """
-                INSERT INTO access (file_id, storage_class, size_bytes, last_access_us)
-                SELECT id, storage_class, size_bytes, last_access_us FROM file WHERE true
-                ON CONFLICT (file_id) DO UPDATE
-                SET storage_class = excluded.storage_class, size_bytes = excluded.size_bytes
-                WHERE storage_class <> excluded.storage_class OR size_bytes <> excluded.size_bytes
-                """
-            )
-        )
-    }
-
     /// Removes the file's row and leaves the file at its path alone: the row was wrong, not the file.
     package func forgetFile(id: Int64) throws {
         try run(
@@ -348,13 +270,6 @@ extension ClassTotal {
             pendingFiles: Int(row.integer("pending_files")),
             pendingBytes: Int(row.integer("pending_bytes"))
         )
-    }
-}
-
-extension EvictionCandidate {
-    /// The candidate in a row of `AvatarIndex.candidatesSQL`.
-    init(_ row: borrowing Row) {
-        self.init(fileID: row.integer("file_id"), sizeBytes: Int(row.integer("size_bytes")))
     }
 }
 

@@ -237,7 +237,8 @@ extension IndexTransaction {
             [now.milliseconds, ahead]
         )
         let count = changedRowCount
-        // The files keep their order, and none was used later than now.
+        // The files keep their order, and none was used later than now. Files used from now on must not be queued.
+        try emptyEvictionQueue()
         try run(
             KeepsHits(
                 """

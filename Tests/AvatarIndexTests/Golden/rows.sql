@@ -19,6 +19,11 @@ INSERT INTO file (id, storage_class, sha256, path, size_bytes, media_type, width
 -- A file that was used after it was published.
 UPDATE access SET last_access_us = 1767225703000000 WHERE file_id = 4;
 
+-- The two files that are evicted next are in the queue.
+INSERT INTO eviction_queue_end (id, queued_before_us) VALUES (1, 1767225601000001);
+INSERT INTO eviction_queue (last_access_us, file_id, size_bytes) VALUES
+    (1767225600000001, 1, 1000), (1767225601000000, 2, 2000);
+
 INSERT INTO pending_file (storage_class, path, size_bytes, holder) VALUES
     (0, '41/424344-00000000000000b1.png', 700, '00112233aabbccdd'),
     (0, '41/424344-00000000000000b2.gif', 70, 'ddccbbaa33221100'),

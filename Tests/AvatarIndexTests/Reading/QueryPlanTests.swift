@@ -59,11 +59,9 @@ import Testing
         Case("photos of contacts", "owner USING PRIMARY KEY (contact=?)", "avatar USING INTEGER PRIMARY KEY") {
             _ = try $0.photoKeys(of: ["anna"])
         },
-        Case("eviction candidates", "access_by_time (storage_class=? AND last_access_us<?)") {
-            try $0.forEachEvictionCandidate { _ in true }
-        },
-        Case("files evicted before", "COVERING INDEX access_by_time (storage_class=? AND last_access_us<?)") {
-            _ = try $0.filesEvicted(before: 1, usedAt: 1)
+        Case("eviction candidates", "eviction_queue USING PRIMARY KEY ((last_access_us,file_id)>(?,?)") { index in
+            try index.write { try $0.forEachEvictionCandidate(accessedBefore: .max) { _ in false } }
+            try index.forEachEvictionCandidate { _ in false }
         },
         Case("keys of a file", "avatar_by_file (file_id=?)", sorts: true) { _ = try $0.keys(usingFile: 1) },
         Case(
@@ -99,8 +97,10 @@ import Testing
         Case("file with a digest", "sqlite_autoindex_file_1 (storage_class=? AND sha256=?)") { index in
             _ = try index.write { try $0.file(withDigest: FileRecord.sampleDigest(1), in: .caches) }
         },
-        Case("eviction candidates", "access_by_time (storage_class=? AND last_access_us<?)") { index in
-            try index.write { try $0.forEachEvictionCandidate(accessedBefore: 1) { _ in true } }
+        Case("eviction candidates", "eviction_queue USING PRIMARY KEY ((last_access_us,file_id)>(?,?)") { index in
+            try index.write { transaction in
+                try transaction.forEachEvictionCandidate(accessedBefore: .min) { _ in false }
+            }
         },
         Case("touch", "access USING INTEGER PRIMARY KEY") { index in
             try index.write { try $0.touch(fileID: 1, microseconds: 1) }

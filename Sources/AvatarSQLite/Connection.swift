@@ -66,6 +66,11 @@ package final class Connection {
         writeGuard?.install(on: handle)
     }
 
+    /// From now on, closing the connection leaves the write-ahead log as it is, even if no other connection is open.
+    package func keepLogOnClose() throws(SQLiteError) {
+        avatar_sqlite_keep_log_on_close(try open())
+    }
+
     /// Changes how long a call waits for another connection's lock before it fails as `busy`; 0: not at all.
     package func setBusyTimeout(milliseconds: Int) throws(SQLiteError) {
         sqlite3_busy_timeout(try open(), Int32(milliseconds))

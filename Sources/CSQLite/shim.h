@@ -11,4 +11,9 @@ static inline void avatar_sqlite_refuse_double_quoted_strings(sqlite3 *connectio
     sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DML, 0, (void *)0);
 }
 
+// Makes SQLite leave the write-ahead log as it is when the connection is closed, even the last one.
+static inline void avatar_sqlite_keep_log_on_close(sqlite3 *connection) {
+    sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (void *)0);
+}
+
 #endif

@@ -33,17 +33,20 @@ final class ReadConnection: RowSource {
     ///
     /// - Parameter isImmutable: the file is on a read-only disk and has no pending WAL content;
     ///   SQLite then needs neither lock nor shared memory.
-    /// - Parameter opensForWriting: whether SQLite opens the file for writing too. Default: no.
+    /// - Parameter opensForWriting: whether SQLite opens the file for writing too. Nothing is written to it all the same.
+    ///   Default: no.
     /// - Throws: `foreignIndex` if `path` is not a regular file; `storage` if it cannot be opened.
     init(path: String, isImmutable: Bool, busyTimeoutSeconds: Int, opensForWriting: Bool = false) throws {
         try AvatarIndex.requireRegularFile(at: path)
         self.isImmutable = isImmutable
         connection = try AvatarStoreError.translating("opening it for reading") {
-            try Connection(
+            let connection = try Connection(
                 path: path,
-                access: isImmutable ? .immutable : opensForWriting ? .readWrite : .readOnly,
+                access: isImmutable ? .immutable : opensForWriting ? .readWriteExisting : .readOnly,
                 busyTimeoutMilliseconds: 1000 * busyTimeoutSeconds
             )
+            if opensForWriting { try connection.keepLogOnClose() }
+            return connection
         }
     }
 

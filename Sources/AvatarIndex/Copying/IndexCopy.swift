@@ -74,9 +74,10 @@ package final class IndexCopy: Sendable {
     /// One read transaction, so one state. `VACUUM INTO` leaves deleted rows behind, which SQLite's backup interface
     /// would copy; it keeps application id, version and vacuum mode. Nothing is made durable.
     ///
-    /// - Parameter isOurs: whether this process has the index open for writing. SQLite copies a table and its indexes page
-    ///   by page only on a connection that may write: with a million entries in two seconds instead of thirty or more.
-    ///   Default: no.
+    /// SQLite copies a table without decoding its rows, and each of its indexes in order, only if the source has the same
+    /// CHECK constraints. In a file opened for reading it ignores those, and then inserts row by row: a million entries
+    /// take ten times longer. So the source is opened for writing if it can be.
+    ///
     /// - Parameter tick: called now and then during the copy.
     /// - Throws: `damagedIndex` if there is no index at `source`; what `SchemaStatus.requireOurs` throws; an error if
     ///   the task is cancelled.
@@ -85,7 +86,6 @@ package final class IndexCopy: Sendable {
         isImmutable: Bool,
         at path: String,
         fileMode: UInt32,
-        isOurs: Bool = false,
         tick: () -> Void = {}
     ) throws {
         try makeFile(at: path, mode: fileMode)
@@ -94,7 +94,7 @@ package final class IndexCopy: Sendable {
             path: source,
             isImmutable: isImmutable,
             busyTimeoutSeconds: AvatarIndex.busyTimeoutSeconds,
-            opensForWriting: isOurs
+            opensForWriting: !isImmutable && access(source, W_OK) == 0
         )
         let status = try SchemaStatus(of: connection)
         guard !status.isEmpty else {

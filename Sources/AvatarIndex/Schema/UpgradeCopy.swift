@@ -22,7 +22,7 @@ struct UpgradeCopy {
         try requireRoom(for: size)
         let temporary = name(of: version) + Self.unfinished + UUID().uuidString
         defer { unlink(temporary) }
-        try IndexCopy.snapshot(of: path, isImmutable: false, at: temporary, fileMode: fileMode, isOurs: true) {
+        try IndexCopy.snapshot(of: path, isImmutable: false, at: temporary, fileMode: fileMode) {
             progress(min(Self.bytes(of: temporary), size), size)
         }
         try synchronize(temporary)

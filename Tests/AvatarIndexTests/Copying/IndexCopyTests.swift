@@ -61,6 +61,26 @@ import Testing
         }
     }
 
+    /// The source is opened for writing, and the copy must not change it all the same.
+    @Test func theLogOfAKilledProcessStays() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/index.sqlite"
+            let open = try AvatarIndex.open(path: directory + "/open.sqlite", fileMode: 0o600)
+            try open.write { _ = try $0.add("https://example.com/a.png") }
+            for end in ["", "-wal"] {
+                try FileManager.default.copyItem(atPath: open.path + end, toPath: path + end)
+            }
+            try open.close()
+            let before = try [path, path + "-wal"].map { try Data(contentsOf: URL(filePath: $0)) }
+            #expect(before[1].isEmpty == false)
+
+            let target = try copy(path)
+
+            #expect(try [path, path + "-wal"].map { try Data(contentsOf: URL(filePath: $0)) } == before)
+            #expect(try PlainSQL.rows("SELECT key FROM avatar", in: target) == ["https://example.com/a.png"])
+        }
+    }
+
     @Test func whatWasDeletedIsNotCopied() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/index.sqlite"

@@ -10,8 +10,8 @@ let swiftSettings: [SwiftSetting] = [
 
 // A separate package, so that users of the library do not build it. `scripts/fuzz` builds and runs it.
 //
-// The sources of the modules under test are symbolic links, so the fuzzer reaches their `package` declarations. Neither
-// the store nor the network code is built.
+// The sources of the modules under test are symbolic links, so the fuzzer reaches their `package` declarations. The
+// store is not built, and the fuzzer opens no connection.
 let package = Package(
     name: "Fuzz",
     platforms: [.macOS(.v15)],
@@ -36,10 +36,23 @@ let package = Package(
             dependencies: ["AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: swiftSettings
         ),
+        .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CAvatarCurl", dependencies: ["CCurl"], linkerSettings: [.linkedLibrary("curl")]),
+        .target(
+            name: "AvatarOrigin",
+            dependencies: [
+                "AvatarCore", "AvatarOriginRules", "CAvatarCurl",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // Feeds bytes to the callbacks of CAvatarCurl, which only libcurl can call otherwise.
+        .target(name: "CAnswer", dependencies: ["CAvatarCurl", "CCurl"]),
         .executableTarget(
             name: "Fuzzer",
             dependencies: [
-                "AvatarContacts", "AvatarCore", "AvatarImages", "AvatarOriginRules",
+                "AvatarContacts", "AvatarCore", "AvatarImages", "AvatarOrigin", "AvatarOriginRules", "CAnswer",
+                "CAvatarCurl",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             // The main function is libFuzzer's.

@@ -81,6 +81,35 @@ struct OriginClientsExamples {
         func cancel() {}
     }
 
+    #if HTTPOrigin
+    /// A client of a program; this one uses the store's own.
+    struct PictureClient: OriginClient {
+        let client: HTTPOrigin
+
+        init(idleTimeout: Int, redirects: Int) throws {
+            var configuration = HTTPOrigin.Configuration(allowsPrivateNetworks: true)
+            configuration.idleTimeoutSeconds = idleTimeout
+            configuration.maximumRedirects = redirects
+            client = try HTTPOrigin(configuration: configuration)
+        }
+
+        func send<Result: Sendable>(
+            _ request: OriginRequest,
+            receive: nonisolated(nonsending) (OriginResponse) async throws -> Result
+        ) async throws -> Result {
+            try await client.send(request, receive: receive)
+        }
+    }
+
+    @Test(arguments: OriginClientConformance.checks.filter(\.isRequired))
+    func pictureClientConforms(check: OriginClientConformance.Check) async throws {
+        let conformance = OriginClientConformance { settings in
+            try PictureClient(idleTimeout: settings.idleTimeoutSeconds, redirects: settings.maximumRedirects)
+        }
+        try await conformance.run(check)
+    }
+    #endif
+
     private static let face = SampleImage.png(seed: 1, byteCount: 4_000)
     private static let later = SampleImage.png(seed: 2, byteCount: 4_000)
 

@@ -24,8 +24,13 @@ package struct Nginx: Sendable {
     private let reins: Pipe
 
     /// Runs `body` with a server, and stops it afterwards.
-    package static func withServer(_ body: (Nginx) async throws -> Void) async throws {
-        let server = try await start()
+    ///
+    /// - Parameter requestsPerConnection: The number of requests after which connections to `restlessURL` end.
+    package static func withServer(
+        requestsPerConnection: Int = 20,
+        _ body: (Nginx) async throws -> Void
+    ) async throws {
+        let server = try await start(requestsPerConnection)
         do {
             try await body(server)
         } catch {
@@ -43,7 +48,7 @@ package struct Nginx: Sendable {
     /// The URL of `path` over TLS, where HTTP/2 is offered.
     package func secureURL(_ path: String) -> String { "https://\(site.address):\(site.securePort)\(path)" }
 
-    /// The URL of `path` over HTTP/2, on a port whose connections end (GOAWAY) after 20 requests.
+    /// The URL of `path` over HTTP/2, on a port whose connections end (GOAWAY) after `requestsPerConnection` requests.
     package func restlessURL(_ path: String) -> String { "https://\(site.address):\(site.restlessPort)\(path)" }
 
     /// The URL of `path` on another port: another origin with the same files.
@@ -109,12 +114,12 @@ package struct Nginx: Sendable {
 
     // MARK: Starting and stopping
 
-    private static func start() async throws -> Nginx {
+    private static func start(_ requestsPerConnection: Int) async throws -> Nginx {
         var attempts = 0
         while true {
             attempts += 1
             let workplace = try Workplace()
-            let site = NginxSite()
+            let site = NginxSite(requestsPerConnection: requestsPerConnection)
             try site.write(to: workplace)
             let reins = Pipe()
             let program = try workplace.start(tool: "/bin/sh", ["-c", script, executable ?? ""], reading: reins)

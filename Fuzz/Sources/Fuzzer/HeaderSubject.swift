@@ -16,13 +16,16 @@ enum HeaderSubject {
             guard HTTPField.isValidValue(value) else { continue }
             fields.append(HTTPField(name: name, value: value))
         }
-        for status in [200, 203, 404] { checkFreshness(status, fields) }
+        for status in [200, 203, 404, 429, 503] { check(status: status, fields) }
+    }
+
+    /// All decisions that follow from a response with `status` and `fields`.
+    static func check(status: Int, _ fields: HTTPFields) {
+        checkFreshness(status, fields)
         checkConfirmation(fields)
         checkRanges(fields)
-        for status in [429, 503, 200] {
-            guard let time = RetryAfter.time(status: status, fields: fields, now: now) else { continue }
-            require(time >= now, "a wait that is over before it began")
-        }
+        guard let time = RetryAfter.time(status: status, fields: fields, now: now) else { return }
+        require(time >= now, "a wait that is over before it began")
     }
 
     private static func metadata(_ status: Int, _ fields: HTTPFields) -> ResponseMetadata {

@@ -1,0 +1,31 @@
+#if HTTPOrigin
+import AvatarStore
+import AvatarStoreTesting
+import Testing
+
+/// A sync of images that all have a host of their own.
+struct ManyHostsTests {
+    @Test(.timeLimit(.minutes(2)))
+    func aThousandHostsGetOneConnectionEach() async throws {
+        let count = 1_000
+        try await StoreFixture.withStore({
+            $0.http.resolver.ask = { _ in .addresses([IPAddress("127.0.0.1")].compactMap { $0 }) }
+        }) { fixture in
+            let contacts = (0..<count).map { number in
+                fixture.serve(SampleImage.png(seed: UInt64(number), byteCount: 2_000), at: "/\(number).png")
+                let url = fixture.origin.url("/\(number).png", host: "host\(number).example")
+                return Contact(id: "\(number)", avatarURL: url)
+            }
+
+            let report = try await fixture.store.sync(contacts: contacts)
+
+            #expect(report.fetched == count)
+            #expect(report.failed == 0)
+            #expect(fixture.origin.connectionCount == count)
+            #expect(Set(fixture.origin.requests.map { $0.headers["Host"] }).count == count)
+            // The client keeps at most a hundred unused connections. The origin hears of the others a moment later.
+            while fixture.origin.openConnections > 100 { try await Task.sleep(for: .milliseconds(1)) }
+        }
+    }
+}
+#endif

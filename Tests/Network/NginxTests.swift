@@ -191,10 +191,10 @@ struct NginxTests {
     }
 
     /// Requests that the origin no longer accepts after GOAWAY go to another connection (RFC 9113 section 6.8).
-    @Test(arguments: [(20, 300), (1, 60)])
-    func connectionsThatEndCostNoImage(requestsPerConnection: Int, count: Int) async throws {
-        try await Nginx.withServer(requestsPerConnection: requestsPerConnection) { nginx in
+    @Test func connectionsThatEndCostNoImage() async throws {
+        try await Nginx.withServer { nginx in
             let workplace = try Workplace()
+            let count = 300
             for number in 1...count { try nginx.serve(pictureBytes("\(number)"), at: "/p/\(number).png") }
             let list = (1...count).map { nginx.restlessURL("/p/\($0).png") + "\n" }.joined()
             try workplace.write("people.txt", list)
@@ -208,8 +208,7 @@ struct NginxTests {
 
             #expect(try first.object.number("fetched") == count)
             #expect(try second.object.number("notModified") == count)
-            let connections = try Set(await nginx.requests(2 * count).map(\.connection))
-            #expect(connections.count >= 2 * count / requestsPerConnection)
+            #expect(try Set(await nginx.requests(2 * count).map(\.connection)).count >= 2 * count / 20)
         }
     }
 

@@ -24,13 +24,8 @@ package struct Nginx: Sendable {
     private let reins: Pipe
 
     /// Runs `body` with a server, and stops it afterwards.
-    ///
-    /// - Parameter requestsPerConnection: The number of requests after which connections to `restlessURL` end.
-    package static func withServer(
-        requestsPerConnection: Int = 20,
-        _ body: (Nginx) async throws -> Void
-    ) async throws {
-        let server = try await start(requestsPerConnection)
+    package static func withServer(_ body: (Nginx) async throws -> Void) async throws {
+        let server = try await start()
         do {
             try await body(server)
         } catch {
@@ -48,7 +43,7 @@ package struct Nginx: Sendable {
     /// The URL of `path` over TLS, where HTTP/2 is offered.
     package func secureURL(_ path: String) -> String { "https://\(site.address):\(site.securePort)\(path)" }
 
-    /// The URL of `path` over HTTP/2, on a port whose connections end (GOAWAY) after `requestsPerConnection` requests.
+    /// The URL of `path` over HTTP/2, on a port whose connections end (GOAWAY) after 20 requests.
     package func restlessURL(_ path: String) -> String { "https://\(site.address):\(site.restlessPort)\(path)" }
 
     /// The URL of `path` on another port: another origin with the same files.
@@ -114,12 +109,12 @@ package struct Nginx: Sendable {
 
     // MARK: Starting and stopping
 
-    private static func start(_ requestsPerConnection: Int) async throws -> Nginx {
+    private static func start() async throws -> Nginx {
         var attempts = 0
         while true {
             attempts += 1
             let workplace = try Workplace()
-            let site = NginxSite(requestsPerConnection: requestsPerConnection)
+            let site = NginxSite()
             try site.write(to: workplace)
             let reins = Pipe()
             let program = try workplace.start(tool: "/bin/sh", ["-c", script, executable ?? ""], reading: reins)

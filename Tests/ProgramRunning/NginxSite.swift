@@ -7,11 +7,8 @@ struct NginxSite: Sendable {
     let securePort: Int
     let otherPort: Int
     let restlessPort: Int
-    /// The number of requests after which a connection of `restlessPort` ends.
-    let requestsPerConnection: Int
 
-    init(requestsPerConnection: Int) {
-        self.requestsPerConnection = requestsPerConnection
+    init() {
         #if os(Linux)
         // Linux routes all of 127.0.0.0/8 to this machine.
         address = "127.\(Int.random(in: 1...254)).\(Int.random(in: 0...254)).\(Int.random(in: 1...254))"
@@ -81,7 +78,7 @@ struct NginxSite: Sendable {
                 listen \(address):\(restlessPort) ssl http2;
                 ssl_certificate certificate.pem;
                 ssl_certificate_key key.pem;
-                keepalive_requests \(requestsPerConnection);
+                keepalive_requests 20;
             }
         }
 

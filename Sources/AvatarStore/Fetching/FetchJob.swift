@@ -106,9 +106,11 @@ final class FetchJob: Sendable {
 
     /// Looks at the entry again: another process may have fetched the image since the last look.
     private func catchUp(with lease: FetchLease?) throws -> Start {
-        let found = try engine.index.entryToFetch(for: key)
         var present = target
-        present.update(found?.entry, isPartial: found?.isPartial ?? false)
+        if try target.isPartial || !engine.index.isUnchanged(target.entry, for: key) {
+            let found = try engine.index.entryToFetch(for: key)
+            present.update(found?.entry, isPartial: found?.isPartial ?? false)
+        }
         try present.consider(lowDataURL: present.lowDataURL, isConstrained: engine.isConstrained)
         let job = FetchJob(present, engine, lease: lease)
         guard let outcome = job.outcome(since: target.entry) else { return .isReady(job) }

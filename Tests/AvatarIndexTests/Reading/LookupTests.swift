@@ -61,6 +61,39 @@ import Testing
         }
     }
 
+    @Test func anEntryIsUnchangedUntilItIsRequestedOrGetsAnotherFile() throws {
+        try withIndex { index in
+            #expect(try index.isUnchanged(nil, for: Self.key))
+            let id = try index.write { try $0.add(Self.key.rawValue) }
+            #expect(try !index.isUnchanged(nil, for: Self.key))
+            let added = try index.entry(for: Self.key)
+            #expect(try index.isUnchanged(added, for: Self.key))
+
+            try index.write { try $0.setValidation(Self.fullValidation, of: id) }
+            #expect(try !index.isUnchanged(added, for: Self.key))
+            let requested = try index.entry(for: Self.key)
+            #expect(try index.isUnchanged(requested, for: Self.key))
+
+            try index.write { try $0.setFile($0.addFile(1), storageClass: .caches, of: id) }
+            #expect(try !index.isUnchanged(requested, for: Self.key))
+            let stored = try index.entry(for: Self.key)
+            #expect(try index.isUnchanged(stored, for: Self.key))
+
+            let part = PartialRecord(
+                key: Self.key,
+                storageClass: .caches,
+                name: "part",
+                url: "https://example.com/a.png",
+                etag: "\"1\"",
+                sizeBytes: 10,
+                totalBytes: nil,
+                updated: Timestamp(milliseconds: 1)
+            )
+            try index.write { try $0.keepPartial(part) }
+            #expect(try !index.isUnchanged(stored, for: Self.key))
+        }
+    }
+
     @Test func aHitOnAnOwnImageIsNotDated() throws {
         try withIndex { index in
             try index.write { _ = try $0.add("name:logo", host: nil, file: $0.addFile(1)) }

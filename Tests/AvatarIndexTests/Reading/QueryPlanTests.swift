@@ -35,6 +35,9 @@ import Testing
         Case("entry", "sqlite_autoindex_avatar_1 (key=?)", "file USING INTEGER PRIMARY KEY") {
             _ = try $0.entry(for: key)
         },
+        Case("entry unchanged", "sqlite_autoindex_avatar_1 (key=?)", "partial_download USING PRIMARY KEY (key=?)") {
+            _ = try $0.isUnchanged(nil, for: key)
+        },
         Case("entries", "sqlite_autoindex_avatar_1 (key=?)") { _ = try $0.entries(for: [key]) },
         Case("overview", "sqlite_autoindex_avatar_1 (key=?)", "owner_by_avatar (avatar_id=?)") {
             _ = try $0.overview(of: key)

@@ -2,6 +2,12 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
 /// A server on loopback that records the first line of each request byte for byte, and responds with any bytes. Unlike a
 /// `LoopbackOrigin`, it can keep a connection open after bytes that are no HTTP, and send bytes that no request asked for.
 package final class RawOrigin: Sendable {
@@ -77,10 +83,17 @@ package final class RawOrigin: Sendable {
         "http://127.0.0.1:\(state.withLock { $0.listener?.localAddress?.port } ?? 0)\(target)"
     }
 
-    /// Sends `bytes` on all open connections, and returns once the system has taken them.
+    /// Sends `bytes` on all open connections, and returns once the system has taken them. A connection that the client
+    /// closes meanwhile gets none.
     package func send(_ bytes: [UInt8]) async throws {
         for connection in state.withLock({ Array($0.connections.values) }) {
-            try await connection.writeAndFlush(ByteBuffer(bytes: bytes))
+            do {
+                try await connection.writeAndFlush(ByteBuffer(bytes: bytes))
+            } catch {
+                guard error is ChannelError || [EPIPE, ECONNRESET].contains((error as? IOError)?.errnoCode) else {
+                    throw error
+                }
+            }
         }
     }
 

@@ -11,6 +11,9 @@ import NIOHTTP1
 /// Pass it as `AvatarStore.Configuration.originClient`. It has the same settings as `HTTPOrigin`, but of the proxies it
 /// supports http only, and it judges an address after the connection is made, before a byte of HTTP.
 ///
+/// A response that an origin sends without a request, such as a late 408, may be taken for that to the next request if it
+/// arrives in the moment before it. `HTTPOrigin` looks for such bytes first.
+///
 /// It follows redirects itself, and judges the host and the addresses of each hop before it sends a byte of HTTP. It
 /// decodes no content coding. It sends no credentials except those that `Configuration.fieldsForHost` adds for the host
 /// of the hop.

@@ -28,6 +28,15 @@ enum ClientUnderTest: String, CaseIterable, Sendable {
     /// The client that the current test runs with.
     @TaskLocal static var current = libcurl
 
+    /// Whether the client passes the conformance check `name` only most of the time.
+    func mayFail(_ name: String) -> Bool {
+        #if NIOOrigin
+        // It sees bytes that came before a request only after the event loop has read them.
+        if self == .nio { return name == "unsolicitedResponse" }
+        #endif
+        return false
+    }
+
     /// A client with `configuration`.
     func make(_ configuration: OriginConfiguration) throws -> any TestedOrigin {
         switch self {

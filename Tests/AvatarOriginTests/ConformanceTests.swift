@@ -37,7 +37,8 @@ struct ConformanceTests {
 
     @Test(arguments: ClientUnderTest.allCases, OriginClientConformance.checks)
     func clientConforms(client: ClientUnderTest, check: OriginClientConformance.Check) async throws {
-        try await Self.conformance(of: client).run(check)
+        guard client.mayFail(check.name) else { return try await Self.conformance(of: client).run(check) }
+        await withKnownIssue(isIntermittent: true) { try await Self.conformance(of: client).run(check) }
     }
 
     @Test func namesOfChecksAreUnique() {

@@ -95,7 +95,7 @@ extension OriginClientConformance {
         },
         .required("unsolicitedResponse", "A response that came before its request is not taken for the response to it.")
         { trial in
-            let response = { (body: String) in
+            let response = { @Sendable (body: String) in
                 Array("HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8)
             }
             try await RawOrigin.withOrigin({ _ in .init(response("face")) }) { raw in

@@ -29,7 +29,7 @@ struct EngineSettings: Sendable {
     static let drainTime: Int64 = 1_000
     /// The maximum time in which a small body is collected before the head is delivered without it, in milliseconds.
     static let collectingTime: Int64 = 250
-    /// The maximum number of unused connections that are kept: at most a quarter of the descriptors that the process may have.
+    /// The maximum number of unused connections that are kept; fewer with few descriptors.
     private static let mostKept = 100
 
     /// The settings that `configuration` asks for.
@@ -54,7 +54,7 @@ struct EngineSettings: Sendable {
         var settings = avatar_settings()
         settings.connect_timeout_ms = connectTimeout
         settings.connections_per_host = hasForwardingProxy ? max(64, connectionsPerHost) : connectionsPerHost
-        settings.kept_connections = min(Self.mostKept, max(1, DescriptorLimit.openFiles / 4))
+        settings.kept_connections = min(Self.mostKept, DescriptorLimit.mostUnused)
         settings.kept_seconds = Self.keptSeconds
         settings.attempts = Self.attempts
         settings.head_bytes = ResponseHeadLimits.maximumBytes

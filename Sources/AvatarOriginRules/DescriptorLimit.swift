@@ -24,6 +24,9 @@ package enum DescriptorLimit {
     /// The number of requests that may be in progress at once: each has a socket and a staged file.
     package static var mostRequests: Int { max(4, (openFiles - reserve) / 2) }
 
+    /// The number of unused connections that may be kept, beside those in use.
+    package static var mostUnused: Int { max(1, (openFiles - reserve) / 4) }
+
     /// The number of name lookups that may be in progress at once: each has up to two sockets.
     package static var mostLookups: Int { max(2, (openFiles - reserve) / 4) }
 }

@@ -92,8 +92,8 @@ extension IndexTransaction {
     /// evicting a few of them.
     private static let shortestExtension = 16_384
 
-    /// An eviction adds at least one of so many files to the queue at once. So it reads the times of at most as many files
-    /// for each file that it evicts.
+    /// An eviction adds at least a sixteenth of the other files to the queue at once. So it reads the times of at most 16
+    /// files for each file that it evicts.
     private static let extensionPart = 16
 
     /// The number of files whose times decide how far the queue reaches.

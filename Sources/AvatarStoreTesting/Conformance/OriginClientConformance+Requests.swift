@@ -1,7 +1,7 @@
 import AvatarStore
 import Synchronization
 
-/// What a client sends.
+/// The requests as the origin receives them.
 extension OriginClientConformance {
     static let requests: [Check] = [
         .required("requestTarget", "The origin receives the path and query of the URL byte for byte.") { trial in

@@ -49,7 +49,7 @@ public struct OriginClientConformance: Sendable {
     public struct Failure: Error, Sendable, CustomStringConvertible {
         /// The name of the check.
         public let check: String
-        /// What the client should have done, and what it did.
+        /// The difference between what the client did and what the check requires.
         public let reason: String
 
         /// The name and the reason.

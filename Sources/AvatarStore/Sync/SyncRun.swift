@@ -141,7 +141,7 @@ final class SyncRun {
                     inbox.put(.timeIsUp)
                 }
             }
-            await drive(&group)
+            await drive(&group, until: options.timeLimit.map { begun + $0 })
             // A tick may still be sleeping.
             group.cancelAll()
         }
@@ -159,8 +159,12 @@ final class SyncRun {
     // MARK: The loop
 
     /// Runs the loop: read and plan a page, begin requests, begin a commit, handle signals. Ends when no work is left.
-    private func drive(_ group: inout DiscardingTaskGroup) async {
+    ///
+    /// The signal of the time limit may be late on a busy machine. Therefore each round looks at `deadline` too, so that
+    /// no request begins after it.
+    private func drive(_ group: inout DiscardingTaskGroup, until deadline: ContinuousClock.Instant?) async {
         while true {
+            if let deadline, deadline <= .now { tally.update { $0.ranOutOfTime = true } }
             if tally.shouldStop {
                 abandonWaiting()
             } else {

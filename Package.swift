@@ -128,7 +128,15 @@ let package = Package(
             providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
         ),
         // The calls of libcurl that Swift cannot import, and its callbacks.
-        .target(name: "CAvatarCurl", dependencies: ["CCurl"], linkerSettings: [.linkedLibrary("curl")]),
+        // On Linux the first request loads the library, because that takes longer than a command that sends none.
+        .target(
+            name: "CAvatarCurl",
+            dependencies: ["CCurl"],
+            linkerSettings: [
+                .linkedLibrary("curl", .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
+                .linkedLibrary("dl", .when(platforms: [.linux])),
+            ]
+        ),
         .target(
             name: "AvatarOrigin",
             dependencies: [

@@ -44,12 +44,12 @@ final class CurlEngine {
     /// The maximum number of lanes that are kept for hosts without requests.
     private static let mostLanes = 1_024
 
-    /// Whether libcurl can be used in this process. Its first use takes some milliseconds.
-    private static let isUsable = avatar_curl_initialise()
+    /// 0, or the errno for a libcurl that cannot be used in this process. Its first use takes some milliseconds.
+    private static let initialisation = avatar_curl_initialise()
 
     /// The body of the thread.
     static func run(_ driver: CurlDriver) {
-        guard isUsable else { return driver.abandon(ENOMEM) }
+        guard initialisation == 0 else { return driver.abandon(initialisation) }
         let error = runEngine(driver)
         if error == 0 { driver.end() } else { driver.abandon(error) }
     }

@@ -8,15 +8,22 @@
 
 #include "Internal.h"
 
-bool avatar_curl_initialise(void) { return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK; }
+int avatar_curl_initialise(void) {
+#ifdef ELIBACC
+    if (!avatar_curl_load()) return ELIBACC;
+#endif
+    return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : ENOMEM;
+}
 
 const char *avatar_curl_tls(void) {
+    if (!avatar_curl_load()) return "";
     const char *name = curl_version_info(CURLVERSION_NOW)->ssl_version;
     return name ? name : "";
 }
 
 #if LIBCURL_VERSION_NUM >= 0x075400
 static const char *default_place(CURLINFO info) {
+    if (!avatar_curl_load()) return NULL;
     CURL *easy = curl_easy_init();
     if (!easy) return NULL;
     char *place = NULL;

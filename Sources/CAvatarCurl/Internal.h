@@ -2,9 +2,8 @@
 #ifndef AVATAR_CURL_INTERNAL_H
 #define AVATAR_CURL_INTERNAL_H
 
-#include <curl/curl.h>
-
 #include "CAvatarCurl.h"
+#include "Library.h"
 
 // A connection of libcurl's, known by its socket.
 typedef struct {

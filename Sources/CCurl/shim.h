@@ -1,4 +1,4 @@
-// The system's libcurl. Its functions with a variable number of arguments are called by `CAvatarCurl`.
+// The system's libcurl. `CAvatarCurl` calls its functions.
 #ifndef AVATAR_CCURL_H
 #define AVATAR_CCURL_H
 

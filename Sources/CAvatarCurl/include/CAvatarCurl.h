@@ -50,8 +50,8 @@ typedef struct {
     size_t drained_bytes;
 } avatar_settings;
 
-// Initialises libcurl for the process. Returns whether it can be used. Call it once.
-bool avatar_curl_initialise(void);
+// Loads and initialises libcurl for the process. Returns 0, or the errno if it cannot be used. Call it once.
+int avatar_curl_initialise(void);
 
 // The name and version of the TLS library, for judging its error numbers.
 const char *avatar_curl_tls(void);

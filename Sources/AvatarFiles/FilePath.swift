@@ -120,8 +120,8 @@ extension Hexadecimal {
     }
 }
 
-/// Random words for the names of a batch. They are read from the system several at a time, because each read is a system
-/// call.
+/// Random words, for the names of a batch and for jitter. They are read from the system several at a time, because each
+/// read is a system call.
 package struct RandomWords: ~Copyable {
     /// The words that are left.
     private var words: [UInt64] = []
@@ -132,7 +132,7 @@ package struct RandomWords: ~Copyable {
     package init() {}
 
     /// The next word.
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         if let word = words.popLast() { return word }
         words = [UInt64](repeating: 0, count: Self.most)
         let isFilled = words.withUnsafeMutableBytes { avatar_random_bytes($0.baseAddress, $0.count) == 0 }

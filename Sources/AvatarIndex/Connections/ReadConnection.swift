@@ -58,24 +58,31 @@ final class ReadConnection: RowSource {
     /// Whether the file at the connection's path is no longer the one that is open.
     var hasFileMoved: Bool { connection.hasFileMoved }
 
-    // MARK: Hits
+    // MARK: Look-ups
 
-    /// The file stored for `key`, and the state of the index before the lookup.
+    /// The file stored for `key`.
+    func hit(for key: AvatarKey) throws -> IndexHit? {
+        var hit: IndexHit?
+        _ = try reading { try hitStatement().firstRow(text: key.rawValue) { hit = IndexHit($0, of: key) } }
+        return hit
+    }
+
+    /// Runs a lookup, and returns its result with the state of the index before it.
     ///
     /// Half of a lookup's cost is taking and releasing SQLite's read lock. So the snapshot is kept while lookups follow
     /// each other without a commit between them, for 256 lookups at most. The caller calls `releaseSnapshot` before the
     /// connection rests: a reader that stays keeps the log from shrinking.
-    func hit(for key: AvatarKey) throws -> (hit: IndexHit?, state: WALIndex.State?) {
-        guard let walIndex else { return (try look(for: key), nil) }
+    func holdingSnapshot<Result>(_ look: () throws -> Result) throws -> (result: Result, state: WALIndex.State?) {
+        guard let walIndex else { return (try look(), nil) }
         if let held, held.uses < Self.longestHold, walIndex.isIn(held.state) {
             self.held?.uses += 1
-            return (try look(for: key), held.state)
+            return (try look(), held.state)
         }
         releaseSnapshot()
         // A program that asks for one image looks once: nothing is kept for a second lookup.
         guard hasLooked, let state = walIndex.state() else {
             hasLooked = true
-            return (try look(for: key), nil)
+            return (try look(), nil)
         }
         if !hasLargeCache {
             hasLargeCache = true
@@ -85,10 +92,10 @@ final class ReadConnection: RowSource {
         try reading { try connection.beginSnapshot() }
         held = (state, 1)
         do {
-            let hit = try look(for: key)
+            let result = try look()
             // After a commit before this lookup, the snapshot is a later state than `state`.
             if !walIndex.isIn(state) { releaseSnapshot() }
-            return (hit, state)
+            return (result, state)
         } catch {
             releaseSnapshot()
             throw error
@@ -105,13 +112,6 @@ final class ReadConnection: RowSource {
         guard held != nil else { return }
         held = nil
         connection.endSnapshot()
-    }
-
-    /// Looks the hit up in the database.
-    private func look(for key: AvatarKey) throws -> IndexHit? {
-        var hit: IndexHit?
-        _ = try reading { try hitStatement().firstRow(text: key.rawValue) { hit = IndexHit($0, of: key) } }
-        return hit
     }
 
     /// The statement of the hot path, found without its text.

@@ -59,17 +59,31 @@ final class ReadConnections: Sendable {
         }
     }
 
-    /// Looks up the file of a hit. The connection may keep its snapshot for the next lookup, for ten milliseconds.
+    /// Looks up the file of a hit.
     ///
     /// - Parameter keep: receives the hit for the cache, with the state of the index in which it is valid.
     /// - Returns: `nil` if no entry with a file has the key.
     /// - Throws: an `AvatarStoreError` for an error of SQLite.
     func hit(for key: AvatarKey, _ keep: (IndexHit, WALIndex, WALIndex.State) -> Void) throws -> IndexHit? {
-        try withFreeSlot { connection, slot in
-            let (hit, state) = try connection.hit(for: key)
-            if connection.isHolding { slot.releaseSoon() }
+        try lookUp({ try $0.hit(for: key) }) { connection, hit, state in
             if let hit, let state, let walIndex = connection.walIndex { keep(hit, walIndex, state) }
-            return hit
+        }
+    }
+
+    /// Runs the short lookup `body` on a free connection, which may keep its snapshot for the next one, for ten
+    /// milliseconds. A commit before this call is seen.
+    ///
+    /// - Parameter found: receives the result, with the state of the index in which it is valid; `nil`: not known.
+    /// - Throws: an `AvatarStoreError` for an error of SQLite; any error of `body`.
+    func lookUp<Result: Sendable>(
+        _ body: (ReadConnection) throws -> Result,
+        _ found: (ReadConnection, Result, WALIndex.State?) -> Void = { _, _, _ in }
+    ) throws -> Result {
+        try withFreeSlot { connection, slot in
+            let (result, state) = try connection.holdingSnapshot { try body(connection) }
+            if connection.isHolding { slot.releaseSoon() }
+            found(connection, result, state)
+            return result
         }
     }
 

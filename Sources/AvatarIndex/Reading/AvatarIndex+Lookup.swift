@@ -79,7 +79,7 @@ extension AvatarIndex {
     /// Whether the entry for `key` was neither requested again nor given another file since it was `seen` (`nil`: without
     /// an entry), and has no interrupted download. Takes half as long as `entryToFetch(for:)`.
     package func isUnchanged(_ seen: AvatarEntry?, for key: AvatarKey) throws -> Bool {
-        try readers.read { connection in
+        try readers.lookUp { connection in
             let isUnchanged = try connection.firstRow(Self.changeSQL, text: key.rawValue) { row in
                 guard let seen, !row.bool("is_partial") else { return false }
                 return row.timestamp("checked_ms") == seen.validation.checked

@@ -2,6 +2,7 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 import Logging
+import Synchronization
 
 /// The parts of a store that a fetch needs, and its limits. It is a class so that each job copies one reference.
 final class FetchEngine: Sendable {
@@ -20,6 +21,8 @@ final class FetchEngine: Sendable {
     let isConstrained: Bool
     /// Receives reports about leases.
     let logger: Logger
+    /// The words for `jitter`.
+    private let random = Mutex(RandomWords())
 
     /// The engine of a store for fetches with `fetcher`.
     init(
@@ -39,6 +42,8 @@ final class FetchEngine: Sendable {
     var limits: Limits { fetcher.limits }
     /// The clock for backoff, pauses and freshness.
     var clock: any WallClock { fetcher.clock }
+    /// A random number from 0 to 1, for the time of a next check.
+    var jitter: Double { Double(random.withLock { $0.next() } >> 11) * 0x1p-53 }
 }
 
 /// One fetch of one image, from the lease to the change for the index. Reads, batches and syncs share it.
@@ -196,7 +201,7 @@ final class FetchJob: Sendable {
     ///
     /// - Parameter fetched: when the bytes were received; for a 304 this is earlier than the response.
     private func validation(_ response: AssessedResponse, fetched: Timestamp?) -> ValidationRecord {
-        var validation = ValidationRecord(response, fetched: fetched, jitter: .random(in: 0...1))
+        var validation = ValidationRecord(response, fetched: fetched, jitter: engine.jitter)
         // A smaller image is due at once, so that the next sync on an unconstrained network fetches the full one.
         if target.isLowData { validation.nextCheck = validation.checked }
         return validation

@@ -182,18 +182,32 @@ final class CurlDriver: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Fails all requests in the inbox, because there is no thread or no engine. The next request tries again.
+    /// Fails all requests in the inbox, because there is no thread, no engine or no libcurl. The next request tries again.
+    ///
+    /// - Parameter error: an errno, or `noLibrary`.
     func abandon(_ error: CInt) {
-        let cause = String(cString: strerror(error))
         let waiters = state.withLock { state in
             state.hasThread = false
             state.engine = nil
             defer { state.waiters = [] }
             return state.waiters
         }
-        let kind: FailureKind = ConnectFailure.isShortage(error) ? .tooManyOpenFiles : .offline
-        fail((kind, "the HTTP client cannot start (\(cause)); the next request tries again"))
+        fail(Self.reason(error))
         for waiter in waiters { waiter.resume() }
+    }
+
+    /// The error for a system without a libcurl that can be loaded.
+    static let noLibrary: CInt = AVATAR_NO_LIBCURL
+
+    /// Why there is no engine.
+    private static func reason(_ error: CInt) -> FailureWording.Reason {
+        guard error != noLibrary else {
+            let remedy = "install it (on Debian the package libcurl4) and start the program again"
+            return (.offline, "libcurl cannot be loaded; \(remedy)")
+        }
+        let cause = String(cString: strerror(error))
+        let kind: FailureKind = ConnectFailure.isShortage(error) ? .tooManyOpenFiles : .offline
+        return (kind, "the HTTP client cannot start (\(cause)); the next request tries again")
     }
 
     private func fail(_ reason: FailureWording.Reason) {

@@ -44,7 +44,8 @@ final class CurlEngine {
     /// The maximum number of lanes that are kept for hosts without requests.
     private static let mostLanes = 1_024
 
-    /// 0, or the errno for a libcurl that cannot be used in this process. Its first use takes some milliseconds.
+    /// 0, or the reason why libcurl cannot be used in this process: an errno, or `AVATAR_NO_LIBCURL`. Its first use takes
+    /// some milliseconds.
     private static let initialisation = avatar_curl_initialise()
 
     /// The body of the thread.

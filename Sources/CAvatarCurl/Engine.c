@@ -9,9 +9,7 @@
 #include "Internal.h"
 
 int avatar_curl_initialise(void) {
-#ifdef ELIBACC
-    if (!avatar_curl_load()) return ELIBACC;
-#endif
+    if (!avatar_curl_load()) return AVATAR_NO_LIBCURL;
     return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : ENOMEM;
 }
 

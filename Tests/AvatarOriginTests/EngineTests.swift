@@ -36,6 +36,16 @@ struct EngineTests {
         try await origin.stop()
     }
 
+    @Test func missingLibraryIsNamed() async throws {
+        let client = try HTTPOrigin(configuration: configuration()) { _ in CurlDriver.noLibrary }
+
+        let failure = await failure { _ = try await read(client, "http://127.0.0.1:1/a.png") }
+
+        #expect(failure?.kind == .offline)
+        #expect(failure?.message.contains("libcurl cannot be loaded; install it") == true)
+        try await client.shutdown()
+    }
+
     @Test func clientThatIsReleasedClosesItsConnections() async throws {
         let origin = try await LoopbackOrigin.start()
         do {

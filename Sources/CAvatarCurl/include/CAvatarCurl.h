@@ -50,7 +50,11 @@ typedef struct {
     size_t drained_bytes;
 } avatar_settings;
 
-// Loads and initialises libcurl for the process. Returns 0, or the errno if it cannot be used. Call it once.
+// There is no libcurl that can be loaded. No errno is negative.
+#define AVATAR_NO_LIBCURL (-1)
+
+// Loads and initialises libcurl for the process. Returns 0, or AVATAR_NO_LIBCURL, or the errno if it cannot be used. Call it
+// once.
 int avatar_curl_initialise(void);
 
 // The name and version of the TLS library, for judging its error numbers.

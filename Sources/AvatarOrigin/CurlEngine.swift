@@ -167,7 +167,7 @@ final class CurlEngine {
 
     /// Begins as many requests of `lane` as may run.
     private func fill(_ lane: HostLane) {
-        while busy.count < mostBusy, let (transfer, isProbe) = lane.next() {
+        while busy.count < mostBusy, let (transfer, losses, isProbe) = lane.next() {
             hasWork = true
             guard let slot = free.popLast() ?? ExchangeSlot(engine) else {
                 lane.end(hasConnected: false)
@@ -176,7 +176,8 @@ final class CurlEngine {
             }
             slot.place = busy.count
             busy.append(slot)
-            guard slot.start(transfer, from: lane, isProbe: isProbe, pins: pins.missing(transfer.hop.pins)) else {
+            let pinned = pins.missing(transfer.hop.pins)
+            guard slot.start(transfer, from: lane, losses: losses, isProbe: isProbe, pins: pinned) else {
                 add(transfer, .failure(FailureWording.error(Self.noMemory, at: transfer.hop.url)))
                 pins.forget(transfer.hop.pins)
                 recycle(slot)
@@ -208,7 +209,18 @@ final class CurlEngine {
         }
         // The staged files and the index need some of the descriptors.
         mostBusy = max(1, busy.count * 3 / 4)
-        lane.putBack(transfer)
+        lane.putBack(transfer, losses: slot.losses)
+        recycle(slot)
+        return true
+    }
+
+    /// Puts the request of `slot` back, to which its connection over HTTP/2 brought no response.
+    ///
+    /// - Returns: `false` if it is not a request over HTTP/2, so that it may be sent again at once.
+    private func sendLater(_ slot: ExchangeSlot) -> Bool {
+        guard let transfer = slot.transfer, let lane = slot.lane, lane.isMultiplexed else { return false }
+        lane.hasLostStream()
+        lane.putBack(transfer, losses: slot.losses + 1)
         recycle(slot)
         return true
     }
@@ -218,7 +230,7 @@ final class CurlEngine {
     /// Ends the exchange of `slot`, and begins a request that waits for its connection.
     private func recycle(_ slot: ExchangeSlot) {
         let lane = slot.lane
-        let (hasConnected, version) = (slot.state.pointee.attempts > 0, slot.state.pointee.version)
+        let (hasConnected, version) = (slot.hasConnected, slot.state.pointee.version)
         slot.stop()
         let last = busy.removeLast()
         if last !== slot {
@@ -229,7 +241,7 @@ final class CurlEngine {
         if busy.isEmpty { mostBusy = settings.mostRequests }
         lastBusy = now
         guard let lane else { return }
-        if version != 0 { lane.isMultiplexed = version >= 2 }
+        if version != 0 { lane.hasAnswered(version: version) }
         lane.end(hasConnected: hasConnected)
         fillNext(lane)
     }
@@ -294,7 +306,7 @@ final class CurlEngine {
 
     private func attend(_ slot: ExchangeSlot) {
         let state = slot.state.pointee
-        if state.reports_connection, state.attempts > 0, let lane = slot.lane {
+        if state.reports_connection, slot.hasConnected, let lane = slot.lane {
             slot.state.pointee.reports_connection = false
             lane.hasConnected()
             fill(lane)
@@ -336,7 +348,9 @@ final class CurlEngine {
     }
 
     private func end(_ slot: ExchangeSlot, _ kind: Int) {
-        if slot.hasLostConnection(kind) || slot.wasNotSent, slot.restart() {
+        let hasLostConnection = slot.hasLostConnection(kind)
+        if hasLostConnection, sendLater(slot) { return }
+        if hasLostConnection || slot.wasNotSent, slot.restart() {
             hasWork = true
             return
         }

@@ -11,6 +11,10 @@ final class ExchangeSlot {
     private(set) var transfer: Transfer?
     /// The lane of the transfer.
     private(set) var lane: HostLane?
+    /// How often the transfer lost its connection over HTTP/2 before the exchange was started.
+    private(set) var losses = 0
+    /// How often the transfer was sent before the exchange was restarted.
+    private var earlierAttempts: CInt = 0
     /// The place in the engine's list of busy slots.
     var place = 0
     /// Whether the head was delivered, so that the body goes to the reader.
@@ -50,12 +54,14 @@ final class ExchangeSlot {
     /// - Parameters:
     ///   - transfer: the request.
     ///   - lane: the lane that it comes from.
+    ///   - losses: how often it lost its connection over HTTP/2.
     ///   - isProbe: whether the engine wants to know when the connection is there.
     ///   - pins: entries of CURLOPT_RESOLVE that libcurl does not have yet, each with a zero byte at its end.
     /// - Returns: `false` if memory is missing.
-    func start(_ transfer: Transfer, from lane: HostLane, isProbe: Bool, pins: [UInt8]) -> Bool {
+    func start(_ transfer: Transfer, from lane: HostLane, losses: Int, isProbe: Bool, pins: [UInt8]) -> Bool {
         self.transfer = transfer
         self.lane = lane
+        self.losses = losses
         (hasArrived, hasReleased, drainEnd) = (false, false, nil)
         let hop = transfer.hop
         state.pointee.is_direct = hop.route == .direct
@@ -68,6 +74,7 @@ final class ExchangeSlot {
             origin = hop.origin
         }
         guard set(hop.route) else { return false }
+        earlierAttempts = 0
         return hop.fields.withUnsafeBufferPointer { fields in
             pins.withUnsafeBufferPointer { pins in
                 let start = pins.isEmpty ? nil : pins.baseAddress
@@ -82,10 +89,13 @@ final class ExchangeSlot {
     func restart() -> Bool {
         guard let transfer, let lane else { return false }
         let attempts = state.pointee.attempts
-        guard start(transfer, from: lane, isProbe: false, pins: []) else { return false }
-        state.pointee.attempts = attempts
+        guard start(transfer, from: lane, losses: losses, isProbe: false, pins: []) else { return false }
+        (earlierAttempts, state.pointee.attempts) = (attempts, attempts)
         return true
     }
+
+    /// Whether the exchange had a connection since it was started.
+    var hasConnected: Bool { state.pointee.attempts > earlierAttempts }
 
     /// Takes the exchange out of the engine, and forgets the transfer.
     func stop() {

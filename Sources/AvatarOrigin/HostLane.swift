@@ -7,6 +7,8 @@ import AvatarOriginRules
 final class HostLane {
     /// The maximum number of requests at once on a connection over HTTP/2, libcurl's own limit.
     private static let mostStreams = 100
+    /// The upper bound of `responsesToGrow`.
+    private static let mostResponsesToGrow = 256
 
     /// The scheme and authority.
     let origin: String
@@ -15,7 +17,14 @@ final class HostLane {
     /// Whether the origin may offer HTTP/2, which is known once a connection is there.
     private let isSecure: Bool
     /// Whether the last response came over HTTP/2.
-    var isMultiplexed = false
+    private(set) var isMultiplexed = false
+    /// The maximum number of requests at once over HTTP/2. Fewer than `mostStreams` after a connection has ended without a
+    /// response to some of them, until responses arrive again.
+    private var streams = mostStreams
+    /// The number of responses since that, and the number after which `streams` grows. An origin whose connections each bear
+    /// only a few requests would lose one with each growth, so the number doubles with each loss that comes soon.
+    private var responses = 0
+    private var responsesToGrow = 0
     /// The requests in progress.
     private(set) var runningCount = 0
     /// Whether the only request in progress has no connection yet. The others wait for it, since they may share it.
@@ -24,8 +33,8 @@ final class HostLane {
     private var hasFailed = false
     /// Whether the lane waits for its turn, because the client has as many requests in progress as it may.
     var isCrowded = false
-    /// The waiting requests, beginning at `first`.
-    private var queue: [Transfer] = []
+    /// The waiting requests, beginning at `first`, and how often each lost its connection over HTTP/2.
+    private var queue: [(transfer: Transfer, losses: Int)] = []
     private var first = 0
 
     /// A lane without requests.
@@ -40,12 +49,14 @@ final class HostLane {
 
     /// Adds a request at the end of the queue.
     func add(_ transfer: Transfer) {
-        queue.append(transfer)
+        queue.append((transfer, 0))
     }
 
     /// Puts a request back at the front of the queue.
-    func putBack(_ transfer: Transfer) {
-        queue.insert(transfer, at: first)
+    ///
+    /// - Parameter losses: how often it lost its connection over HTTP/2.
+    func putBack(_ transfer: Transfer, losses: Int) {
+        queue.insert((transfer, losses), at: first)
     }
 
     /// The number of requests that wait.
@@ -55,7 +66,7 @@ final class HostLane {
     ///
     /// - Returns: whether it was waiting.
     func remove(_ transfer: Transfer) -> Bool {
-        guard let place = queue[first...].firstIndex(where: { $0 === transfer }) else { return false }
+        guard let place = queue[first...].firstIndex(where: { $0.transfer === transfer }) else { return false }
         queue.remove(at: place)
         return true
     }
@@ -63,16 +74,16 @@ final class HostLane {
     /// Removes all waiting requests.
     func removeAll() -> [Transfer] {
         defer { (queue, first) = ([], 0) }
-        return Array(queue[first...])
+        return queue[first...].map(\.transfer)
     }
 
-    /// The next request, if it may begin now, and whether the engine has to tell when its connection is there.
-    func next() -> (transfer: Transfer, isProbe: Bool)? {
-        guard first < queue.count, runningCount < (isProbing ? 1 : isMultiplexed ? Self.mostStreams : connections)
-        else {
+    /// The next request, if it may begin now, how often it lost its connection, and whether the engine has to tell when its
+    /// connection is there.
+    func next() -> (transfer: Transfer, losses: Int, isProbe: Bool)? {
+        guard first < queue.count, runningCount < (isProbing ? 1 : isMultiplexed ? streams : connections) else {
             return nil
         }
-        let transfer = queue[first]
+        let (transfer, losses) = queue[first]
         first += 1
         if first == queue.count {
             queue.removeAll(keepingCapacity: true)
@@ -83,12 +94,33 @@ final class HostLane {
         }
         isProbing = isSecure && runningCount == 0 && !hasFailed
         runningCount += 1
-        return (transfer, isProbing)
+        return (transfer, losses, isProbing)
     }
 
     /// The request that probed has a connection.
     func hasConnected() {
         (isProbing, hasFailed) = (false, false)
+    }
+
+    /// A response has arrived.
+    ///
+    /// - Parameter version: the major version of its HTTP.
+    func hasAnswered(version: CInt) {
+        isMultiplexed = version >= 2
+        responses += 1
+        if responses > responsesToGrow { streams = min(streams + 1, Self.mostStreams) }
+    }
+
+    /// A connection over HTTP/2 has ended without a response to a request on it. The origin may let each connection bear a
+    /// few requests only, even one, so the next ones go one at a time.
+    func hasLostStream() {
+        // Of the requests that one end has cost, the first counts.
+        if responses > 0 {
+            let isSoon = responses <= 2 * responsesToGrow + 1
+            responsesToGrow = isSoon ? min(max(4, 2 * responsesToGrow), Self.mostResponsesToGrow) : 0
+        }
+        responses = 0
+        streams = 1
     }
 
     /// A request in progress has ended.

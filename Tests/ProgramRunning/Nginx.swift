@@ -43,8 +43,11 @@ package struct Nginx: Sendable {
     /// The URL of `path` over TLS, where HTTP/2 is offered.
     package func secureURL(_ path: String) -> String { "https://\(site.address):\(site.securePort)\(path)" }
 
-    /// The URL of `path` over HTTP/2, on a port whose connections end (GOAWAY) after 20 requests.
-    package func restlessURL(_ path: String) -> String { "https://\(site.address):\(site.restlessPort)\(path)" }
+    /// The URL of `path` over HTTP/2, on a port whose connections end (GOAWAY) after 1 or 20 requests.
+    package func restlessURL(_ path: String, after requests: Int) -> String {
+        guard let port = site.restlessPorts[requests] else { preconditionFailure("There is no such port.") }
+        return "https://\(site.address):\(port)\(path)"
+    }
 
     /// The URL of `path` on another port: another origin with the same files.
     package func otherURL(_ path: String) -> String { "http://\(site.address):\(site.otherPort)\(path)" }
@@ -96,14 +99,23 @@ package struct Nginx: Sendable {
         }
     }
 
+    /// Fewer requests than expected were logged within a minute.
+    package struct MissingRequests: Error {
+        package let expected: Int
+        package let logged: [Request]
+    }
+
     /// Waits until `count` requests are logged and returns them. nginx logs a request after its response.
+    ///
+    /// - Throws: `MissingRequests` after a minute.
     package func requests(_ count: Int) async throws -> [Request] {
+        let deadline = ContinuousClock.now + .seconds(60)
         while true {
             let text = try String(decoding: workplace.read("requests.log"), as: UTF8.self)
             let requests = text.split(separator: "\n").compactMap(Request.init)
             if requests.count >= count { return requests }
-            try Task.checkCancellation()
-            await Task.yield()
+            guard .now < deadline else { throw MissingRequests(expected: count, logged: requests) }
+            try await Task.sleep(for: .milliseconds(10))
         }
     }
 

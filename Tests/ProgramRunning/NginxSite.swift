@@ -6,7 +6,8 @@ struct NginxSite: Sendable {
     let port: Int
     let securePort: Int
     let otherPort: Int
-    let restlessPort: Int
+    /// The ports whose connections end after some requests, by their number.
+    let restlessPorts: [Int: Int]
 
     init() {
         #if os(Linux)
@@ -19,7 +20,7 @@ struct NginxSite: Sendable {
         #endif
         securePort = port + 1
         otherPort = port + 2
-        restlessPort = port + 3
+        restlessPorts = [1: port + 3, 20: port + 4]
     }
 
     func write(to workplace: Workplace) throws {
@@ -74,14 +75,20 @@ struct NginxSite: Sendable {
             server {
                 listen \(address):\(otherPort);
             }
-            server {
-                listen \(address):\(restlessPort) ssl http2;
-                ssl_certificate certificate.pem;
-                ssl_certificate_key key.pem;
-                keepalive_requests 20;
-            }
+        \(restlessPorts.map(restlessServer).joined(separator: "\n"))
         }
 
+        """
+    }
+
+    private func restlessServer(requests: Int, port: Int) -> String {
+        """
+            server {
+                listen \(address):\(port) ssl http2;
+                ssl_certificate certificate.pem;
+                ssl_certificate_key key.pem;
+                keepalive_requests \(requests);
+            }
         """
     }
 

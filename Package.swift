@@ -88,7 +88,7 @@ let package = Package(
                 .embedInCode("0005_replacing.sql"), .embedInCode("0006_durable_files.sql"),
                 .embedInCode("0007_last_sync.sql"), .embedInCode("0008_pending_batch.sql"),
                 .embedInCode("0009_access.sql"),
-                .embedInCode("0010_eviction_queue.sql"),
+                .embedInCode("0010_eviction_queue.sql"), .embedInCode("0011_contact.sql"),
             ],
             swiftSettings: swiftSettings
         ),
@@ -273,6 +273,7 @@ let package = Package(
             dependencies: [
                 "AvatarStore",
                 "AvatarContacts",
+                "AvatarPlaceholder",
                 "AvatarLoopback",
                 "CAvatarSystem",
                 .product(

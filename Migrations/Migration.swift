@@ -22,6 +22,7 @@ package struct Migration: Sendable {
         Migration(version: 8, name: "0008_pending_batch", bytes: PackageResources._008_pending_batch_sql),
         Migration(version: 9, name: "0009_access", bytes: PackageResources._009_access_sql),
         Migration(version: 10, name: "0010_eviction_queue", bytes: PackageResources._010_eviction_queue_sql),
+        Migration(version: 11, name: "0011_contact", bytes: PackageResources._011_contact_sql),
     ]
 
     /// The schema version of this program.

@@ -54,6 +54,13 @@ package struct StoredFiles: Sendable {
         return try body(descriptor)
     }
 
+    /// Opens `file`; `nil` if it is missing or its length differs from the index.
+    ///
+    /// - Throws: an error of the disk.
+    package func openFile(_ file: FileRecord) throws -> OpenFile? {
+        try open(file).map { OpenFile(FileSource($0, byteCount: file.sizeBytes, path: file.path)) }
+    }
+
     /// Opens `path`; `nil` if it is missing, is or leads through a symbolic link, or leads out of the root.
     func descriptor(at path: String) throws(AvatarStoreError) -> Int32? {
         do throws(SystemCallError) {
@@ -119,8 +126,30 @@ package struct StoredFiles: Sendable {
     }
 }
 
+/// An open file. It stays readable after it is unlinked, and is closed with the last reference to it.
+package final class OpenFile: ByteSource, Sendable {
+    private let source: FileSource
+
+    /// Takes over the descriptor of `source`.
+    init(_ source: FileSource) {
+        self.source = source
+    }
+
+    deinit { close(source.descriptor) }
+
+    /// The length in bytes.
+    package var byteCount: Int { source.byteCount }
+
+    /// Reads at most `count` bytes at `offset`; fewer at the end of the file.
+    ///
+    /// - Throws: an error of the disk.
+    package func bytes(at offset: Int, count: Int) throws -> [UInt8] {
+        try source.bytes(at: offset, count: count)
+    }
+}
+
 /// The bytes of an open file, read at any offset without moving its position.
-package struct FileSource: ByteSource {
+package struct FileSource: ByteSource, Sendable {
     /// The open file. Its owner closes it.
     let descriptor: Int32
     /// The expected length in bytes.

@@ -260,6 +260,33 @@ package final class AvatarIndex: Sendable {
         }
     }
 
+    /// Overwrites copies of `texts` that deleted rows have left in the unused room of the file. Call it when the WAL is
+    /// empty; it leaves the WAL empty.
+    ///
+    /// Reads the whole file, and only if there is a copy writes it anew. Other processes wait to write meanwhile.
+    ///
+    /// - Returns: whether no copy is left. Another process that reads or writes may prevent it.
+    package func removeRemnants(of texts: [String]) throws -> Bool {
+        let texts = texts.map { Array($0.utf8) }
+        let hasRemnant = try onWriteConnection("looking for deleted rows") { try $0.hasRemnant(of: texts) }
+        guard hasRemnant else { return true }
+        do {
+            try AvatarStoreError.translating("rewriting it") {
+                // The write connection does not allow statements that it cannot tell from changes of hits.
+                let connection = try Connection(
+                    path: path,
+                    access: .readWriteExisting,
+                    busyTimeoutMilliseconds: 1000 * Self.busyTimeoutSeconds
+                )
+                try connection.vacuum()
+                try connection.close()
+            }
+        } catch let error as AvatarStoreError where error.code == .busy {
+            return false
+        }
+        return try truncateWAL()
+    }
+
     /// Whether the WAL is missing or has no bytes. Its file is not opened.
     private var isWALEmpty: Bool {
         var information = stat()

@@ -16,6 +16,41 @@ public struct ContactLink: Hashable, Sendable {
 }
 
 extension AvatarStore {
+    /// One page of the contacts of the store, in the order of their names without case and accents; contacts without a
+    /// name are in the order of their ids.
+    ///
+    /// The contacts are those that a list named in a sync, with a picture or without, and those that an image is linked
+    /// to. A page costs the same at the beginning and at the end, however many contacts there are.
+    /// - Parameter text: the beginning of the name, or of the id of a contact without one; case and accents do not
+    ///   matter. Default: all contacts.
+    /// - Parameter after: the `next` of the page before. Default: `nil`, the first page.
+    /// - Parameter limit: the maximum number of contacts, at least 1. Default: 100.
+    /// - Throws: `invalidConfiguration` for a limit below 1, or an `after` that no page returned; an error of the index.
+    public func contacts(
+        matching text: String = "",
+        after: String? = nil,
+        limit: Int = 100
+    ) throws -> StoredContactPage {
+        guard limit > 0 else {
+            throw AvatarStoreError(.invalidConfiguration, "`limit` cannot be \(limit): it must be at least 1.")
+        }
+        return try index.contacts(withPrefix: text.sortName, after: after, limit: limit)
+    }
+
+    /// The contact `id` with its name and the image that it shows; `nil` if no list named it and no image is linked to it.
+    ///
+    /// - Throws: an error of the index.
+    public func contact(_ id: String) throws -> StoredContact? {
+        try index.contact(id)
+    }
+
+    /// The names of those of `contacts` that have one in the index, by id.
+    ///
+    /// - Throws: an error of the index.
+    public func names(ofContacts contacts: [String]) throws -> [String: String] {
+        try index.names(of: contacts)
+    }
+
     /// The stored image of `contact`. Sends no request. A photo embedded in the contact comes before a fetched image.
     ///
     /// - Returns: `nil` if the contact has no image, or its file is missing. A sync of the contact list fetches it.

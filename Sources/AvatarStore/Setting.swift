@@ -80,6 +80,8 @@ public struct Setting: Hashable, Sendable {
 
     /// Whether an image stays when no contact uses it any more. Default: 1, yes.
     public static let keepUnlinked = Setting("keep-unowned", default: 1, in: 0...1, .boolean)
+    /// Whether the store keeps the names of contacts. Setting it to 0 removes the names that it has. Default: 1, yes.
+    public static let keepNames = Setting("keep-names", default: 1, in: 0...1, .boolean)
     /// How often in a row an origin must report an image as gone before its file is removed; 0: it is never removed.
     /// Default: 0.
     public static let goneConfirmations = Setting("gone-confirmations", default: 0, in: 0...1000, .count)
@@ -87,7 +89,8 @@ public struct Setting: Hashable, Sendable {
     /// All settings, in the order in which the command line lists them.
     package static let all: [Setting] = [
         budget, lowWatermark, maximumImageBytes, maximumPixels, minimumFree, minimumFreshness, maximumFreshness,
-        defaultFreshness, maximumAgeWithoutFetch, keepUnlinked, goneConfirmations,
+        defaultFreshness, maximumAgeWithoutFetch, keepUnlinked, keepNames,
+        goneConfirmations,
     ]
 
     /// The setting with the given name; `nil` for an unknown one.

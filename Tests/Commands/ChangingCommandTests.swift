@@ -166,7 +166,8 @@ import Testing
         #expect(
             settings.names == [
                 "budget", "lowWatermark", "maxImageBytes", "maxPixels", "minFree", "minimumFreshness",
-                "maximumFreshness", "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "goneConfirmations",
+                "maximumFreshness", "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames",
+                "goneConfirmations",
             ]
         )
         #expect(settings.number("budget") == 256 << 20)

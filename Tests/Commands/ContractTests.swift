@@ -19,11 +19,11 @@ import Testing
             "email-source", "email-recheck", "ignore-pauses", "wait", "dry-run", "progress",
         ]),
         "fetch": origin.union(["json", "policy", "class"]),
-        "get": origin.union(["output", "policy", "class"]),
-        "path": ["json"],
+        "get": origin.union(["output", "policy", "class", "contact", "placeholder"]),
+        "path": ["json", "contact"],
         "save": ["json", "name", "class"],
         "list": ["json", "class", "state", "host", "owner", "sort", "reverse", "limit", "after"],
-        "show": ["json"],
+        "show": ["json", "contact"],
         "remove": ["json", "owner", "host", "all", "erase", "dry-run"],
         "move": ["json", "to", "dry-run"],
         "trim": ["json", "budget", "dry-run", "progress"],
@@ -53,7 +53,7 @@ import Testing
 
     private static let overview: Set<String> = [
         "key", "sourceURL", "localFile", "storageClass", "sizeBytes", "etag", "lastAccess", "freshUntil", "checkedAt",
-        "state", "owners",
+        "state", "owners", "names",
     ]
     private static let image: Set<String> = [
         "key", "outcome", "stale", "stored", "localFile", "sizeBytes", "mediaType", "width", "height", "kind",
@@ -85,7 +85,7 @@ import Testing
                 "nextCheck", "failure", "failureCount", "sharedWith", "evictedAfterFiles", "reasons",
             ])
         ),
-        (["changes"], ["sequence", "key", "owners", "kind", "digest", "time"]),
+        (["changes"], ["sequence", "key", "owners", "names", "kind", "digest", "time"]),
         (["move", "URL", "--to", "documents", "--dry-run"], ["moved"]),
         (["move", "URL", "--to", "documents"], ["moved"]),
         (["verify"], ["checked", "pending", "faults", "faultCount", "repaired", "lost"]),
@@ -95,7 +95,8 @@ import Testing
             [
                 "budget", "lowWatermark", "maxImageBytes", "maxPixels", "minFree", "minimumFreshness",
                 "maximumFreshness",
-                "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "goneConfirmations", "evicted", "bytesFreed",
+                "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames", "goneConfirmations", "evicted",
+                "bytesFreed",
             ]
         ),
         (

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LookingCommandTests {
     private static let columns: Set<String> = [
         "key", "sourceURL", "localFile", "storageClass", "sizeBytes", "etag", "lastAccess", "freshUntil", "checkedAt",
-        "state", "owners",
+        "state", "owners", "names",
     ]
 
     /// A store with three pictures, one that is gone, and a saved image; contacts 2 and 4 share a picture.
@@ -128,7 +128,7 @@ import Testing
             let run = try await workplace.run("list")
 
             #expect(run.lines.count == 6)
-            #expect(run.lines[0].hasPrefix("STATE    CLASS          SIZE  LAST ACCESS  KEY"))
+            #expect(run.lines[0].hasPrefix("STATE    CLASS          SIZE  LAST ACCESS  CONTACT           KEY"))
             let column = try #require(run.lines[0].range(of: "KEY")?.lowerBound.utf16Offset(in: run.lines[0]))
             #expect(run.lines[1].dropFirst(column) == origin.url("/a.png"))
             #expect(run.lines[1].contains(" kB "))

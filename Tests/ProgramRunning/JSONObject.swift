@@ -28,6 +28,9 @@ package struct JSONObject {
     /// The numbers in the nested object `name`.
     package func numbers(_ name: String) -> [String: Int]? { fields[name] as? [String: Int] }
 
+    /// The texts in the nested object `name`.
+    package func textsByName(_ name: String) -> [String: String]? { fields[name] as? [String: String] }
+
     /// The `kind` of each of the `failures`.
     package var failureKinds: [String] {
         let failures = fields["failures"] as? [[String: Any]] ?? []

@@ -18,6 +18,13 @@ package enum Hexadecimal {
         text.append(digit(byte & 15))
     }
 
+    /// The bytes that `text` spells in hexadecimal digits of either case; `nil` if it has another character or an odd number.
+    package static func bytes(_ text: String) -> [UInt8]? {
+        let digits = text.utf8.compactMap(value(of:))
+        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
     /// The value of the ASCII character `byte` as a digit, in either case; `nil` if it is not a digit.
     package static func value(of byte: UInt8) -> UInt8? {
         switch byte {

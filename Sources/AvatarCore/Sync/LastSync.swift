@@ -10,6 +10,17 @@ public enum SyncOutcome: String, Hashable, Sendable {
     case interrupted
     /// The sync threw an error of the contact list, the index or the disk.
     case failed
+
+    /// The exit code of `avatars sync` with this outcome.
+    package var exitStatus: Int {
+        switch self {
+        case .complete: 0
+        case .incomplete: 1
+        case .unreached: 69
+        case .interrupted: 130
+        case .failed: 2
+        }
+    }
 }
 
 /// The last sync of a store, as the index records it.

@@ -17,6 +17,8 @@ package enum SyncItem: Sendable {
     case unreadable(ListPlace?, reason: String)
     /// A record that a later record of the same contact replaces.
     case duplicate(DuplicateRecord)
+    /// A contact that the list names, with a picture or without. The items for its picture follow.
+    case contact(ListedContact)
     /// No item yet: the list is read for the first time.
     case nothingYet
 }

@@ -123,7 +123,7 @@ package struct SyncPlanner: Sendable {
             steps.append(.unreadable(place, reason: reason))
         case .duplicate(let record):
             steps.append(.duplicate(record))
-        case .nothingYet:
+        case .contact, .nothingYet:
             break
         }
     }

@@ -130,7 +130,7 @@ package struct SyncSnapshot: Sendable {
             case .entry(let entry): !hasFile(entry)
             case .image(let image): image.key.map { !hasFile(entries[$0]) } ?? false
             case .candidates(let keys, _, _): keys.contains { !hasFile(entries[$0]) }
-            case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .nothingYet: false
+            case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet: false
             }
         }
     }

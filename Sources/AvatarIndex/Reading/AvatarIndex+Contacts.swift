@@ -3,18 +3,23 @@ import AvatarSQLite
 
 /// Contacts and their images.
 extension AvatarIndex {
-    /// The images of `contact`: those with a file before those without, and of each the embedded photos first.
+    /// The images of `contact`: those with a file before those without, and of each the embedded photos first, then the
+    /// images at URLs, then those of e-mail sources.
     package func imageKeys(of contact: String) throws -> [AvatarKey] {
         try readers.read { connection in
             try connection.rows(
                 """
                 SELECT avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id WHERE owner.contact = ?
-                ORDER BY avatar.file_id IS NULL, avatar.host_id IS NOT NULL, avatar.key
+                ORDER BY \(Self.contactOrder)
                 """,
                 [contact]
             ) { AvatarKey(stored: $0.text("key")) }
         }
     }
+
+    /// The order of a contact's images: the first is the one that it shows.
+    static let contactOrder =
+        "avatar.file_id IS NULL, avatar.host_id IS NOT NULL, avatar.key GLOB 'email:http*', avatar.key"
 
     /// The fetched images that `contact` had by the feed of changes and that no contact uses now. Reads the whole feed.
     package func formerImageKeys(of contact: String) throws -> [AvatarKey] {

@@ -150,8 +150,10 @@ private final class BackupRun {
         let former = try copy.write { try $0.owners(of: key) }
         // A contact that lost this image may have another one since, which the copy does not know.
         let images = try former.filter { found.entry?.isUsed(by: $0) != true }.flatMap(index.keys(of:))
+        let removed = try former.filter { try index.contact($0) == nil }
         try copy.write { transaction in
             try transaction.settle(key, as: found)
+            for contact in removed { try transaction.removeContact(contact) }
             for image in images { try transaction.seek(image) }
         }
         if case .missing = found { missing += 1 }

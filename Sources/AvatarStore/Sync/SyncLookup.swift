@@ -69,7 +69,7 @@ struct SyncLookup {
                 images.append((contact, try index.imageKeys(of: contact)))
             case .photos(let photos):
                 images.append((photos.contact, try index.imageKeys(of: photos.contact)))
-            case .postponed, .withoutImage, .unreadable, .duplicate, .nothingYet:
+            case .postponed, .withoutImage, .unreadable, .duplicate, .contact, .nothingYet:
                 break
             }
         }

@@ -14,6 +14,8 @@ final class SyncPlanning {
     private(set) var isExhausted = false
 
     private let lookup: SyncLookup
+    /// Keeps the contacts of the list in the index.
+    private let roster: SyncRoster
     /// Unlinks former candidates before the items are planned.
     private let writer: StoreWriter
     /// Knows the health of the hosts, and whether there is a network.
@@ -34,6 +36,7 @@ final class SyncPlanning {
         rules: SyncRules,
         parts: StoreParts,
         writer: StoreWriter,
+        roster: SyncRoster,
         dispatcher: SyncDispatcher,
         room: SyncRoom,
         usesBudget: Bool
@@ -43,6 +46,7 @@ final class SyncPlanning {
         countsRest = source.countsRest
         lookup = SyncLookup(parts)
         self.writer = writer
+        self.roster = roster
         self.dispatcher = dispatcher
         self.room = room
         self.usesBudget = usesBudget
@@ -56,6 +60,7 @@ final class SyncPlanning {
     func nextSteps() async throws -> [SyncStep] {
         let items = try await walk(planner.hasReachedLimit && countsRest ? 0 : Self.pageSize)
         isExhausted = items.isEmpty
+        try await roster.note(items)
         for case .entry(let entry) in items {
             // Once settled, the entry is no longer due, and a second walk would not find its file.
             if let file = entry.file { room.protect(file.id) }

@@ -128,7 +128,7 @@ extension SyncSource {
                 case .entry(let entry): if let file = entry.file { files.insert(file.id) }
                 case .image(let image): keys += [image.key].compactMap(\.self)
                 case .candidates(let candidates, _, _): keys += candidates
-                case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .nothingYet: break
+                case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet: break
                 }
             }
             files.formUnion(try index.entries(for: keys).compactMap { $0?.file?.id })

@@ -30,6 +30,7 @@ final class SyncRun {
     private let writer: StoreWriter
     private let planning: SyncPlanning
     private let steps: SyncStepRunner
+    private let roster: SyncRoster
     private let dispatcher: SyncDispatcher
     private let committer: SyncCommitter
     private let room: SyncRoom
@@ -79,11 +80,13 @@ final class SyncRun {
         committer = SyncCommitter(engine, flights: flights, room: room, batchSize: options.batchSize, inbox: inbox)
         tally = SyncTally(parts.index, total: total, progress: progress, emit: emit)
         let (usesDocuments, prunes) = (options.storage == .documents, options.prunes)
+        roster = try SyncRoster(parts.index, writer: writer, prunes: prunes)
         planning = SyncPlanning(
             source,
             rules: rules,
             parts: parts,
             writer: writer,
+            roster: roster,
             dispatcher: dispatcher,
             room: room,
             usesBudget: !usesDocuments
@@ -120,6 +123,7 @@ final class SyncRun {
             parts.index,
             writer: writer,
             planning: planning,
+            roster: roster,
             contacts: contacts,
             tally: tally,
             prunes: prunes
@@ -145,6 +149,7 @@ final class SyncRun {
             // A tick may still be sleeping.
             group.cancelAll()
         }
+        try await roster.write()
         try await unlinking.unlinkReplacedImages()
         try await unlinking.prune()
         tally.update { report in

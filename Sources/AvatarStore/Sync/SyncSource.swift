@@ -3,8 +3,8 @@ import AvatarIndex
 
 /// The source of a sync's items: a contact list, the due entries, or all entries. Each walk starts at the beginning.
 struct SyncSource: Sendable {
-    /// Returns the next items, about `limit` of them, and no items at the end. If the source counts its rest, a limit
-    /// of 0 returns the count of the rest instead.
+    /// Returns the items of the next `limit` records or entries, and no items at the end. If the source counts its rest,
+    /// a limit of 0 returns the count of the rest instead.
     typealias Walk = (_ limit: Int) async throws -> [SyncItem]
 
     /// Whether a walk can count its rest without reading it.
@@ -45,7 +45,8 @@ struct SyncSource: Sendable {
                 }
                 var items: [SyncItem] = []
                 var bytes = 0
-                while items.count < limit, bytes < Self.mostPhotoBytes {
+                let end = position + limit
+                while position < end, bytes < Self.mostPhotoBytes {
                     let next =
                         if let kept = list.records { position < kept.count ? kept[position] : nil } else {
                             try await iterator.next(isolation: #isolation)
@@ -123,7 +124,7 @@ struct SyncSource: Sendable {
 }
 
 extension SyncItem {
-    /// The items for `record`: the image at a URL, and the embedded photos.
+    /// The items for `record`: the contact, the image at a URL, and the embedded photos.
     ///
     /// - Throws: `unsupportedURL`, as `AvatarKey.init(url:)`, for the URL of an e-mail source.
     fileprivate static func items(
@@ -133,19 +134,30 @@ extension SyncItem {
         switch record {
         case .contact(let contact):
             if let fault = contact.idFault { return [.unreadable(contact.place, reason: fault)] }
-            let photos = ListedPhotos(contact).map { [SyncItem.photos($0)] } ?? []
-            guard let url = contact.avatarURL else {
-                return photos.isEmpty ? [try withoutURL(contact, sources)] : photos
-            }
-            let candidates = contact.candidates
-            guard candidates.count > 1 else {
-                let only = candidates.first?.rawValue ?? url
-                return photos + [.listed(url: only, contact: contact.id, lowDataURL: contact.lowDataURL)]
-            }
-            return photos + [.candidates(candidates, contact: contact.id, lowDataURL: contact.lowDataURL)]
+            let pictures = try pictures(of: contact, sources)
+            // A list of bare URLs names its contacts by them. One that is refused may hold a password.
+            guard contact.id != contact.avatarURL else { return pictures }
+            return [.contact(ListedContact(id: contact.id, name: contact.name))] + pictures
         case .unreadable(let line, let reason, let list):
             return [.unreadable(ListPlace(list: list, line: line), reason: reason)]
         }
+    }
+
+    /// The items for the pictures of `contact`.
+    private static func pictures(
+        of contact: Contact,
+        _ sources: [EmailSource]
+    ) throws(AvatarStoreError) -> [SyncItem] {
+        let photos = ListedPhotos(contact).map { [SyncItem.photos($0)] } ?? []
+        guard let url = contact.avatarURL else {
+            return photos.isEmpty ? [try withoutURL(contact, sources)] : photos
+        }
+        let candidates = contact.candidates
+        guard candidates.count > 1 else {
+            let only = candidates.first?.rawValue ?? url
+            return photos + [.listed(url: only, contact: contact.id, lowDataURL: contact.lowDataURL)]
+        }
+        return photos + [.candidates(candidates, contact: contact.id, lowDataURL: contact.lowDataURL)]
     }
 
     /// The candidates that e-mail sources may have for `contact`: those of the first source for all addresses, then

@@ -6,6 +6,7 @@ struct SyncUnlinking {
     private let index: AvatarIndex
     private let writer: StoreWriter
     private let planning: SyncPlanning
+    private let roster: SyncRoster
     private let contacts: SyncContacts
     private let tally: SyncTally
     /// Whether the options ask for pruning.
@@ -16,6 +17,7 @@ struct SyncUnlinking {
         _ index: AvatarIndex,
         writer: StoreWriter,
         planning: SyncPlanning,
+        roster: SyncRoster,
         contacts: SyncContacts,
         tally: SyncTally,
         prunes: Bool
@@ -23,6 +25,7 @@ struct SyncUnlinking {
         self.index = index
         self.writer = writer
         self.planning = planning
+        self.roster = roster
         self.contacts = contacts
         self.tally = tally
         self.prunes = prunes
@@ -52,7 +55,7 @@ struct SyncUnlinking {
         var last = ""
         while true {
             let page = try index.contacts(after: last, limit: 512)
-            guard let end = page.last else { return }
+            guard let end = page.last else { break }
             last = end
             let leavers = planning.leavers(among: page)
             let links = try leavers.flatMap { contact in
@@ -62,5 +65,6 @@ struct SyncUnlinking {
             tally.update { $0.unlinked += leavers.count }
             if Task.isCancelled { return }
         }
+        try await roster.removeOmitted()
     }
 }

@@ -196,6 +196,11 @@ struct StoredRoots: Sendable {
         allows(file) ? try files(of: file.storageClass).withDescriptor(of: file, body) : nil
     }
 
+    /// Opens `file`; `nil` if `contains(_:)` would be `false`.
+    func open(_ file: FileRecord) throws -> OpenFile? {
+        allows(file) ? try files(of: file.storageClass).openFile(file) : nil
+    }
+
     /// The absolute path of `file`.
     func path(of file: FileRecord) -> String {
         files(of: file.storageClass).path(of: file)

@@ -22,17 +22,20 @@ extension StoreWriter {
         return try finish(&removal, contact: nil, keys: keys, erasing: erasing)
     }
 
-    /// Unlinks `contact`, and removes the images that no other contact uses; for an erasure, also its former images.
+    /// Unlinks and forgets `contact`, and removes the images that no other contact uses; for an erasure, also its former
+    /// images.
     func remove(contact: String, erasing: Bool) throws -> RemovalReceipt {
         var removal = Removal()
         try remove(&removal) { transaction, removal in
             let images = try transaction.images(of: contact)
-            removal.receipt.hasUnknownContact = images.isEmpty
+            removal.receipt.hasUnknownContact = try images.isEmpty && !transaction.hasContact(contact)
             for (id, key) in images {
                 _ = try transaction.unlink(contact, from: id)
                 guard try !transaction.hasOwner(id), let state = try transaction.state(of: key) else { continue }
                 try take(key, state: state, in: transaction, adding: &removal)
             }
+            removal.texts += try [contact] + transaction.names(of: contact)
+            try transaction.removeContact(contact)
             guard erasing else { return }
             for key in try transaction.formerImages(of: contact) {
                 guard let state = try transaction.state(of: key) else { continue }
@@ -67,6 +70,7 @@ extension StoreWriter {
         try forgetPartial(of: key, transaction)
         removal.receipt.rows += 1
         removal.keys.insert(key)
+        removal.texts.append(key.rawValue)
         let digest = try state.fileID.flatMap { try transaction.digest(ofFile: $0) }
         try transaction.removeEntry(id: state.id)
         guard let file = try state.fileID.flatMap({ try release($0, in: transaction) }) else { return }
@@ -94,7 +98,8 @@ extension StoreWriter {
         let documents = places.files(of: .documents)
         removal.receipt.traces = try documents.removeSetAside(digests: removal.digests, keys: Set(keys))
         removal.receipt.traces += index.removeSetAside()
-        removal.receipt.isErased = try index.truncateWAL() && removal.receipt.traces.isEmpty
+        removal.receipt.isErased = try index.truncateWAL() && index.removeRemnants(of: removal.texts)
+        if !removal.receipt.traces.isEmpty { removal.receipt.isErased = false }
         return removal.receipt
     }
 
@@ -119,6 +124,8 @@ private struct Removal {
     /// The keys and digests of the whole removal, which an erasure looks for in other places.
     var keys: Set<AvatarKey> = []
     var digests: [[UInt8]] = []
+    /// The texts of the removed rows, which an erasure looks for in unused room of the index.
+    var texts: [String] = []
 }
 
 extension FileLabel {

@@ -53,9 +53,12 @@ struct ChangesCommand: AsyncParsableCommand {
         while true {
             let changes = try store.changes(since: sequence)
             guard let last = changes.last else { return }
+            let names = try store.names(ofContacts: changes.flatMap(\.contacts))
             var text = isFirst && !output.json ? AvatarChange.table.heading : ""
             for change in changes {
-                text += output.json ? try JSON.object(change.fields).line : AvatarChange.table.line(change.row)
+                text +=
+                    output.json
+                    ? try JSON.object(change.fields(names)).line : AvatarChange.table.line(change.row(names))
             }
             try Console.output.write(text)
             sequence = last.sequence

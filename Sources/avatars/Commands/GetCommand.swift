@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarPlaceholder
 import AvatarStore
 
 /// `avatars get`: writes the bytes of one image.
@@ -6,7 +7,10 @@ struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
         abstract: "Writes an image to standard output or a file.",
-        usage: "avatars get <key> [--output <file>] [<options>]",
+        usage: """
+            avatars get <key> [--output <file>] [<options>]
+                   avatars get --contact <id> [--placeholder] [<options>]
+            """,
         discussion: """
             Fetches a URL that is not stored, unless --policy is offline. Exit code 1 if there is no image.
 
@@ -14,9 +18,11 @@ struct GetCommand: AsyncParsableCommand {
             """
     )
 
-    /// A text that is not a valid key ends the command before it opens the store.
-    @Argument(help: "A URL, name:NAME, contact:ID, or your own key.")
-    var key: String
+    @OptionGroup var image: ImageArgument
+
+    /// The initials of the contact's name, as an SVG image.
+    @Flag(help: "With --contact: write initials as SVG if the contact has no picture.")
+    var placeholder = false
 
     /// The path, or `-`; `nil` for standard output, except to a terminal.
     @Option(
@@ -48,16 +54,33 @@ struct GetCommand: AsyncParsableCommand {
             )
             throw ExitCode.validationFailure
         }
-        let key = try AvatarKey(parsing: key)
+        try image.requireValid()
         let options = origin.fetchOptions(policy, storage)
-        let image = try await store.withStoreForReads(configure: origin.apply) { store in
-            try await StoreReads(store: store, options: options).image(of: key)
+        let bytes = try await store.withStoreForReads(configure: origin.apply) { store in
+            do {
+                let image = try await StoreReads(store: store, options: options).image(of: try image.key(in: store))
+                ImageResult(image.file).report()
+                return image.bytes
+            } catch let error as AvatarStoreError where error.exitCode == .someFailed {
+                guard let bytes = try placeholder(in: store) else { throw error }
+                return bytes
+            }
         }
-        ImageResult(image.file).report()
         if let output, output != "-" {
-            try await OutputFile(path: output).write(image.bytes)
+            try await OutputFile(path: output).write(bytes)
         } else {
-            try await withBlockingThread { try Console.output.write(image.bytes) }
+            try await withBlockingThread { try Console.output.write(bytes) }
         }
+    }
+
+    /// The initials of the contact; `nil` if they are not asked for, or the store does not have the contact.
+    private func placeholder(in store: AvatarStore) throws -> [UInt8]? {
+        guard placeholder, let id = image.contact, let contact = try store.contact(id) else { return nil }
+        return Array(AvatarPlaceholder(id: id, name: contact.name).svg().utf8)
+    }
+
+    /// - Throws: `ValidationError` for `--placeholder` without `--contact`.
+    func validate() throws {
+        if placeholder, image.contact == nil { throw ValidationError("--placeholder needs --contact.") }
     }
 }

@@ -71,7 +71,11 @@ struct ListCommand: AsyncParsableCommand {
             repeat {
                 query.limit = min(pageSize, (limit ?? .max) - listed)
                 let page = try page(query, in: store)
-                try print(page.items, isFirst: listed == 0)
+                try print(
+                    page.items,
+                    names: store.names(ofContacts: page.items.flatMap(\.contacts)),
+                    isFirst: listed == 0
+                )
                 listed += page.items.count
                 query.after = page.next
             } while query.after != nil && listed < limit ?? .max
@@ -109,11 +113,11 @@ struct ListCommand: AsyncParsableCommand {
     }
 
     /// Prints `items`, below the headings if they are the first ones.
-    private func print(_ items: [AvatarListItem], isFirst: Bool) throws {
+    private func print(_ items: [AvatarListItem], names: [String: String], isFirst: Bool) throws {
         guard !items.isEmpty else { return }
         var text = isFirst && !output.json ? AvatarListItem.table.heading : ""
         for item in items {
-            text += output.json ? try JSON.object(item.fields).line : AvatarListItem.table.line(item.row)
+            text += output.json ? try JSON.object(item.fields(names)).line : AvatarListItem.table.line(item.row(names))
             guard text.utf8.count > 1 << 16 else { continue }
             try Console.output.write(text)
             text = ""

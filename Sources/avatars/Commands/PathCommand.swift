@@ -6,7 +6,10 @@ struct PathCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "path",
         abstract: "Prints the path of an image's local file.",
-        usage: "avatars path <key> [<options>]",
+        usage: """
+            avatars path <key> [<options>]
+                   avatars path --contact <id> [<options>]
+            """,
         discussion: """
             Exit code 1 if there is no file. This does not count as an access for eviction.
 
@@ -15,8 +18,7 @@ struct PathCommand: ParsableCommand {
     )
 
     /// The command sends no request, so an image that is not stored has no path.
-    @Argument(help: "A URL, name:NAME, contact:ID, or your own key.")
-    var key: String
+    @OptionGroup var image: ImageArgument
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
@@ -25,8 +27,9 @@ struct PathCommand: ParsableCommand {
     ///
     /// - Throws: `noSuchEntry` if there is no file.
     func run() throws {
-        let key = try AvatarKey(parsing: key)
+        try image.requireValid()
         try store.withStoreToLookAt { store in
+            let key = try image.key(in: store)
             guard let file = try store.localFile(for: key, recordsAccess: false) else {
                 throw AvatarStoreError(.noSuchEntry, "The store has no file for \"\(key)\".")
             }

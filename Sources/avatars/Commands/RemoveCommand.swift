@@ -90,7 +90,7 @@ struct RemoveCommand: AsyncParsableCommand {
     private func preview(_ named: [AvatarKey], in store: AvatarStore) throws -> RemovalReceipt {
         if let owner {
             var receipt = try store.removalPreview(try store.keysUsedOnly(by: owner, erasing: erase))
-            receipt.hasUnknownContact = try store.imageKeys(ofContact: owner).isEmpty
+            receipt.hasUnknownContact = try store.contact(owner) == nil
             return receipt
         }
         return try store.removalPreview(try keys.isEmpty ? store.keys(query) : named)

@@ -1,12 +1,13 @@
 import AvatarStore
 
 extension AvatarChange {
-    /// The fields of the change as `--json` prints them.
-    var fields: [String: JSON] {
+    /// The fields of the change as `--json` prints them, with those of `names` that its contacts have.
+    func fields(_ names: [String: String]) -> [String: JSON] {
         [
             "sequence": JSON(Int(sequence)),
             "key": JSON(key.rawValue),
             "owners": JSON(contacts),
+            "names": .object(contacts.names(names)),
             "kind": JSON(kind.rawValue),
             "digest": JSON(digest),
             "time": JSON(time),
@@ -23,20 +24,14 @@ extension AvatarChange {
     )
 
     /// The cells of the change in `table`.
-    var row: [Table.Cell] {
+    func row(_ names: [String: String]) -> [Table.Cell] {
         [
             Table.Cell("\(sequence)"),
             Table.Cell(kind.rawValue, kind.colour),
             Table.Cell(Wording.age(of: time.date)),
-            Table.Cell(shortContacts),
+            Table.Cell(contacts.shortText(names)),
             Table.Cell(key.rawValue),
         ]
-    }
-
-    /// The first three contacts and the number of the others: thousands may share an image.
-    private var shortContacts: String {
-        let names = contacts.prefix(3).joined(separator: ", ")
-        return contacts.count > 3 ? "\(names) and \(contacts.count - 3) more" : names
     }
 }
 

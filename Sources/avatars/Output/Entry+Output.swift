@@ -3,8 +3,9 @@ import AvatarStore
 import Foundation
 
 extension AvatarListItem {
-    /// The fields as `list --json` prints them: the columns of `avatar_overview`, and the contacts as `owners`.
-    var fields: [String: JSON] {
+    /// The fields as `list --json` prints them: the columns of `avatar_overview`, the contacts as `owners`, and those of
+    /// `names` that they have.
+    func fields(_ names: [String: String]) -> [String: JSON] {
         [
             "key": JSON(key.rawValue),
             "sourceURL": JSON(sourceURL),
@@ -17,6 +18,7 @@ extension AvatarListItem {
             "checkedAt": JSON(checkedAt),
             "state": JSON(state.rawValue),
             "owners": JSON(contacts),
+            "names": .object(contacts.names(names)),
         ]
     }
 
@@ -26,18 +28,40 @@ extension AvatarListItem {
         .left("CLASS", 9),
         .right("SIZE", 8),
         .left("LAST ACCESS", 11),
+        .left("CONTACT", 16),
         .left("KEY")
     )
 
-    /// The cells of the entry in `table`.
-    var row: [Table.Cell] {
+    /// The cells of the entry in `table`, with the names of its contacts.
+    func row(_ names: [String: String]) -> [Table.Cell] {
         [
             Table.Cell(state.rawValue, state.colour),
             Table.Cell(storageClass.rawValue),
             Table.Cell(sizeBytes.map(Wording.size) ?? "–"),
             Table.Cell(lastAccess.map { Wording.age(of: $0.date) } ?? "–"),
+            // A list of bare URLs names its contacts by them.
+            Table.Cell(contacts.isEmpty || contacts == [key.rawValue] ? "–" : contacts.shortText(names)),
             Table.Cell(key.rawValue),
         ]
+    }
+}
+
+/// Contacts as text, with their names where the store has them.
+extension [String] {
+    /// The names of the contacts, by id.
+    func names(_ names: [String: String]) -> [String: JSON] {
+        Dictionary(compactMap { id in names[id].map { (id, JSON($0)) } }) { first, _ in first }
+    }
+
+    /// All contacts, each with its name and its id.
+    func text(_ names: [String: String]) -> String {
+        map { id in names[id].map { "\($0) (\(id))" } ?? id }.joined(separator: ", ")
+    }
+
+    /// The names, else the ids, of the first three contacts and the number of the others: thousands may share an image.
+    func shortText(_ names: [String: String]) -> String {
+        let first = prefix(3).map { names[$0] ?? $0 }.joined(separator: ", ")
+        return count > 3 ? "\(first) and \(count - 3) more" : first
     }
 }
 
@@ -54,8 +78,8 @@ extension AvatarState {
 
 extension AvatarDetails {
     /// All fields as `show --json` prints them; `localFile` is absolute, unlike in `list`.
-    var json: JSON {
-        var fields = overview.fields
+    func json(_ names: [String: String]) -> JSON {
+        var fields = overview.fields(names)
         fields["localFile"] = JSON(localFile)
         fields["filePresent"] = JSON(isFilePresent)
         fields["sha256"] = JSON(sha256)
@@ -75,14 +99,14 @@ extension AvatarDetails {
     }
 
     /// The fields that have a value, one a line, then the reasons for the entry's state, wrapped to the terminal.
-    var text: String {
+    func text(_ names: [String: String]) -> String {
         var facts = Facts()
         facts.add("key", overview.key.rawValue)
         if overview.sourceURL != overview.key.rawValue { facts.add("source", overview.sourceURL) }
         facts.add("state", overview.state.rawValue, colour: overview.state.colour)
         addFile(to: &facts)
         facts.add("class", overview.storageClass.rawValue)
-        facts.add("contacts", overview.contacts.isEmpty ? nil : overview.contacts.joined(separator: ", "))
+        facts.add("contacts", overview.contacts.isEmpty ? nil : overview.contacts.text(names))
         facts.add("shared with", sharedWith.isEmpty ? nil : sharedWith.map(\.rawValue).joined(separator: ", "))
         addOrigin(to: &facts)
         let columns = Console.output.isTerminal ? Console.output.columns : .max

@@ -15,15 +15,7 @@ extension ExitCode {
 
 extension SyncOutcome {
     /// The exit code of a sync with this outcome. `Interruption.exitStatus` replaces 130 by 143 after a SIGTERM.
-    var exitCode: ExitCode {
-        switch self {
-        case .complete: .success
-        case .incomplete: .someFailed
-        case .unreached: .unreached
-        case .interrupted: ExitCode(130)
-        case .failed: .couldNotRun
-        }
-    }
+    var exitCode: ExitCode { ExitCode(Int32(exitStatus)) }
 }
 
 extension AvatarStoreError {

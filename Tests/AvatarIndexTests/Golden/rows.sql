@@ -100,3 +100,8 @@ INSERT INTO owner (contact, avatar_id, replaces) VALUES ('anna', 5, 1);
 -- The last sync met a host that is paused.
 INSERT INTO last_sync (id, ended_ms, duration_ms, outcome, wanted, failed, skipped)
 VALUES (1, 1767225703000, 1250, 'incomplete', 9, 2, 1);
+
+-- A contact with a name and images, one with a name and none, and one of a list without names.
+INSERT INTO contact (contact, name, sort_name, is_listed) VALUES
+    ('emil', 'Émile Durkheim', 'emile durkheim', 1), ('list-7', NULL, 'list-7', 1);
+UPDATE contact SET name = 'Zoë "Z" O''Brien', sort_name = 'zoe "z" o''brien', is_listed = 1 WHERE contact = 'zoë''s "id"';

@@ -42,6 +42,18 @@ import Testing
         Case("overview", "sqlite_autoindex_avatar_1 (key=?)", "owner_by_avatar (avatar_id=?)") {
             _ = try $0.overview(of: key)
         },
+        Case("contacts", "contact_by_name ((sort_name,contact)>(?,?) AND sort_name<?)") {
+            _ = try $0.contacts(withPrefix: "a", after: "1 zzoe", limit: 10)
+        },
+        Case("contact", "contact USING PRIMARY KEY (contact=?)", "owner USING PRIMARY KEY (contact=?)", sorts: true) {
+            _ = try $0.contact("anna")
+        },
+        Case("pictures of a contact", "owner USING PRIMARY KEY (contact=?)", sorts: true) {
+            _ = try $0.pictures(of: "anna")
+        },
+        Case("picture by digest", "sqlite_autoindex_file_1 (storage_class=? AND sha256=?)", sorts: true) {
+            _ = try $0.picture(withDigest: [])
+        },
         Case("due hosts", "host_by_next_check (next_check_ms<?)") { _ = try $0.dueHosts(at: now) },
         Case("due entries", "avatar_due (host_id=? AND next_check_ms>? AND next_check_ms<?)") { index in
             var walks = [DueWalk(over: DueHost(id: 1, name: "example.com:443", health: HostHealth()))]

@@ -1,10 +1,10 @@
-import AvatarStore
+import AvatarCore
 
 extension StoreStatistics {
     /// The statistics in Prometheus's text format, version 0.0.4: `# HELP`, `# TYPE`, then one sample a line.
     ///
     /// Names and units follow Prometheus's conventions: base units, and times in seconds since 1970.
-    var prometheus: String {
+    public var prometheus: String {
         var text = PrometheusText()
         text.gauge(
             "entries",
@@ -39,11 +39,15 @@ extension StoreStatistics {
         }
         if let lastSync {
             text.time("last_sync_timestamp_seconds", help: "End of the last sync.", lastSync.time)
-            text.gauge("last_sync_duration_seconds", help: "Duration of the last sync.", lastSync.seconds)
+            text.gauge(
+                "last_sync_duration_seconds",
+                help: "Duration of the last sync.",
+                (lastSync.duration / .milliseconds(1)).rounded() / 1000
+            )
             text.gauge(
                 "last_sync_exit_code",
                 help: "Exit code of the last sync.",
-                Int(lastSync.outcome.exitCode.rawValue)
+                lastSync.outcome.exitStatus
             )
             text.gauge(
                 "last_sync_images",

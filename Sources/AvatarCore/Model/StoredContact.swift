@@ -1,0 +1,47 @@
+/// A contact of the store: a list named it, or an image is linked to it.
+public struct StoredContact: Hashable, Sendable {
+    /// The id, as the list or the host program gave it.
+    public var id: String
+    /// The display name; `nil` if the list has none, or the store keeps no names (`Setting.keepNames`).
+    public var name: String?
+    /// The key of the image that the contact shows, or would show if it were stored; `nil` without a linked image.
+    public var key: AvatarKey?
+    /// The state of that image; `nil` without a linked image.
+    public var state: AvatarState?
+    /// Whether the index has a file of that image.
+    public var hasFile: Bool
+
+    /// A contact, as read from the index.
+    package init(id: String, name: String?, key: AvatarKey? = nil, state: AvatarState? = nil, hasFile: Bool = false) {
+        self.id = id
+        self.name = name
+        self.key = key
+        self.state = state
+        self.hasFile = hasFile
+    }
+}
+
+/// One page of the contacts of a store.
+public struct StoredContactPage: Sendable {
+    /// The contacts in the order of their names.
+    public var contacts: [StoredContact]
+    /// The value of `after` for the next page; `nil` on the last page.
+    public var next: String?
+
+    /// A page with these contacts.
+    package init(contacts: [StoredContact], next: String?) {
+        self.contacts = contacts
+        self.next = next
+    }
+}
+
+/// A contact as a list names it.
+package struct ListedContact: Hashable, Sendable {
+    package let id: String
+    package let name: String?
+
+    package init(id: String, name: String?) {
+        self.id = id
+        self.name = name
+    }
+}

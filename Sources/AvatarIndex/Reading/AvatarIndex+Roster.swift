@@ -1,0 +1,151 @@
+package import AvatarCore
+import AvatarSQLite
+
+/// The contacts that lists named or that images are linked to, with their names.
+extension AvatarIndex {
+    /// One page of the contacts whose sort name begins with `prefix`, each with the image that it shows, from one snapshot.
+    ///
+    /// Each page is a range of `contact_by_name`, so it costs the same at the beginning and at the end.
+    ///
+    /// - Parameters:
+    ///   - prefix: the beginning of the sort name, as the table spells it; empty for all contacts.
+    ///   - after: the `next` of the page before; `nil` for the first page.
+    ///   - limit: the maximum number of contacts.
+    /// - Throws: `invalidConfiguration` for an `after` that no page returned.
+    package func contacts(withPrefix prefix: String, after: String?, limit: Int) throws -> StoredContactPage {
+        let position = try after.map(ContactPosition.init) ?? ContactPosition(sortName: prefix, contact: "")
+        return try readers.read { connection in
+            try connection.snapshot {
+                let rows = try connection.rows(Self.contactPage, [position.sortName, position.contact, prefix, limit]) {
+                    (id: $0.text("contact"), name: $0.optionalText("name"), sortName: $0.text("sort_name"))
+                }
+                let contacts = try rows.map { try Self.contact($0.id, name: $0.name, on: connection) }
+                guard rows.count == limit, let last = rows.last else {
+                    return StoredContactPage(contacts: contacts, next: nil)
+                }
+                let next = ContactPosition(sortName: last.sortName, contact: last.id)
+                return StoredContactPage(contacts: contacts, next: next.description)
+            }
+        }
+    }
+
+    /// The query of a page. Its parameters are the position, the prefix and the limit. No name has the character
+    /// U+10FFFF, so it comes after all names with the prefix.
+    static let contactPage = """
+        SELECT contact, name, sort_name FROM contact
+        WHERE (sort_name, contact) > (?, ?) AND sort_name < ? || char(0x10FFFF)
+        ORDER BY sort_name, contact LIMIT ?
+        """
+
+    /// The query of the image that a contact shows, in the order of `imageKeys(of:)`. Its parameter is the contact.
+    private static let shownImage = """
+        SELECT overview.key, overview.state, avatar.file_id IS NOT NULL AS has_file
+        FROM owner JOIN avatar ON avatar.id = owner.avatar_id JOIN avatar_overview AS overview ON overview.key = avatar.key
+        WHERE owner.contact = ?
+        ORDER BY \(contactOrder) LIMIT 1
+        """
+
+    /// The contact `id` and the image that it shows, from one snapshot; `nil` if the index does not have it.
+    package func contact(_ id: String) throws -> StoredContact? {
+        try readers.read { connection in
+            try connection.snapshot {
+                let name = try connection.firstRow("SELECT name FROM contact WHERE contact = ?", [id]) {
+                    $0.optionalText("name")
+                }
+                return try name.map { try Self.contact(id, name: $0, on: connection) }
+            }
+        }
+    }
+
+    /// The contact with the image that it shows.
+    private static func contact(_ id: String, name: String?, on connection: ReadConnection) throws -> StoredContact {
+        let shown = try connection.firstRow(shownImage, [id]) { row in
+            StoredContact(
+                id: id,
+                name: name,
+                key: AvatarKey(stored: row.text("key")),
+                state: try AvatarState(word: row.text("state")),
+                hasFile: row.bool("has_file")
+            )
+        }
+        return shown ?? StoredContact(id: id, name: name)
+    }
+
+    /// The names of those of `contacts` that have one.
+    package func names(of contacts: [String]) throws -> [String: String] {
+        try readers.read { connection in
+            try connection.snapshot {
+                var names: [String: String] = [:]
+                for contact in contacts {
+                    names[contact] = try connection.text("SELECT name FROM contact WHERE contact = ?", [contact])
+                }
+                return names
+            }
+        }
+    }
+
+    /// Those of `listed` that the index does not have in this form.
+    package func unrecorded(_ listed: [ListedContact]) throws -> [ListedContact] {
+        try readers.read { connection in
+            try connection.snapshot {
+                try listed.filter { contact in
+                    let isRecorded = try connection.firstRow(
+                        "SELECT name, is_listed FROM contact WHERE contact = ?",
+                        [contact.id]
+                    ) { $0.bool("is_listed") && $0.optionalText("name") == contact.name }
+                    return isRecorded != true
+                }
+            }
+        }
+    }
+
+    /// A page of the contacts that a list named, in the order of their bytes.
+    ///
+    /// - Parameters:
+    ///   - contact: the last contact of the page before; empty for the first page.
+    ///   - limit: the maximum number of contacts. An empty page is the last one.
+    package func listedContacts(after contact: String, limit: Int) throws -> [String] {
+        try readers.read { connection in
+            try connection.rows(
+                "SELECT contact FROM contact WHERE contact > ? AND is_listed ORDER BY contact LIMIT ?",
+                [contact, limit]
+            ) { $0.text("contact") }
+        }
+    }
+}
+
+/// The end of a page of contacts.
+private struct ContactPosition: CustomStringConvertible {
+    /// The sort name of the last contact.
+    let sortName: String
+    /// The id of the last contact; empty before the first.
+    let contact: String
+
+    init(sortName: String, contact: String) {
+        self.sortName = sortName
+        self.contact = contact
+    }
+
+    /// Reads the `next` of a page.
+    ///
+    /// - Throws: `invalidConfiguration` if no page has returned `text`.
+    init(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        guard let space = bytes.firstIndex(of: UInt8(ascii: " ")), let count = Int(text.prefix(space)), count >= 0,
+            count <= bytes.count - space - 1
+        else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "\"\(text.prefix(40))\" is not the end of a page of contacts. Pass the `next` of a page."
+            )
+        }
+        let end = space + 1 + count
+        self.init(
+            sortName: String(decoding: bytes[(space + 1)..<end], as: UTF8.self),
+            contact: String(decoding: bytes[end...], as: UTF8.self)
+        )
+    }
+
+    /// The position as the `next` of a page: the number of bytes of the sort name, a space, the sort name and the contact.
+    var description: String { "\(sortName.utf8.count) \(sortName)\(contact)" }
+}

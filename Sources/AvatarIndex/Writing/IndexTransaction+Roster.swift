@@ -1,0 +1,70 @@
+package import AvatarCore
+import AvatarSQLite
+
+/// The contacts that lists named.
+extension IndexTransaction {
+    /// Records that a list names `contact`.
+    ///
+    /// - Parameter sortName: the name as pages are ordered by it; `nil` for a contact without a name.
+    package func record(_ contact: ListedContact, sortName: String?) throws {
+        try run(
+            KeepsHits(
+                """
+                INSERT INTO contact (contact, name, sort_name, is_listed) VALUES (?1, ?2, coalesce(?3, lower(?1)), 1)
+                ON CONFLICT (contact) DO UPDATE
+                SET name = excluded.name, sort_name = excluded.sort_name, is_listed = 1
+                """
+            ),
+            [contact.id, contact.name, sortName]
+        )
+    }
+
+    /// Whether a list named `contact`, or an image is linked to it.
+    package func hasContact(_ contact: String) throws -> Bool {
+        try hasRow("SELECT 1 FROM contact WHERE contact = ?", [contact])
+    }
+
+    /// The name of `contact` and its sort name, as far as it has them.
+    package func names(of contact: String) throws -> [String] {
+        try firstRow("SELECT name, sort_name FROM contact WHERE contact = ?", [contact]) {
+            [$0.optionalText("name"), $0.optionalText("sort_name")].compactMap(\.self)
+        } ?? []
+    }
+
+    /// Removes `contact` and its name. If an image is still linked to it, only the name goes.
+    package func removeContact(_ contact: String) throws {
+        try run(
+            KeepsHits("UPDATE contact SET name = NULL, sort_name = lower(contact), is_listed = 0 WHERE contact = ?"),
+            [contact]
+        )
+        try run(
+            KeepsHits(
+                """
+                DELETE FROM contact WHERE contact = ?1 AND NOT EXISTS (SELECT 1 FROM owner WHERE contact = ?1)
+                """
+            ),
+            [contact]
+        )
+    }
+
+    /// Removes the names of the next contacts after `contact`, in the order of their bytes.
+    ///
+    /// - Returns: the last of them; `nil` at the end.
+    package func forgetNames(after contact: String, limit: Int) throws -> String? {
+        let page = try rows("SELECT contact FROM contact WHERE contact > ? ORDER BY contact LIMIT ?", [contact, limit])
+        {
+            $0.text("contact")
+        }
+        guard let last = page.last else { return nil }
+        try run(
+            KeepsHits(
+                """
+                UPDATE contact SET name = NULL, sort_name = lower(contact)
+                WHERE contact > ? AND contact <= ? AND name IS NOT NULL
+                """
+            ),
+            [contact, last]
+        )
+        return last
+    }
+}

@@ -1,0 +1,92 @@
+public import AvatarCore
+import AvatarFiles
+import AvatarImages
+import AvatarIndex
+
+/// A stored picture as a server gives it to its clients: with the digest of its bytes, and until when it is fresh.
+public struct StoredPicture: Sendable {
+    /// The key of the entry.
+    public var key: AvatarKey { hit.key }
+    /// The SHA-256 of the bytes in hexadecimal digits. The same digest always means the same bytes.
+    public let sha256: String
+    /// The media type found in the bytes, such as `image/png`.
+    public var mediaType: String { hit.file.mediaType }
+    /// The usual file extension of that type without its dot, such as `png`.
+    public var fileExtension: String { ImageFormat(rawValue: mediaType).fileExtension }
+    /// The length in bytes.
+    public var sizeBytes: Int { hit.file.sizeBytes }
+    /// The width in pixels; 0 for an SVG that states none.
+    public var width: Int { hit.file.width }
+    /// The height in pixels; 0 for an SVG that states none.
+    public var height: Int { hit.file.height }
+    /// When the bytes were stored.
+    public let published: Timestamp
+    /// Until when the image is fresh (RFC 9111 section 4.2); `nil` for an own image, which is always fresh.
+    public var freshUntil: Timestamp? { hit.freshUntil }
+    /// The hit that the picture was read from.
+    let hit: IndexHit
+}
+
+/// The open file of a picture. It stays readable after it is evicted or replaced, and is closed with the last reference.
+public struct OpenPicture: Sendable {
+    /// The picture whose bytes these are.
+    public let picture: StoredPicture
+    private let file: OpenFile
+
+    init(_ picture: StoredPicture, _ file: OpenFile) {
+        self.picture = picture
+        self.file = file
+    }
+
+    /// The bytes from `offset` on, at most `count` of them; fewer only at the end of the file.
+    ///
+    /// - Throws: an error of the disk.
+    public func bytes(at offset: Int, count: Int) throws -> [UInt8] {
+        try file.bytes(at: offset, count: count)
+    }
+}
+
+extension AvatarStore {
+    /// The stored picture of `contact`: its embedded photo, else the image at its URL, else that of an e-mail source.
+    /// Sends no request, does not wait for writers, and does not count as a use.
+    ///
+    /// - Returns: `nil` if the contact has no picture in the index. The file may still be missing: `open(_:)` tells.
+    /// - Throws: an error of the index.
+    public func picture(of contact: String) throws -> StoredPicture? {
+        try picture { try index.pictures(of: contact).first }
+    }
+
+    /// The stored picture whose bytes have the SHA-256 `sha256`, as `picture(of:)`.
+    ///
+    /// - Parameter sha256: 64 hexadecimal digits in lower case.
+    /// - Returns: `nil` if no entry has these bytes, or `sha256` is not a digest.
+    /// - Throws: an error of the index.
+    public func picture(withDigest sha256: String) throws -> StoredPicture? {
+        guard let digest = Hexadecimal.bytes(sha256), digest.count == 32 else { return nil }
+        return try picture { try index.picture(withDigest: digest) }
+    }
+
+    /// Opens the file of `picture`, and counts that as a use.
+    ///
+    /// - Returns: `nil` if the file is missing: it was evicted, replaced or deleted since the picture was looked up. Then
+    ///   look it up again.
+    /// - Throws: an error of the disk.
+    public func open(_ picture: StoredPicture) throws -> OpenPicture? {
+        guard let file = try roots.open(picture.hit.file) else { return nil }
+        accesses.record(picture.hit, at: clock.now())
+        return OpenPicture(picture, file)
+    }
+
+    /// The picture that `look` finds in the index, with the hit of its entry.
+    ///
+    /// A writer may replace the image between the two reads, so that they disagree. Each replacement is a commit, so a few
+    /// looks suffice; after them the last hit is passed over rather than named by another image's digest.
+    private func picture(_ look: () throws -> PictureRecord?) throws -> StoredPicture? {
+        for _ in 0..<8 {
+            guard let found = try look() else { return nil }
+            guard let hit = try index.hit(for: found.key), hit.file.id == found.fileID else { continue }
+            return StoredPicture(sha256: Hexadecimal.text(found.sha256), published: found.published, hit: hit)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,96 @@
+import AvatarCore
+import AvatarIndex
+
+/// The contacts that the list of one sync names: keeps them and their names in the index.
+///
+/// Only contacts that are new or have another name are written, 512 in a transaction.
+final class SyncRoster {
+    private let index: AvatarIndex
+    private let writer: StoreWriter
+    /// Whether the store keeps names. The writer asks again in each transaction.
+    private let keepsNames: Bool
+    /// The contacts named so far; `nil` unless the sync prunes.
+    private var named: Set<KeyFingerprint>?
+    /// Contacts not written yet.
+    private var waiting: [ListedContact] = []
+
+    /// The number of contacts in one transaction.
+    private static let batchSize = 512
+
+    /// A roster without contacts.
+    ///
+    /// - Parameter prunes: whether the sync prunes, and so has to know all contacts of the list.
+    /// - Throws: an error of the index.
+    init(_ index: AvatarIndex, writer: StoreWriter, prunes: Bool) throws {
+        self.index = index
+        self.writer = writer
+        keepsNames = try index.value(of: .keepNames) != 0
+        named = prunes ? [] : nil
+    }
+
+    /// Notes the contacts among `items`.
+    ///
+    /// - Throws: an error of the index or the disk.
+    func note(_ items: [SyncItem]) async throws {
+        var listed: [ListedContact] = []
+        for case .contact(let contact) in items {
+            named?.insert(KeyFingerprint(contact.id))
+            listed.append(ListedContact(id: contact.id, name: keepsNames ? contact.name?.displayName : nil))
+        }
+        guard !listed.isEmpty else { return }
+        waiting += try index.unrecorded(listed)
+        if waiting.count >= Self.batchSize { try await write() }
+    }
+
+    /// Writes the contacts that were noted and not written yet.
+    ///
+    /// - Throws: an error of the index or the disk.
+    func write() async throws {
+        guard !waiting.isEmpty else { return }
+        try await writer.record(waiting)
+        waiting = []
+    }
+
+    /// Removes the contacts that the list omits.
+    ///
+    /// - Throws: an error of the index or the disk.
+    func removeOmitted() async throws {
+        guard let named else { return }
+        var last = ""
+        while !Task.isCancelled {
+            let page = try index.listedContacts(after: last, limit: Self.batchSize)
+            guard let end = page.last else { return }
+            last = end
+            try await writer.removeContacts(page.filter { !named.contains(KeyFingerprint($0)) })
+        }
+    }
+}
+
+extension StoreWriter {
+    /// Records that a list names `contacts`.
+    fileprivate func record(_ contacts: [ListedContact]) throws {
+        try write { transaction in
+            let keepsNames = try transaction.value(of: .keepNames) != 0
+            for contact in contacts {
+                let kept = ListedContact(id: contact.id, name: keepsNames ? contact.name : nil)
+                try transaction.record(kept, sortName: kept.name?.sortName)
+            }
+        }
+    }
+
+    /// Removes `contacts` and their names.
+    fileprivate func removeContacts(_ contacts: [String]) throws {
+        guard !contacts.isEmpty else { return }
+        try write { transaction in
+            for contact in contacts { try transaction.removeContact(contact) }
+        }
+    }
+
+    /// Removes the names of all contacts, 4,096 in a transaction: other processes wait for it.
+    func forgetNames() throws {
+        var last: String? = ""
+        while let contact = last {
+            last = try write { try $0.forgetNames(after: contact, limit: 4096) }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import AvatarStore
+
+/// The image that a command is about: a KEY, or the picture of a contact.
+struct ImageArgument: ParsableArguments {
+    /// `requireValid` refuses a text that is not a key.
+    @Argument(help: "A URL, name:NAME, contact:ID, or your own key.")
+    var key: String?
+
+    /// The photo embedded in the contact comes first, then the image at its URL, then that of an e-mail source.
+    @Option(parsing: .unconditional, help: ArgumentHelp("The picture of this contact.", valueName: "id"))
+    var contact: String?
+
+    /// - Throws: `ValidationError` unless exactly one of the two is given.
+    func validate() throws {
+        guard (key == nil) != (contact == nil) else { throw ValidationError("Name either a key or --contact.") }
+    }
+
+    /// Checks the key before the store is opened.
+    ///
+    /// - Throws: `invalidKey` or `unsupportedURL` for a text that is not a key.
+    func requireValid() throws(AvatarStoreError) {
+        if let key { _ = try AvatarKey(parsing: key) }
+    }
+
+    /// The key of the image.
+    ///
+    /// - Throws: `noSuchEntry` for a contact without an image; `invalidKey` for a text that is not a key; an error of the
+    ///   index.
+    func key(in store: AvatarStore) throws -> AvatarKey {
+        if let key { return try AvatarKey(parsing: key) }
+        guard let contact else { preconditionFailure("`validate()` requires a key or a contact.") }
+        if let key = try store.imageKeys(ofContact: contact).first { return key }
+        let isKnown = try store.contact(contact) != nil
+        throw AvatarStoreError(
+            .noSuchEntry,
+            isKnown
+                ? "The contact \"\(contact)\" has no picture. `avatars get --placeholder` writes its initials."
+                : "The store has no contact \"\(contact)\". `avatars sync` brings contacts in from a list."
+        )
+    }
+}

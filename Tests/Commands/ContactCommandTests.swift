@@ -1,0 +1,91 @@
+import AvatarStoreTesting
+import Foundation
+import ProgramRunning
+import Testing
+
+/// `--contact` on `get`, `path` and `show`, and the names of contacts.
+@Suite struct ContactCommandTests {
+    /// A store with Ada, who has a picture, and Ben, who has none.
+    private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let list = """
+                [{"id": "a-1", "name": "Ada Lovelace", "avatarURL": "\(origin.url("/a.png"))"},
+                 {"id": "-b/2", "name": "Ben"}]
+                """
+            try workplace.write("people.json", list)
+            try await workplace.run("sync", "people.json", "--allow-private-network").requireSuccess()
+            try await body(workplace, origin)
+        }
+    }
+
+    @Test func pictureOfAContactIsFound() async throws {
+        try await withStore { workplace, origin in
+            let path = try await workplace.run("path", "--contact", "a-1", "--json").object
+            let bytes = try await workplace.run("get", "--contact", "a-1", "--policy", "offline").bytes
+            let entry = try await workplace.run("show", "--contact", "a-1", "--json").object
+
+            #expect(path.text("key") == origin.url("/a.png"))
+            #expect(try FileManager.default.contents(atPath: #require(path.text("localFile"))) == Data(bytes))
+            #expect(entry.text("key") == origin.url("/a.png") && entry.texts("owners") == ["a-1"])
+        }
+    }
+
+    @Test(arguments: [["path"], ["get"], ["show"], ["get", "--policy", "offline"]])
+    func contactWithoutAPictureIsExitOne_andSoIsAnUnknownOne(command: [String]) async throws {
+        try await withStore { workplace, _ in
+            let without = try await workplace.start(command + ["--contact", "-b/2"]).end()
+            let unknown = try await workplace.start(command + ["--contact", "carl"]).end()
+
+            #expect(without.status == 1 && without.messages.contains("The contact \"-b/2\" has no picture."))
+            #expect(unknown.status == 1 && unknown.messages.contains("The store has no contact \"carl\"."))
+            #expect(without.bytes.isEmpty && unknown.bytes.isEmpty)
+        }
+    }
+
+    @Test func placeholderStandsInForAPicture() async throws {
+        try await withStore { workplace, _ in
+            let ben = try await workplace.run("get", "--contact", "-b/2", "--placeholder")
+            let ada = try await workplace.run("get", "--contact", "a-1", "--placeholder")
+            let carl = try await workplace.run("get", "--contact", "carl", "--placeholder")
+
+            #expect(ben.status == 0 && ben.text.hasPrefix("<svg ") && ben.text.contains(">B</text>"))
+            #expect(ada.status == 0 && ada.bytes.starts(with: [0x89, 0x50]))
+            #expect(carl.status == 1)
+        }
+    }
+
+    @Test(arguments: [
+        ["get"], ["path"], ["show"], ["get", "name:a", "--contact", "a"], ["path", "name:a", "--contact", "a"],
+        ["get", "name:a", "--placeholder"],
+    ])
+    func eitherAKeyOrAContactIsNamed(arguments: [String]) async throws {
+        let workplace = try Workplace()
+
+        let run = try await workplace.start(arguments).end()
+
+        #expect(run.status == 64)
+    }
+
+    @Test func namesAreShown_untilTheStoreKeepsNone() async throws {
+        try await withStore { workplace, _ in
+            let list = try await workplace.run("list")
+            let listed = try await workplace.run("list", "--json").objects
+            let show = try await workplace.run("show", "--contact", "a-1")
+            let changes = try await workplace.run("changes")
+            #expect(list.lines.last?.contains(" Ada Lovelace ") == true)
+            #expect(listed.first?.textsByName("names") == ["a-1": "Ada Lovelace"])
+            #expect(show.text.contains("Ada Lovelace (a-1)"))
+            #expect(changes.lines.last?.contains(" Ada Lovelace ") == true)
+
+            try await workplace.run("config", "keep-names", "false").requireSuccess()
+
+            for command in ["list", "changes"] {
+                let run = try await workplace.run(command)
+                #expect(!run.text.contains("Ada") && run.text.contains("a-1"))
+            }
+            try await workplace.run("sync", "people.json", "--allow-private-network").requireSuccess()
+            #expect(try await !workplace.run("show", "--contact", "a-1").text.contains("Ada"))
+        }
+    }
+}

@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "AvatarPlaceholder", targets: ["AvatarPlaceholder"]),
         .library(name: "AvatarPlaceholderPNG", targets: ["AvatarPlaceholderPNG"]),
         .library(name: "AvatarStoreService", targets: ["AvatarStoreService"]),
+        .library(name: "AvatarStoreHTTP", targets: ["AvatarStoreHTTP"]),
         .library(name: "AvatarFrontEnds", targets: ["AvatarFrontEnds"]),
         .library(name: "AvatarPublisher", targets: ["AvatarPublisher"]),
         .library(name: "AvatarOriginNIO", targets: ["AvatarOriginNIO"]),
@@ -66,6 +67,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.36.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
         // The next minor version may change the connection state machine that the address guard depends on.
         .package(url: "https://github.com/swift-server/async-http-client.git", .upToNextMinor(from: "1.37.0")),
@@ -216,6 +218,21 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
+        // The store over HTTP, as answers to requests. A separate product and without a server, so that a host program uses
+        // the server that it has.
+        .target(
+            name: "AvatarStoreHTTP",
+            dependencies: [
+                "AvatarStore",
+                "AvatarCore",
+                "AvatarPlaceholder",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            resources: [.embedInCode("openapi.json")],
+            swiftSettings: swiftSettings
+        ),
         // Image types for application code: observable objects, decodable values and batches on one store.
         .target(
             name: "AvatarFrontEnds",
@@ -274,6 +291,7 @@ let package = Package(
                 "AvatarStore",
                 "AvatarContacts",
                 "AvatarPlaceholder",
+                "AvatarStoreHTTP",
                 "AvatarLoopback",
                 "CAvatarSystem",
                 .product(
@@ -281,7 +299,12 @@ let package = Package(
                     package: "swift-argument-parser",
                     condition: .when(traits: ["Command"])
                 ),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Command"])),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: swiftSettings
         ),
@@ -357,6 +380,15 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .testTarget(
+            name: "AvatarStoreHTTPTests",
+            dependencies: [
+                "AvatarStoreHTTP", "AvatarStore", "AvatarStoreTesting",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
             name: "AvatarFrontEndsTests",
             dependencies: ["AvatarFrontEnds", "AvatarStore", "AvatarStoreTesting"],
             resources: [.copy("Pictures")],
@@ -408,7 +440,7 @@ let package = Package(
         .testTarget(
             name: "InterfaceTests",
             dependencies: [
-                "AvatarStore", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder",
+                "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder",
                 "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting",
                 .target(name: "AvatarOrigin", condition: .when(traits: ["HTTPOrigin"])),
             ],

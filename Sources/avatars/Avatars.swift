@@ -30,7 +30,10 @@ struct Avatars: ParsableCommand {
             """,
         version: version,
         groupedSubcommands: [
-            CommandGroup(name: "Main", subcommands: [SyncCommand.self, FetchCommand.self, DemoCommand.self]),
+            CommandGroup(
+                name: "Main",
+                subcommands: [SyncCommand.self, FetchCommand.self, ServeCommand.self, DemoCommand.self]
+            ),
             CommandGroup(name: "Image", subcommands: [GetCommand.self, PathCommand.self, SaveCommand.self]),
             CommandGroup(
                 name: "Store",

@@ -37,6 +37,7 @@ import Testing
         "restore": ["json", "progress"],
         "export": ["json", "class", "owner", "progress"],
         "import": ["json", "class", "dry-run", "progress"],
+        "serve": origin.union(["listen", "socket", "sync", "format", "every", "prune", "token-file", "allow-origin"]),
     ]
 
     @Test func eachCommandHasItsOptionsAndNoOthers() async throws {

@@ -8,8 +8,8 @@ import Testing
 struct InterfaceTests {
     static let modules = [
         "AvatarCore", "AvatarOriginRules", "AvatarOrigin", "AvatarStore", "AvatarStoreService", "AvatarContacts",
-        "AvatarPlaceholder",
-        "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting", "AvatarLoopback",
+        "AvatarPlaceholder", "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting",
+        "AvatarLoopback", "AvatarStoreHTTP",
     ]
 
     @Test(arguments: modules)

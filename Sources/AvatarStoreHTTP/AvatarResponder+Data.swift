@@ -1,0 +1,139 @@
+import AvatarCore
+import AvatarStore
+import HTTPTypes
+
+/// Contacts, changes and the state of the store, for programs.
+extension AvatarResponder {
+    /// The range of `limit`.
+    static let limits = 1...1000
+
+    /// `GET /contacts`.
+    func contacts(_ target: RequestTarget) throws -> AvatarResponse {
+        let limit = target.query["limit"].map { Int($0) ?? 0 } ?? 100
+        guard Self.limits.contains(limit) else {
+            return .problem(.badRequest, "`limit` must be a number between 1 and \(Self.limits.upperBound).")
+        }
+        let page = try store.contacts(
+            matching: target.query["query"] ?? "",
+            after: target.query["after"],
+            limit: limit
+        )
+        let answer = ContactList(contacts: page.contacts.map(ContactList.Contact.init), next: page.next)
+        return AvatarResponse(.ok, "application/json", JSONText.bytes(answer), cache: "private, no-cache")
+    }
+
+    private struct ContactList: Encodable {
+        struct Contact: Encodable {
+            let id: String
+            let name: String?
+            let key: String?
+            let state: String?
+            let picture: String
+
+            init(_ contact: StoredContact) {
+                id = contact.id
+                name = contact.name
+                key = contact.key?.rawValue
+                state = contact.state?.rawValue
+                picture = AvatarResponder.picturePath(contact.id)
+            }
+
+            // Fields without a value are null, so that each contact has the same fields.
+            func encode(to encoder: any Encoder) throws {
+                var fields = encoder.container(keyedBy: Field.self)
+                try fields.encode(id, forKey: .id)
+                try fields.encode(name, forKey: .name)
+                try fields.encode(key, forKey: .key)
+                try fields.encode(state, forKey: .state)
+                try fields.encode(picture, forKey: .picture)
+            }
+
+            private enum Field: CodingKey {
+                case id, name, key, state, picture
+            }
+        }
+
+        let contacts: [Contact]
+        let next: String?
+
+        func encode(to encoder: any Encoder) throws {
+            var fields = encoder.container(keyedBy: Field.self)
+            try fields.encode(contacts, forKey: .contacts)
+            try fields.encode(next, forKey: .next)
+        }
+
+        private enum Field: CodingKey {
+            case contacts, next
+        }
+    }
+
+    /// The path of a contact's picture.
+    static func picturePath(_ contact: String) -> String {
+        "/contacts/\(RequestTarget.encoded(contact))/picture"
+    }
+
+    // MARK: Changes
+
+    /// `GET /changes`: a page of JSON, or events without an end.
+    func changes(_ target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
+        let wantsEvents = request.headerFields[.accept]?.lowercased().contains("text/event-stream") ?? false
+        // A browser that connects again names the last event that it got.
+        let text = (wantsEvents ? request.headerFields[.lastEventID] : nil) ?? target.query["since"]
+        let since = text.map { Int64($0) ?? -1 }
+        guard since ?? 0 >= 0 else {
+            return .problem(.badRequest, "`since` and Last-Event-ID must be the number of a change, at least 0.")
+        }
+        guard wantsEvents else { return try changePage(since: since ?? 0) }
+        // A number that the feed cannot go on from is an error now, not an event later.
+        let begin = try since ?? store.lastChange()
+        _ = try store.changes(since: begin, limit: 1)
+        let fields: HTTPFields = [
+            .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
+            .xAccelBuffering: "no",
+        ]
+        return AvatarResponse(
+            head: HTTPResponse(status: .ok, headerFields: fields),
+            body: .events(ChangeEvents(store: store, sequence: begin))
+        )
+    }
+
+    private func changePage(since: Int64) throws -> AvatarResponse {
+        let changes = try store.changes(since: since)
+        let names = try store.names(ofContacts: changes.flatMap(\.contacts))
+        let answer = ChangePage(
+            changes: changes.map { ChangeRecord($0, names: names) },
+            next: changes.last?.sequence ?? since
+        )
+        return AvatarResponse(.ok, "application/json", JSONText.bytes(answer), cache: "private, no-cache")
+    }
+
+    private struct ChangePage: Encodable {
+        let changes: [ChangeRecord]
+        /// The number to pass as `since` next.
+        let next: Int64
+    }
+
+    // MARK: State
+
+    /// `GET /readyz`: reads the index.
+    func readiness() throws -> AvatarResponse {
+        _ = try store.lastChange()
+        return text("The store is open.\n")
+    }
+
+    /// `GET /metrics`.
+    func metrics() throws -> AvatarResponse {
+        let text = try store.statistics().prometheus
+        return AvatarResponse(.ok, "text/plain; version=0.0.4; charset=utf-8", Array(text.utf8))
+    }
+
+    /// The document that describes these routes.
+    static let openAPI = PackageResources.openapi_json
+}
+
+extension HTTPField.Name {
+    /// The number of the last event that a client got (HTML, server-sent events).
+    static let lastEventID = HTTPField.Name("Last-Event-ID").unsafelyUnwrapped
+    /// Tells nginx not to hold events back.
+    static let xAccelBuffering = HTTPField.Name("X-Accel-Buffering").unsafelyUnwrapped
+}

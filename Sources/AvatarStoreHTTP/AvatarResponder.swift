@@ -1,0 +1,158 @@
+import AvatarCore
+public import AvatarStore
+public import HTTPTypes
+public import Logging
+
+/// Answers HTTP requests from a store: pictures of contacts, the contacts, the changes, and a page for people.
+///
+/// It is not a server. A server that uses swift-http-types hands each request to `respond(to:)` and sends what comes back.
+/// The answer is made from the store alone: no request to an origin is ever sent because a client asked, and nothing is
+/// written but the times of accesses.
+///
+/// ```swift
+/// let responder = AvatarResponder(store: store)
+/// let response = responder.respond(to: request)
+/// ```
+public struct AvatarResponder: Sendable {
+    /// The options of a responder.
+    public struct Configuration: Sendable {
+        /// The token that each request must bear in `Authorization: Bearer`, except for `/healthz`; `nil`: none is needed.
+        /// Default: `nil`.
+        public var token: String?
+        /// The value of Access-Control-Allow-Origin, such as `https://example.com` or `*`, so that scripts of that site may
+        /// read the answers; `nil`: the field is not sent. Default: `nil`.
+        public var allowedOrigin: String?
+        /// The log for errors of the store. Default: a logger with the label `avatars.http`.
+        public var logger: Logger
+
+        /// A configuration with the defaults except those given. Each parameter is described at the property of its name.
+        public init(
+            token: String? = nil,
+            allowedOrigin: String? = nil,
+            logger: Logger = Logger(label: "avatars.http")
+        ) {
+            self.token = token
+            self.allowedOrigin = allowedOrigin
+            self.logger = logger
+        }
+    }
+
+    let store: AvatarStore
+    private let configuration: Configuration
+
+    /// A responder on `store`, which must stay open as long as requests come.
+    public init(store: AvatarStore, configuration: Configuration = Configuration()) {
+        self.store = store
+        self.configuration = configuration
+    }
+
+    /// The answer to `request`. Takes microseconds, and blocks for the index and the disk like every read of the store.
+    ///
+    /// An error of the store becomes a status: 503 if it may pass, else 500. Its message goes to the log.
+    public func respond(to request: HTTPRequest) -> AvatarResponse {
+        var response = answer(request)
+        response.head.headerFields[.date] = HTTPClock.date
+        response.head.headerFields[.xContentTypeOptions] = "nosniff"
+        if let allowed = configuration.allowedOrigin {
+            response.head.headerFields[.accessControlAllowOrigin] = allowed
+            response.head.headerFields[.accessControlExposeHeaders] = "ETag, Content-Location"
+            if allowed != "*" { response.head.headerFields[.vary] = "Origin" }
+        }
+        return request.method == .head ? response.withoutContent : response
+    }
+
+    private func answer(_ request: HTTPRequest) -> AvatarResponse {
+        guard let target = request.path.flatMap(RequestTarget.init) else {
+            return .problem(.badRequest, "The request target is not a valid path in UTF-8.")
+        }
+        guard request.method == .get || request.method == .head else {
+            return refuse(request.method)
+        }
+        guard target.segments == ["healthz"] || isAuthorized(request) else {
+            return .problem(
+                .unauthorized,
+                "The server needs a token in the field Authorization.",
+                fields: [.wwwAuthenticate: "Bearer"]
+            )
+        }
+        do {
+            return try route(target, request)
+        } catch {
+            return failure(error)
+        }
+    }
+
+    /// Passes the request on to the part that answers its path.
+    private func route(_ target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
+        let path = target.segments
+        switch (path.first, path.count) {
+        case (nil, _): return try gallery(target)
+        case ("contacts", 1): return try contacts(target)
+        case ("contacts", 2): return try page(ofContact: path[1])
+        case ("contacts", 3) where path[2] == "picture": return try picture(ofContact: path[1], target, request)
+        case ("images", 2): return try image(named: path[1], request)
+        case ("changes", 1): return try changes(target, request)
+        case ("healthz", 1): return text("The server runs.\n")
+        case ("readyz", 1): return try readiness()
+        case ("metrics", 1): return try metrics()
+        case ("favicon.svg", 1):
+            return AvatarResponse(.ok, "image/svg+xml", Self.icon, cache: "max-age=86400")
+        case ("openapi.json", 1): return AvatarResponse(.ok, "application/json", Self.openAPI, cache: "max-age=3600")
+        default: return .problem(.notFound, "There is nothing at this path. GET /openapi.json lists the paths.")
+        }
+    }
+
+    // MARK: Refusals
+
+    /// The answer to a method that changes something, or to the preflight request of a script (Fetch standard).
+    private func refuse(_ method: HTTPRequest.Method) -> AvatarResponse {
+        guard method == .options else {
+            return .problem(.methodNotAllowed, "Only GET and HEAD are allowed.", fields: [.allow: "GET, HEAD"])
+        }
+        var fields: HTTPFields = [.allow: "GET, HEAD, OPTIONS", .contentLength: "0"]
+        if configuration.allowedOrigin != nil {
+            fields[.accessControlAllowMethods] = "GET, HEAD"
+            fields[.accessControlAllowHeaders] = "Authorization, If-None-Match, Last-Event-ID, Range"
+            fields[.accessControlMaxAge] = "86400"
+        }
+        return AvatarResponse(head: HTTPResponse(status: .noContent, headerFields: fields), body: .none)
+    }
+
+    /// Whether the request bears the token. The comparison takes the same time wherever the texts differ.
+    private func isAuthorized(_ request: HTTPRequest) -> Bool {
+        guard let token = configuration.token else { return true }
+        guard let field = request.headerFields[.authorization], field.lowercased().hasPrefix("bearer ") else {
+            return false
+        }
+        let (given, expected) = (Array(field.utf8.dropFirst("bearer ".utf8.count)), Array(token.utf8))
+        var difference = given.count ^ expected.count
+        for (place, byte) in given.enumerated() { difference |= Int(byte ^ expected[place % max(1, expected.count)]) }
+        return difference == 0 && !expected.isEmpty
+    }
+
+    /// The answer to an error of the store.
+    private func failure(_ error: any Error) -> AvatarResponse {
+        guard let error = error as? AvatarStoreError else {
+            configuration.logger.error("A request failed.", metadata: ["error": "\(error)"])
+            return .problem(.internalServerError, "The store cannot answer. The log of the server tells why.")
+        }
+        switch error.code {
+        case .invalidConfiguration, .invalidKey: return .problem(.badRequest, error.message)
+        case .startOver: return .problem(.gone, error.message)
+        case .busy:
+            configuration.logger.warning("The store is busy.", metadata: ["error": "\(error)"])
+            return .problem(.serviceUnavailable, "The store is busy. Try again.", fields: [.retryAfter: "1"])
+        default:
+            configuration.logger.error("The store failed.", metadata: ["error": "\(error)"])
+            return .problem(.serviceUnavailable, "The store cannot answer now. The log of the server tells why.")
+        }
+    }
+
+    /// Who may keep an image that is named by its digest: caches that clients share too, unless a token is needed.
+    var imageVisibility: String { configuration.token == nil ? "public" : "private" }
+
+    /// A plain text that is not cached.
+    func text(_ text: String) -> AvatarResponse {
+        AvatarResponse(.ok, "text/plain; charset=utf-8", Array(text.utf8))
+    }
+}

@@ -1,0 +1,91 @@
+/// The path and the query of a request target (RFC 9112 section 3.2), decoded.
+struct RequestTarget: Equatable {
+    /// The segments of the path, each decoded by itself, so that a `%2F` belongs to its segment. Empty for `/`.
+    let segments: [String]
+    /// The parameters of the query. Of a name that is given twice, the first counts.
+    let query: [String: String]
+
+    /// The target `text` in origin form or absolute form.
+    ///
+    /// - Returns: `nil` if it has another form, or its decoded text holds NUL or is not UTF-8.
+    init?(_ text: String) {
+        guard let target = Self.originForm(text) else { return nil }
+        let end = target.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+        var segments: [String] = []
+        for segment in target[..<end].dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        {
+            guard let decoded = Self.decoded(segment) else { return nil }
+            segments.append(decoded)
+        }
+        var query: [String: String] = [:]
+        for pair in target[end...].dropFirst().split(separator: UInt8(ascii: "&")) {
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = parts.first.flatMap({ Self.decoded($0, plusIsSpace: true) }),
+                let value = Self.decoded(parts.count > 1 ? parts[1] : [], plusIsSpace: true)
+            else { return nil }
+            if query[name] == nil { query[name] = value }
+        }
+        self.segments = segments == [""] ? [] : segments
+        self.query = query
+    }
+
+    /// The bytes of the target from its path on; `nil` for the authority form and the asterisk form.
+    private static func originForm(_ text: String) -> ArraySlice<UInt8>? {
+        let bytes = Array(text.utf8)
+        if bytes.first == UInt8(ascii: "/") { return bytes[...] }
+        for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
+            let rest = bytes[scheme.utf8.count...]
+            guard let slash = rest.firstIndex(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else {
+                return [UInt8(ascii: "/")]
+            }
+            return rest[slash] == UInt8(ascii: "/") ? rest[slash...] : [UInt8(ascii: "/")] + rest[slash...]
+        }
+        return nil
+    }
+
+    /// The text that `bytes` encode (RFC 3986 section 2.1); `nil` for a `%` without two digits, for NUL and for bytes that are
+    /// not UTF-8.
+    private static func decoded(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> String? {
+        var decoded: [UInt8] = []
+        var place = bytes.startIndex
+        while place < bytes.endIndex {
+            var byte = bytes[place]
+            if byte == UInt8(ascii: "%") {
+                guard place + 2 < bytes.endIndex, let high = value(of: bytes[place + 1]),
+                    let low = value(of: bytes[place + 2])
+                else { return nil }
+                byte = high << 4 | low
+                place += 2
+            } else if plusIsSpace, byte == UInt8(ascii: "+") {
+                byte = UInt8(ascii: " ")
+            }
+            guard byte != 0 else { return nil }
+            decoded.append(byte)
+            place += 1
+        }
+        return String(validating: decoded, as: UTF8.self)
+    }
+
+    private static func value(of digit: UInt8) -> UInt8? {
+        Character(UnicodeScalar(digit)).hexDigitValue.map(UInt8.init)
+    }
+
+    /// `text` as one segment of a path: everything but unreserved characters is encoded.
+    static func encoded(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"):
+                bytes.append(byte)
+            // A segment of dots only would be removed by clients.
+            case UInt8(ascii: ".") where !text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") }):
+                bytes.append(byte)
+            default:
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

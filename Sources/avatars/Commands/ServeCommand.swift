@@ -1,0 +1,203 @@
+import ArgumentParser
+import AvatarContacts
+import AvatarStore
+import AvatarStoreHTTP
+import Foundation
+import Logging
+import ServiceLifecycle
+
+/// `avatars serve`: the store over HTTP.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Serves the pictures over HTTP, and keeps them current.",
+        usage: "avatars serve [--listen <address>] [--sync <list> ...] [<options>]",
+        discussion: """
+            Answers from the store; no request is sent because a client asked. Open the address in a browser for a page \
+            with all pictures. GET /openapi.json describes the paths for programs.
+
+            With --sync, the server syncs the store with these lists now and again after each pause.
+
+            It ends on Ctrl-C and SIGTERM within 5 seconds; responses under way are completed. A socket that systemd \
+            passes is used instead of --listen.
+
+            Example: avatars serve --sync people.vcf --every 15m
+            """
+    )
+
+    /// The address and the port; 0 takes a free one, which is printed.
+    @Option(
+        help: ArgumentHelp("Address and port to listen on. Port 0: any free port.", valueName: "address"),
+        transform: ServeCommand.parseAddress
+    )
+    var listen = ListeningSocket.host("127.0.0.1", port: 8080)
+
+    /// A socket left over by a killed server is replaced. The file is removed at the end.
+    @Option(help: ArgumentHelp("Listen on a Unix domain socket at this path instead.", valueName: "path"))
+    var socket: String?
+
+    /// The lists are read again for each sync.
+    @Option(
+        help: ArgumentHelp("Sync with this contact list. Repeat the option for several.", valueName: "list"),
+        completion: .file()
+    )
+    var sync: [String] = []
+
+    /// One format for all lists.
+    @Option(help: "The format of the lists. Default: by file name.")
+    var format: ContactList.Format?
+
+    /// The time from the end of a sync to the begin of the next.
+    @Option(
+        help: ArgumentHelp(
+            "Pause between two syncs, such as 90s, 15m or 6h. Without --sync: revalidate what is due that often.",
+            valueName: "time"
+        ),
+        transform: TimeSpan.parse
+    )
+    var every: Duration?
+
+    /// Sets `SyncOptions.prunes`.
+    @Flag(help: "Unlink contacts that the lists omit or give no picture.")
+    var prune = false
+
+    /// An argument would show the token in the process list.
+    @Option(
+        help: ArgumentHelp("File with the token that requests must bear (Authorization: Bearer).", valueName: "file"),
+        completion: .file()
+    )
+    var tokenFile: String?
+
+    /// Sets `AvatarResponder.Configuration.allowedOrigin`.
+    @Option(help: ArgumentHelp("Let scripts of this web origin read the answers; * for all.", valueName: "origin"))
+    var allowOrigin: String?
+
+    @OptionGroup(title: "Origins") var origin: OriginOptions
+    @OptionGroup(title: "Everywhere") var store: StoreOptions
+
+    /// - Throws: `ValidationError` for options that need each other, or a value that is not valid in a header field.
+    func validate() throws {
+        if prune && sync.isEmpty { throw ValidationError("--prune needs --sync.") }
+        if sync.contains("-") {
+            throw ValidationError("--sync cannot read standard input: it reads its lists again and again.")
+        }
+        if socket?.isEmpty == true { throw ValidationError("--socket must not be empty. Name a path.") }
+        if let allowOrigin, allowOrigin.isEmpty || !HeaderFile.isFieldValue(allowOrigin) {
+            throw ValidationError("--allow-origin must be one line of printable ASCII, such as https://example.com.")
+        }
+    }
+
+    /// Serves until the command is cancelled by a signal.
+    ///
+    /// - Throws: `AvatarStoreError` if the store cannot be opened, the token cannot be read, or the socket cannot be used.
+    func run() async throws {
+        let logger = store.configuration(.readWrite).logger
+        let token = try tokenFile.map(AccessToken.read)
+        let socket =
+            try ListeningSocket.inherited(ProcessInfo.processInfo.environment) ?? socket.map { .path($0) } ?? listen
+        try await store.withStore(.readWrite, configure: origin.apply) { store in
+            let responder = AvatarResponder(
+                store: store,
+                configuration: AvatarResponder.Configuration(token: token, allowedOrigin: allowOrigin, logger: logger)
+            )
+            let server = try await PictureServer(responder, on: socket, logger: logger)
+            defer { if case .path(let path) = socket { unlink(path) } }
+            announce(socket, server, isOpen: token == nil)
+            var services: [any Service] = [server]
+            if !sync.isEmpty || every != nil { services.append(periodicSync(of: store)) }
+            try await Self.run(services, logger: logger)
+        }
+    }
+
+    /// Runs the services until the task of the command is cancelled, and then shuts them down gracefully.
+    private static func run(_ services: [any Service], logger: Logger) async throws {
+        let group = ServiceGroup(services: services, logger: logger)
+        // A task of its own: to cancel the group would end responses under way.
+        let running = Task { try await group.run() }
+        try await withTaskCancellationHandler {
+            try await running.value
+        } onCancel: {
+            Task { await group.triggerGracefulShutdown() }
+        }
+    }
+
+    private func periodicSync(of store: AvatarStore) -> ListSync {
+        var options = SyncOptions()
+        options.prunes = prune
+        options.mode = origin.mode
+        options.budgetCeiling = origin.budget
+        return ListSync(
+            store: store,
+            paths: sync,
+            format: format,
+            options: options,
+            pause: every ?? .seconds(900),
+            note: { [self] in self.store.note($0) }
+        )
+    }
+
+    /// Prints where the server listens, and a warning if others than this machine can connect without a token.
+    private func announce(_ socket: ListeningSocket, _ server: PictureServer, isOpen: Bool) {
+        if isOpen, !socket.isLocal {
+            Message.warning(
+                "Every machine that can reach \(socket) can see all pictures and names. Protect them with --token-file."
+            )
+        }
+        guard case .host(let host, _) = socket, let port = server.address?.port else {
+            return store.note("listening on \(socket)")
+        }
+        store.note("listening on http://\(ListeningSocket.host(host, port: port))/")
+    }
+
+    /// - Throws: `ValidationError` if `text` is not an address with a port.
+    private static func parseAddress(_ text: String) throws -> ListeningSocket {
+        guard let socket = ListeningSocket(text) else {
+            throw ValidationError("--listen must be HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080, not \"\(text)\".")
+        }
+        return socket
+    }
+}
+
+/// A span of time with a unit, as in `90s`, `15m` and `6h`; a number alone is in seconds.
+enum TimeSpan {
+    private static let units: [String: Int64] = ["": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400]
+
+    /// - Throws: `ValidationError` unless `text` is a span from a second to a year.
+    static func parse(_ text: String) throws -> Duration {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        guard let number = Int64(digits), let unit = units[String(text[digits.endIndex...])],
+            (1...31_536_000 / unit).contains(number)
+        else {
+            throw ValidationError("\"\(text)\" is not a time. Write 1 s to a year, such as 90s, 15m, 6h or 7d.")
+        }
+        return .seconds(number * unit)
+    }
+}
+
+/// The token that requests must bear.
+enum AccessToken {
+    /// The first line of the file at `path`.
+    ///
+    /// - Throws: `invalidConfiguration` if the file cannot be read, others than its owner can read it, or the token is not
+    ///   16 to 1,024 printable ASCII characters.
+    static func read(_ path: String) throws -> String {
+        var information = stat()
+        guard stat(path, &information) == 0, let bytes = FileManager.default.contents(atPath: path) else {
+            throw AvatarStoreError(.invalidConfiguration, "Cannot read the token in \"\(path)\".")
+        }
+        guard information.st_mode & 0o077 == 0 else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "The token in \"\(path)\" can be read by other users. Run `chmod 600` on the file."
+            )
+        }
+        let token = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map(String.init) ?? ""
+        guard (16...1024).contains(token.utf8.count), token.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "The token in \"\(path)\" must be 16 to 1,024 printable ASCII characters on one line."
+            )
+        }
+        return token
+    }
+}

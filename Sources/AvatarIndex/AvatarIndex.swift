@@ -263,7 +263,7 @@ package final class AvatarIndex: Sendable {
     /// Overwrites copies of `texts` that deleted rows have left in the unused room of the file. Call it when the WAL is
     /// empty; it leaves the WAL empty.
     ///
-    /// Reads the whole file, and only if there is a copy writes it anew. Other processes wait to write meanwhile.
+    /// Reads the whole file, and rewrites it only if there is a copy. Other processes wait to write meanwhile.
     ///
     /// - Returns: whether no copy is left. Another process that reads or writes may prevent it.
     package func removeRemnants(of texts: [String]) throws -> Bool {

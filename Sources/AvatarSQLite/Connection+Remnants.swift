@@ -37,7 +37,7 @@ extension Connection {
         }
     }
 
-    /// Rewrites the database without unused room (`VACUUM`). It takes as long as writing the file anew.
+    /// Rewrites the database without unused room (`VACUUM`). It takes as long as writing the whole file.
     package func vacuum() throws(SQLiteError) {
         try execute("VACUUM")
     }

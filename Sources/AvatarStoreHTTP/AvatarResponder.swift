@@ -148,7 +148,7 @@ public struct AvatarResponder: Sendable {
         }
     }
 
-    /// Who may keep an image that is named by its digest: caches that clients share too, unless a token is needed.
+    /// The caches that may keep an image named by its digest: shared ones too, unless a token is needed.
     var imageVisibility: String { configuration.token == nil ? "public" : "private" }
 
     /// A plain text that is not cached.

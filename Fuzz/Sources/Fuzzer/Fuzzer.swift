@@ -9,7 +9,7 @@ public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 
 
 /// The code under test. It must not trap, and its results must be consistent.
 enum Fuzzer: String {
-    case lists, headers, answers, dates, keys, images
+    case lists, headers, answers, requests, dates, keys, images
 
     /// The subject that the environment variable `AVATARS_FUZZ` names; libFuzzer rejects options that it does not know.
     static let subject: Fuzzer = {
@@ -23,6 +23,7 @@ enum Fuzzer: String {
         case .lists: ContactListSubject.check(input)
         case .headers: HeaderSubject.check(input)
         case .answers: AnswerSubject.check(input)
+        case .requests: RequestSubject.check(input)
         case .dates: DateSubject.check(input)
         case .keys: KeySubject.check(input)
         case .images: ImageSubject.check(input)

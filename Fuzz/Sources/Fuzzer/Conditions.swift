@@ -1,0 +1,1 @@
+../../../Sources/AvatarStoreHTTP/Conditions.swift

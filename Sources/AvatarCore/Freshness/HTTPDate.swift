@@ -34,10 +34,29 @@ package enum HTTPDate {
         let date = CivilDate(daysSinceEpoch: days)
         let second = seconds - days * 86_400
         // 1970-01-01 was a Thursday.
-        let weekday = weekdays[Int((days + 4) - (days + 4).dividedRoundingDown(by: 7) * 7)]
-        let clock = [second / 3600, second / 60 % 60, second % 60].map { padded($0, 2) }.joined(separator: ":")
-        let day = "\(padded(date.day, 2)) \(months[Int(date.month) - 1].capitalizedWord) \(padded(date.year, 4))"
-        return "\(weekday.prefix(3).capitalizedWord), \(day) \(clock) GMT"
+        let weekday = Int((days + 4) - (days + 4).dividedRoundingDown(by: 7) * 7)
+        return String(unsafeUninitializedCapacity: "Sun, 06 Nov 1994 08:49:37 GMT".utf8.count) { text in
+            var place = 0
+            func add(_ bytes: some Sequence<UInt8>) {
+                for byte in bytes {
+                    text.initializeElement(at: place, to: byte)
+                    place += 1
+                }
+            }
+            func add(_ number: Int64, _ separator: StaticString) {
+                add([UInt8(number / 10 % 10), UInt8(number % 10)].lazy.map { UInt8(ascii: "0") + $0 })
+                add(separator.utf8Bytes)
+            }
+            add(weekdayNames[weekday].utf8Bytes)
+            add(date.day, " ")
+            add(monthNames[Int(date.month) - 1].utf8Bytes)
+            add(date.year / 100, "")
+            add(date.year % 100, " ")
+            add(second / 3600, ":")
+            add(second / 60 % 60, ":")
+            add(second % 60, " GMT")
+            return place
+        }
     }
 
     // MARK: The three forms
@@ -164,12 +183,16 @@ package enum HTTPDate {
         now.adding(seconds: 50 * 31_556_952)
     }
 
-    private static func padded(_ number: Int64, _ width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
+    /// The names as `format(_:)` writes them, with what stands before and behind.
+    private static let weekdayNames: [StaticString] = ["Sun, ", "Mon, ", "Tue, ", "Wed, ", "Thu, ", "Fri, ", "Sat, "]
+    private static let monthNames: [StaticString] = [
+        "Jan ", "Feb ", "Mar ", "Apr ", "May ", "Jun ", "Jul ", "Aug ", "Sep ", "Oct ", "Nov ", "Dec ",
+    ]
 }
 
-extension StringProtocol {
-    fileprivate var capitalizedWord: String { prefix(1).uppercased() + dropFirst() }
+extension StaticString {
+    /// The bytes of its text.
+    fileprivate var utf8Bytes: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
+    }
 }

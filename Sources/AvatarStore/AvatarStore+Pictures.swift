@@ -53,7 +53,7 @@ extension AvatarStore {
     /// - Returns: `nil` if the contact has no picture in the index. The file may still be missing: `open(_:)` tells.
     /// - Throws: an error of the index.
     public func picture(of contact: String) throws -> StoredPicture? {
-        try picture { try index.pictures(of: contact).first }
+        try picture { try index.picture(of: contact) }
     }
 
     /// The stored picture whose bytes have the SHA-256 `sha256`, as `picture(of:)`.

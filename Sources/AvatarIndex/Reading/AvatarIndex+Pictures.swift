@@ -22,19 +22,19 @@ package struct PictureRecord: Sendable {
 }
 
 extension AvatarIndex {
-    /// The pictures of `contact` that have a file, in the order of `imageKeys(of:)`.
-    package func pictures(of contact: String) throws -> [PictureRecord] {
-        try readers.read { connection in
-            try connection.rows(
-                """
-                SELECT \(Self.pictureColumns)
-                FROM owner JOIN avatar ON avatar.id = owner.avatar_id JOIN file ON file.id = avatar.file_id
-                WHERE owner.contact = ? ORDER BY \(Self.contactOrder)
-                """,
-                [contact]
-            ) { PictureRecord($0) }
+    /// The picture that `contact` shows: the first of its images in the order of `imageKeys(of:)`; `nil` if none has a file.
+    package func picture(of contact: String) throws -> PictureRecord? {
+        try readers.lookUp { connection in
+            try connection.firstRow(Self.contactPicture, text: contact) { PictureRecord($0) }
         }
     }
+
+    /// The query of `picture(of:)`, made once. Its parameter is the contact.
+    private static let contactPicture = """
+        SELECT \(pictureColumns)
+        FROM owner JOIN avatar ON avatar.id = owner.avatar_id JOIN file ON file.id = avatar.file_id
+        WHERE owner.contact = ? ORDER BY \(contactOrder) LIMIT 1
+        """
 
     /// A picture whose bytes have this SHA-256; `nil` if no file has it. A file in `documents` comes first.
     package func picture(withDigest sha256: [UInt8]) throws -> PictureRecord? {

@@ -48,8 +48,8 @@ import Testing
         Case("contact", "contact USING PRIMARY KEY (contact=?)", "owner USING PRIMARY KEY (contact=?)", sorts: true) {
             _ = try $0.contact("anna")
         },
-        Case("pictures of a contact", "owner USING PRIMARY KEY (contact=?)", sorts: true) {
-            _ = try $0.pictures(of: "anna")
+        Case("picture of a contact", "owner USING PRIMARY KEY (contact=?)", sorts: true) {
+            _ = try $0.picture(of: "anna")
         },
         Case("picture by digest", "sqlite_autoindex_file_1 (storage_class=? AND sha256=?)", sorts: true) {
             _ = try $0.picture(withDigest: [])

@@ -22,8 +22,8 @@ struct JobsBenchmark {
     }
 
     func run(rounds: Int) throws -> [Figure] {
-        guard let nginx = bench.nginx, let wget2 = Self.path(of: "wget2"), let curl = Self.path(of: "curl"),
-            let openssl = Self.path(of: "openssl")
+        guard let nginx = bench.nginx, let wget2 = Workbench.path(of: "wget2"), let curl = Workbench.path(of: "curl"),
+            let openssl = Workbench.path(of: "openssl")
         else {
             print("skipped: whole jobs need nginx, curl, wget2 and openssl")
             return []
@@ -41,11 +41,6 @@ struct JobsBenchmark {
         let list = try bench.contacts(rivals.urls, named: "jobs")
         return try cold(list, rivals, rounds) + unchanged(list, rivals, rounds)
             + secure(.tls, nginx, openssl, curl, rounds) + secure(.http2, nginx, openssl, curl, rounds)
-    }
-
-    private static func path(of program: String) -> String? {
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-        return folders.map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
     }
 
     // MARK: New images

@@ -14,6 +14,8 @@ enum LargeIndex {
         var isDue = true
         /// Whether the files exist and each image has a contact.
         var isInUse = false
+        /// Whether each image has a contact with a name. The files need not exist.
+        var hasNames = false
     }
 
     static func url(_ number: Int, hosts: Int) -> String { "https://h\(number % hosts).example/p/\(number).png" }
@@ -74,7 +76,17 @@ enum LargeIndex {
             """,
             shape.count
         )
-        if shape.isInUse { try insert(database, "owner (contact, avatar_id)", "'p' || i, i + 1", shape.count) }
+        if shape.isInUse || shape.hasNames {
+            try insert(database, "owner (contact, avatar_id)", "'p' || i, i + 1", shape.count)
+            let firstNames = "AdaBenCleDanEvaFayGusHalIdaJoeKayLeaMaxNedOlaPiaRayRoySueTom"
+            let name = "substr('\(firstNames)', 1 + i % 20 * 3, 3) || ' ' || i"
+            try insert(
+                database,
+                "contact (contact, name, sort_name, is_listed)",
+                "'p' || i, " + (shape.hasNames ? "\(name), lower(\(name)), 1" : "NULL, 'p' || i, 1"),
+                shape.count
+            )
+        }
         try database.execute(
             sql: "UPDATE total SET files = ?, bytes = ? WHERE storage_class = 0",
             arguments: [shape.count, shape.count * 260]

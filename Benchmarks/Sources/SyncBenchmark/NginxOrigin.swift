@@ -35,21 +35,22 @@ final class NginxOrigin {
         count: Int,
         imageBytes: Int = usualBytes,
         transport: Transport = .plain,
-        openssl: String = ""
+        openssl: String = "",
+        workers: Int = 1
     ) throws {
         self.hosts = hosts
         self.count = count
         self.imageBytes = imageBytes
         self.transport = transport
         self.directory = directory
-        port = try Self.freePort()
+        port = try LoopbackPort.free()
         try FileManager.default.createDirectory(atPath: directory + "/www", withIntermediateDirectories: true)
         for number in 0..<count { try Self.write(number, version: 0, imageBytes, to: directory) }
         certificate = transport == .plain ? nil : try Self.makeCertificate(openssl, in: directory)
-        let configuration = Self.configuration(port: port, hosts: hosts, transport)
+        let configuration = Self.configuration(port: port, hosts: hosts, transport, workers: workers)
         try configuration.write(toFile: directory + "/nginx.conf", atomically: true, encoding: .utf8)
         process = try ChildProcess.start([nginx, "-p", directory, "-c", "nginx.conf", "-e", "error.log"]).process
-        try waitUntilReady()
+        try LoopbackPort.waitForListener(on: port, "nginx", log: directory + "/error.log")
     }
 
     func stop() {
@@ -60,14 +61,20 @@ final class NginxOrigin {
 
     func host(of number: Int) -> String { "127.0.0.\(number % hosts + 1):\(port)" }
 
+    /// The folder of the files that it serves, one per image.
+    var root: String { directory + "/www" }
+
     func url(_ number: Int) -> String {
         "\(transport == .plain ? "http" : "https")://\(host(of: number))/\(number).png"
     }
 
+    /// The ETag of an image.
+    func tag(_ number: Int) -> String { Self.tag(ofFile: "\(directory)/www/\(number).png") }
+
     /// The ETag that nginx derives from a file's time and length.
-    func tag(_ number: Int) -> String {
+    static func tag(ofFile path: String) -> String {
         var information = stat()
-        stat("\(directory)/www/\(number).png", &information)
+        stat(path, &information)
         return "\"\(String(information.st_mtim.tv_sec, radix: 16))-\(String(information.st_size, radix: 16))\""
     }
 
@@ -94,14 +101,14 @@ final class NginxOrigin {
         return certificate
     }
 
-    private static func configuration(port: Int, hosts: Int, _ transport: Transport) -> String {
+    private static func configuration(port: Int, hosts: Int, _ transport: Transport, workers: Int) -> String {
         let options = ["plain": "", "tls": " ssl", "http2": " ssl http2"][transport.rawValue, default: ""]
         let listens = (1...hosts).map { "listen 127.0.0.\($0):\(port)\(options);" }.joined(separator: " ")
         let certificate = "ssl_certificate certificate.pem; ssl_certificate_key key.pem;"
         let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path temporary;" }
         return """
             \(geteuid() == 0 ? "user root;" : "")
-            worker_processes 1; daemon off; pid nginx.pid; error_log error.log;
+            worker_processes \(workers); daemon off; pid nginx.pid; error_log error.log;
             events { worker_connections 8192; }
             http {
                 access_log off; sendfile on; keepalive_requests 10000000; types { image/png png; }
@@ -109,40 +116,5 @@ final class NginxOrigin {
                 server { \(listens) \(transport == .plain ? "" : certificate) root www; location / { add_header Cache-Control max-age=86400; } }
             }
             """
-    }
-
-    /// A port that is free on every address at this moment.
-    private static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        guard isBound else { throw BenchmarkError("No port is free on all loopback addresses.") }
-        return Int(UInt16(bigEndian: address.sin_port))
-    }
-
-    private func waitUntilReady() throws {
-        for _ in 0..<500 {
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            defer { close(descriptor) }
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = UInt16(port).bigEndian
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            let isReady = withUnsafePointer(to: address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-                }
-            }
-            if isReady { return }
-            usleep(10_000)
-        }
-        throw BenchmarkError("nginx does not respond; see \"\(directory)/error.log\".")
     }
 }

@@ -7,8 +7,11 @@ struct SyncBenchmark {
     /// The names of all parts, in the order in which they run.
     static let parts = [
         "main", "jobs", "fetching", "rivals", "hosts", "picking", "unchanged", "linking", "memory",
-        "storing-memory",
+        "storing-memory", "serving", "serving-beside", "pages",
     ]
+
+    /// The parts whose stores are in memory.
+    private static let inMemory = ["jobs", "hosts", "serving", "serving-beside", "pages"]
 
     static func main() async throws {
         let words = CommandLine.arguments
@@ -60,7 +63,7 @@ struct SyncBenchmark {
                 python: environment["BENCH_PYTHON"].flatMap { $0.isEmpty ? nil : $0 },
                 rivals: "Benchmarks/Rivals",
                 // A part cannot use the stores of another, because it starts a new origin.
-                directory: (["jobs", "hosts"].contains(part) ? memory : directory) + "/" + part
+                directory: (Self.inMemory.contains(part) ? memory : directory) + "/" + part
             )
             try FileManager.default.createDirectory(atPath: bench.directory, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(atPath: bench.directory) }
@@ -73,6 +76,9 @@ struct SyncBenchmark {
             case "hosts": table.add(try await SlowHostBenchmark(bench: bench).run(rounds: 3))
             case "picking": table.add(try await PickingBenchmark(bench: bench).run(rounds: 31))
             case "unchanged": table.add(try WritingBenchmark(bench: bench).runUnchanged())
+            case "serving": table.add(try await ServingBenchmark(bench: bench).run(rounds: 5))
+            case "serving-beside": table.add(try await ServingBenchmark(bench: bench).runBeside(rounds: 3))
+            case "pages": table.add(try await PagesBenchmark(bench: bench).run(rounds: 7))
             case "linking": table.add(try await WritingBenchmark(bench: bench).runLinking())
             default: table.add(try MemoryBenchmark(bench: bench).run(rounds: 5))
             }

@@ -14,6 +14,12 @@ struct Workbench {
     let rivals: String
     let directory: String
 
+    /// The path of an installed program; `nil` if it is not in PATH.
+    static func path(of program: String) -> String? {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        return folders.map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
+    }
+
     /// Runs `avatars sync`.
     func sync(_ arguments: [String], store: String, perHost: Int = perHost) throws -> SyncProcess {
         let words =
@@ -30,10 +36,10 @@ struct Workbench {
         return SyncProcess(process: process, json: try process.json())
     }
 
-    /// Writes a contact list with one contact for each of `urls`.
-    func contacts(_ urls: [String], named name: String) throws -> String {
+    /// Writes a contact list with one contact for each of `urls`. Their ids are `prefix` and a number.
+    func contacts(_ urls: [String], named name: String, prefix: String = "p") throws -> String {
         let path = "\(directory)/\(name).json"
-        let people = urls.enumerated().map { ["id": "p\($0)", "avatarURL": $1] }
+        let people = urls.enumerated().map { ["id": "\(prefix)\($0)", "avatarURL": $1] }
         try JSONSerialization.data(withJSONObject: people).write(to: URL(fileURLWithPath: path))
         return path
     }

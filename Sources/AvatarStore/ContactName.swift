@@ -7,13 +7,22 @@ extension String {
     /// The text as a display name: without spaces and control characters at its ends, and at most 1,024 bytes of it; `nil`
     /// if nothing is left.
     var displayName: String? {
-        var name = trimmingCharacters(in: .whitespacesAndNewlines.union(.controlCharacters))
+        // Most names need no change; looking takes a tenth of trimming.
+        if isPrintableASCII, utf8.count <= Self.mostNameBytes, first != " ", last != " " { return isEmpty ? nil : self }
+        var name = trimmingCharacters(in: Self.trimmed)
         while name.utf8.count > Self.mostNameBytes { name.removeLast() }
         return name.isEmpty ? nil : name
     }
 
     /// The text as names are ordered and searched: without case, accents and width, so that "zoe" finds "Zoë".
     var sortName: String {
-        folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
+        if isPrintableASCII { return lowercased() }
+        return folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
     }
+
+    /// The characters that `displayName` drops at the ends.
+    private static let trimmed = CharacterSet.whitespacesAndNewlines.union(.controlCharacters)
+
+    /// Whether all characters are those of ASCII that are neither control characters nor accented.
+    private var isPrintableASCII: Bool { utf8.allSatisfy { (0x20..<0x7F).contains($0) } }
 }

@@ -229,6 +229,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             resources: [.embedInCode("openapi.json")],
             swiftSettings: swiftSettings
@@ -382,7 +383,7 @@ let package = Package(
         .testTarget(
             name: "AvatarStoreHTTPTests",
             dependencies: [
-                "AvatarStoreHTTP", "AvatarStore", "AvatarStoreTesting",
+                "AvatarStoreHTTP", "AvatarSQLite", "AvatarStore", "AvatarStoreTesting",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],

@@ -83,9 +83,16 @@ extension AvatarResponder {
         guard since ?? 0 >= 0 else {
             return .problem(.badRequest, "`since` and Last-Event-ID must be the number of a change, at least 0.")
         }
-        guard wantsEvents else { return try changePage(since: since ?? 0) }
-        // A number that the feed cannot go on from is an error now, not an event later.
+        do {
+            return try wantsEvents ? changeEvents(since: since) : changePage(since: since ?? 0)
+        } catch let error as AvatarStoreError where error.code == .startOver {
+            return try .problem(.gone, error.message, startOverFrom: store.lastChange())
+        }
+    }
+
+    private func changeEvents(since: Int64?) throws -> AvatarResponse {
         let begin = try since ?? store.lastChange()
+        // A number that the feed cannot go on from is an error now, not an event later.
         _ = try store.changes(since: begin, limit: 1)
         let fields: HTTPFields = [
             .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",

@@ -5,9 +5,9 @@ public import Logging
 
 /// Answers HTTP requests from a store: pictures of contacts, the contacts, the changes, and a page for people.
 ///
-/// It is not a server. A server that uses swift-http-types hands each request to `respond(to:)` and sends what comes back.
-/// The answer is made from the store alone: no request to an origin is ever sent because a client asked, and nothing is
-/// written but the times of accesses.
+/// It is not a server. A server that uses swift-http-types hands each request to `respond(to:)`, and sends the head and the
+/// pieces of the body that come back. The answer is made from the store alone: no request to an origin is sent because a
+/// client asked, and nothing is written but the times of accesses.
 ///
 /// ```swift
 /// let responder = AvatarResponder(store: store)
@@ -16,8 +16,8 @@ public import Logging
 public struct AvatarResponder: Sendable {
     /// The options of a responder.
     public struct Configuration: Sendable {
-        /// The token that each request must bear in `Authorization: Bearer`, except for `/healthz`; `nil`: none is needed.
-        /// Default: `nil`.
+        /// The token that each request must bear in `Authorization: Bearer`, except for `/healthz`; `nil`: none is needed. An
+        /// empty token admits no request. Default: `nil`.
         public var token: String?
         /// The value of Access-Control-Allow-Origin, such as `https://example.com` or `*`, so that scripts of that site may
         /// read the answers; `nil`: the field is not sent. Default: `nil`.
@@ -40,7 +40,11 @@ public struct AvatarResponder: Sendable {
     let store: AvatarStore
     private let configuration: Configuration
 
-    /// A responder on `store`, which must stay open as long as requests come.
+    /// A responder on `store`. The caller owns the store, and closes it after the last response is sent.
+    ///
+    /// Any number of tasks may use one responder, and a process may have several.
+    /// - Parameter store: the store to answer from. One that is open for reading only records no times of accesses.
+    /// - Parameter configuration: the token, the allowed web origin and the log.
     public init(store: AvatarStore, configuration: Configuration = Configuration()) {
         self.store = store
         self.configuration = configuration
@@ -48,7 +52,13 @@ public struct AvatarResponder: Sendable {
 
     /// The answer to `request`. Takes microseconds, and blocks for the index and the disk like every read of the store.
     ///
-    /// An error of the store becomes a status: 503 if it may pass, else 500. Its message goes to the log.
+    /// It never throws. A request that cannot be answered gets a status and a problem document (RFC 9457). An error of the
+    /// store is 503, another error 500; only the log has its message.
+    ///
+    /// The time of the access to a picture is written to the index later, with others; a process that is killed may lose
+    /// those of the last five minutes. Nothing else is written.
+    /// - Parameter request: the method, the path with its query as the client sent it, and the fields. The path must not be
+    ///   decoded. A body of the request does not matter.
     public func respond(to request: HTTPRequest) -> AvatarResponse {
         var response = answer(request)
         response.head.headerFields[.date] = HTTPClock.date
@@ -138,7 +148,6 @@ public struct AvatarResponder: Sendable {
         }
         switch error.code {
         case .invalidConfiguration, .invalidKey: return .problem(.badRequest, error.message)
-        case .startOver: return .problem(.gone, error.message)
         case .busy:
             configuration.logger.warning("The store is busy.", metadata: ["error": "\(error)"])
             return .problem(.serviceUnavailable, "The store is busy. Try again.", fields: [.retryAfter: "1"])

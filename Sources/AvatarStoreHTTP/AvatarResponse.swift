@@ -1,21 +1,27 @@
 public import AvatarStore
 public import HTTPTypes
 
-/// The answer to one request: a head, and a body that a server sends in its own way.
+/// The answer to one request: a head, and a body in pieces.
+///
+/// A server sends the head and then each piece of the body, whatever the answer is:
+///
+/// ```swift
+/// for try await piece in response.body { try await send(piece) }
+/// ```
 public struct AvatarResponse: Sendable {
-    /// The content after the head.
+    /// The content after the head: a sequence of pieces, or what they are made from.
     public enum Body: Sendable {
         /// No content: the answer to a HEAD request, or a status without content.
         case none
-        /// Bytes in memory, at most 64 KiB of a picture.
+        /// All bytes of the content. Those of a picture are at most 65,536.
         case bytes([UInt8])
-        /// A part of an open file, to be read and sent piece by piece.
+        /// These bytes of an open file. Content-Length is their number.
         case file(OpenPicture, Range<Int>)
-        /// Change events without an end. A server must stop reading them when its client is gone or does not read.
+        /// Change events without an end. There is no Content-Length.
         case events(ChangeEvents)
     }
 
-    /// The status and the fields, with Date, and with Content-Length unless the body is endless.
+    /// The status and the fields, with Date, and with Content-Length unless the body has no end or no content is allowed.
     public var head: HTTPResponse
     /// The content.
     public var body: Body
@@ -44,12 +50,20 @@ public struct AvatarResponse: Sendable {
     /// A problem in the form of RFC 9457, for programs.
     ///
     /// - Parameter detail: a sentence for a person. It must not tell a path of the server.
+    /// - Parameter next: the number from which a reader of the changes continues after it has looked at all contacts.
     static func problem(
         _ status: HTTPResponse.Status,
         _ detail: String,
-        fields: HTTPFields = [:]
+        fields: HTTPFields = [:],
+        startOverFrom next: Int64? = nil
     ) -> AvatarResponse {
-        let problem = Problem(title: status.reasonPhrase, status: status.code, detail: detail)
+        let problem = Problem(
+            title: status.reasonPhrase,
+            status: status.code,
+            detail: detail,
+            startOver: next == nil ? nil : true,
+            next: next
+        )
         return AvatarResponse(status, "application/problem+json", JSONText.bytes(problem), fields: fields)
     }
 
@@ -57,6 +71,9 @@ public struct AvatarResponse: Sendable {
         let title: String
         let status: Int
         let detail: String
+        // Only of `/changes`.
+        let startOver: Bool?
+        let next: Int64?
     }
 
     /// The same answer without its content, as for HEAD (RFC 9110 section 9.3.2).

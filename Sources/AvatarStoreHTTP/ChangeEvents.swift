@@ -1,9 +1,14 @@
 import AvatarStore
+import ServiceLifecycle
 
 /// The changes of a store as server-sent events: an endless sequence of pieces of text in UTF-8.
 ///
 /// Nothing is buffered for a slow reader: a piece is made when it is asked for. A reader that is so slow that the store no
-/// longer keeps the changes gets the event `startOver` and then the end.
+/// longer keeps the changes gets the event `startOver` and then the end. Its id is the number from which the reader continues
+/// after it has looked at all contacts.
+///
+/// The events end when their task is cancelled, and within a second after a graceful shutdown of swift-service-lifecycle has
+/// begun.
 public struct ChangeEvents: AsyncSequence, Sendable {
     /// A piece of the stream: some events, or a comment that keeps the connection alive.
     public typealias Element = [UInt8]
@@ -34,7 +39,8 @@ public struct ChangeEvents: AsyncSequence, Sendable {
             self.sequence = sequence
         }
 
-        /// The next piece; waits until there is one, at most 15 seconds. `nil` at the end, and once the task is cancelled.
+        /// The next piece; waits until there is one, at most 15 seconds. `nil` at the end, once the task is cancelled, and
+        /// after a graceful shutdown has begun.
         ///
         /// - Throws: an error of the index.
         public mutating func next() async throws -> [UInt8]? {
@@ -44,6 +50,7 @@ public struct ChangeEvents: AsyncSequence, Sendable {
                 return Array("retry: 5000\n\n".utf8)
             }
             for _ in 0..<ChangeEvents.looksPerComment {
+                guard !Task.isShuttingDownGracefully else { return nil }
                 do {
                     let changes = try store.changes(since: sequence, limit: ChangeEvents.mostChanges)
                     if let last = changes.last {
@@ -53,7 +60,8 @@ public struct ChangeEvents: AsyncSequence, Sendable {
                     try await Task.sleep(for: .seconds(1))
                 } catch let error as AvatarStoreError where error.code == .startOver {
                     hasEnded = true
-                    return Array("event: startOver\ndata: {\"startOver\":true}\n\n".utf8)
+                    let next = try store.lastChange()
+                    return Array("id: \(next)\nevent: startOver\ndata: {\"next\":\(next),\"startOver\":true}\n\n".utf8)
                 } catch is CancellationError {
                     return nil
                 }

@@ -41,7 +41,6 @@ struct RouteTests {
             #expect(changes.contains { ($0["names"] as? [String: String])?["ada"] == "Ada Lovelace" })
             let rest = try fixture.ask("/changes?since=\(next)").object()
             #expect((rest["changes"] as? [Any])?.isEmpty == true && rest["next"] as? Int == next)
-            #expect(fixture.ask("/changes?since=999999").status == 410)
             for since in ["-1", "x", ""] { #expect(fixture.ask("/changes?since=\(since)").status == 400) }
         }
     }

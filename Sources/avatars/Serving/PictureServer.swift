@@ -90,36 +90,20 @@ struct PictureServer: Service {
         }
     }
 
-    /// Sends one response.
+    /// Sends one response. An error after its head ends the connection, because only that can tell that bytes are missing.
     @concurrent private static func send(_ response: AvatarResponse, _ writer: consuming ResponseWriter) async throws {
-        let head = response.head
         switch response.body {
+        // These go out with their head, in one write.
         case .none:
-            try await writer.writeResponse(head)
+            try await writer.writeResponse(response.head)
         case .bytes(let bytes):
-            try await writer.write(response: head, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
-        case .file(let picture, let range):
-            var body = try await writer.writeHead(head)
-            var place = range.lowerBound
-            while place < range.upperBound {
-                let bytes = try picture.bytes(at: place, count: min(64 << 10, range.upperBound - place))
-                // The length is stated already, so that only the end of the connection can tell that bytes are missing.
-                guard !bytes.isEmpty else { throw ShortFile() }
-                try await body.write(ByteBuffer(bytes: bytes))
-                place += bytes.count
-            }
-            try await body.finish(nil)
-        case .events(let events):
-            var body = try await writer.writeHead(head)
-            for try await event in events.cancelOnGracefulShutdown() {
-                try await body.write(ByteBuffer(bytes: event))
-            }
+            try await writer.write(response: response.head, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+        case .file, .events:
+            var body = try await writer.writeHead(response.head)
+            for try await piece in response.body { try await body.write(ByteBuffer(bytes: piece)) }
             try await body.finish(nil)
         }
     }
-
-    /// A file has fewer bytes than the index says.
-    private struct ShortFile: Error {}
 }
 
 /// The connections of a server that are open.

@@ -64,6 +64,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.34.1"),
         .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.36.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
@@ -453,9 +454,18 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "avatars", "AvatarSQLite", "AvatarStore", "AvatarStoreService", "AvatarContacts", "AvatarStoreTesting",
-                "ProgramRunning",
+                "avatars", "AvatarSQLite", "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarContacts",
+                "AvatarStoreTesting", "ProgramRunning",
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Command"])),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(
+                    name: "NIOHTTPTypesHTTP1",
+                    package: "swift-nio-extras",
+                    condition: .when(traits: ["Command"])
+                ),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Tests/Documentation",

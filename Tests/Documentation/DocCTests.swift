@@ -17,6 +17,7 @@ struct DocCTests {
         let run = try await workplace.shell("PATH='\(Self.path)' AVATARS_BUILD='\(build)' '\(script)' pages")
 
         try #require(run.status == 0, "\(run.messages)")
+        #expect(workplace.exists("pages/data/documentation/avatarstorehttp.json"))
         for article in ExampleTests.articles {
             #expect(workplace.exists("pages/data/documentation/avatarstore/\(article.lowercased()).json"))
         }

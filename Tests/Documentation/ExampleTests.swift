@@ -32,8 +32,9 @@ struct ExampleTests {
     @Test(arguments: [
         ("Sources/AvatarFrontEnds", "Tests/AvatarFrontEndsTests/ExampleTests.swift", 14),
         ("Sources/AvatarPublisher", "Tests/AvatarPublisherTests/AvatarPublisherTests.swift", 1),
+        ("Sources/AvatarStoreHTTP", "Tests/Documentation/AvatarStoreHTTPExamples.swift", 6),
     ])
-    func examplesOfFrontEndsAreRun(folder: String, tests: String, count: Int) throws {
+    func examplesOfFurtherModulesAreRun(folder: String, tests: String, count: Int) throws {
         let pages = try Page.all(in: folder)
         #expect(pages.map { $0.examples(in: "swift").count }.reduce(0, +) == count)
         for page in pages { try expectRun(page, tests) }
@@ -60,7 +61,8 @@ struct ExampleTests {
         let run = try Page(tests).lines.map(plain).filter { !$0.isEmpty }
         let examples = page.examples(in: "swift")
         if let count { #expect(examples.count == count) }
-        for example in examples {
+        // The package does not depend on Vapor; the page of AvatarStoreHTTP says that its example is not compiled.
+        for example in examples where !example.contains("import Vapor") {
             let lines = example.map(plain).filter { !$0.isEmpty }
             let statements = lines.filter { !$0.hasPrefix("import ") }
             let isThere = run.indices.contains { run[$0...].starts(with: statements) }

@@ -1,5 +1,6 @@
 import AvatarStore
 import AvatarStoreTesting
+import Foundation
 import Testing
 
 struct ContactsAndChangesExamples {
@@ -41,6 +42,33 @@ struct ContactsAndChangesExamples {
 
             #expect(receipt.isErased)
             #expect(try store.images(ofContact: "42").isEmpty)
+        }
+    }
+
+    @Test func pagesOfContacts() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            let url = fixture.serve(face, at: "/ada.png")
+            _ = try await store.sync(
+                contacts: [Contact(id: "42", name: "Ada", avatarURL: url), Contact(id: "43", name: "Ben")]
+                    + (0..<60).map { Contact(id: "\(100 + $0)", name: "Adèle \(100 + $0)") }
+            )
+
+            var page = try store.contacts(matching: "ad", limit: 50)
+            for contact in page.contacts {
+                print(contact.id, contact.name ?? "", contact.state?.rawValue ?? "no picture")
+            }
+            if let next = page.next { page = try store.contacts(matching: "ad", after: next, limit: 50) }
+
+            #expect(page.contacts.count == 11 && page.contacts.last?.id == "159" && page.next == nil)
+
+            if let picture = try store.picture(of: "42"), let file = try store.open(picture) {
+                let bytes = try file.bytes(at: 0, count: picture.sizeBytes)
+                print(picture.sha256, picture.mediaType, picture.freshUntil?.date ?? .distantFuture, bytes.count)
+            }
+
+            #expect(try store.picture(of: "42")?.sizeBytes == face.count)
+            #expect(try store.picture(of: "43") == nil)
         }
     }
 

@@ -14,7 +14,6 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "AvatarStore", path: "../.."),
-        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0"),
@@ -27,10 +26,9 @@ let package = Package(
             dependencies: [
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "AvatarContacts", package: "AvatarStore"),
-                .product(name: "AvatarPlaceholder", package: "AvatarStore"),
                 .product(name: "AvatarStore", package: "AvatarStore"),
+                .product(name: "AvatarStoreHTTP", package: "AvatarStore"),
                 .product(name: "AvatarStoreService", package: "AvatarStore"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -68,9 +68,9 @@ actor AddressBookSync {
             total: changes.changed.count
         )
         for path in await pictures.cardsWithout {
-            // A sync without `prunes` unlinks nothing, so the picture of a card that has none any more is removed here.
-            guard try !store.imageKeys(ofContact: ContactID.of(path)).isEmpty else { continue }
-            _ = try await store.remove(contact: ContactID.of(path))
+            // A sync without `prunes` unlinks nothing, so the picture of a card that has none any more is unlinked here.
+            let id = ContactID.of(path)
+            try await store.unlink(store.imageKeys(ofContact: id).map { ContactLink(contact: id, key: $0) })
         }
         logger.info(
             "brought in changes",

@@ -84,13 +84,9 @@ actor NamedPictures {
 }
 
 enum ContactID {
-    /// The name of the card at `path`, such as `ada.vcf`.
+    /// The name of the card at `path`, such as `ada.vcf`, percent-decoded, because servers encode different characters.
     static func of(_ path: String) -> String {
-        of(name: String(path.split(separator: "/").last ?? ""))
-    }
-
-    /// The last part of a path or URL, percent-decoded, because servers encode different characters.
-    static func of(name: String) -> String {
-        name.removingPercentEncoding ?? name
+        let name = String(path.split(separator: "/").last ?? "")
+        return name.removingPercentEncoding ?? name
     }
 }

@@ -23,11 +23,18 @@ struct ContactsSyncServiceTests {
             // The first round reads all cards.
             #expect(try await eventually { try await service.picture("ben.vcf").bytes == other })
             #expect(try await service.picture("ada.vcf").bytes == face)
-            let placeholder = try await service.picture("carl.vcf?name=Carl%20Sagan")
-            #expect(placeholder.status == 404 && placeholder.isPlaceholder)
-            #expect(String(decoding: placeholder.bytes, as: UTF8.self).contains(">CS</text>"))
+            #expect(try await service.picture("carl.vcf").status == 404)
+            let placeholder = try await service.picture("carl.vcf?placeholder=initials")
+            #expect(placeholder.status == 200 && placeholder.mediaType == "image/svg+xml")
+            // The name is that of the card.
+            #expect(String(decoding: placeholder.bytes, as: UTF8.self).contains(">C</text>"))
             let first = try await service.changes(since: 0)
-            #expect(Set(first.map { "\($0.kind) \($0.contacts)" }) == [#"added ["ada.vcf"]"#, #"added ["ben.vcf"]"#])
+            #expect(
+                Set(try #require(first.changes).map { "\($0.kind) \($0.owners)" })
+                    == [#"added ["ada.vcf"]"#, #"added ["ben.vcf"]"#]
+            )
+            let beyond = try await service.changes(since: first.next + 1)
+            #expect(beyond.startOver == true && beyond.next == first.next)
 
             // Later rounds read what changed: other bytes, another URL, a new contact.
             try await radicale.put("ada", servers.inline(other))
@@ -36,15 +43,16 @@ struct ContactsSyncServiceTests {
             #expect(try await eventually { try await service.picture("dora.vcf").bytes == third })
             #expect(try await eventually { try await service.picture("ben.vcf").bytes == third })
             #expect(try await service.picture("ada.vcf").bytes == other)
-            let second = try await service.changes(since: first.last?.sequence ?? 0)
-            #expect(Set(second.flatMap(\.contacts)) == ["ada.vcf", "ben.vcf", "dora.vcf"])
-            #expect(second.contains { $0.kind == "changed" && $0.contacts == ["ada.vcf"] })
+            let second = try await service.changes(since: first.next)
+            let changes = try #require(second.changes)
+            #expect(Set(changes.flatMap(\.owners)) == ["ada.vcf", "ben.vcf", "dora.vcf"])
+            #expect(changes.contains { $0.kind == "changed" && $0.owners == ["ada.vcf"] })
 
             // A deleted card removes its contact's picture.
             try await radicale.delete("ben")
-            #expect(try await eventually { try await service.picture("ben.vcf").isPlaceholder })
-            let last = try await service.changes(since: second.last?.sequence ?? 0)
-            #expect(last.map { "\($0.kind) \($0.contacts)" } == [#"removed ["ben.vcf"]"#])
+            #expect(try await eventually { try await service.picture("ben.vcf").status == 404 })
+            let last = try await service.changes(since: second.next)
+            #expect(last.changes?.map { "\($0.kind) \($0.owners)" } == [#"removed ["ben.vcf"]"#])
             // The server reported the deletion; no comparison was needed.
             #expect(try await eventually { service.program.text.contains("removed=1") })
             #expect(try await service.program.terminate() == 0, "\(service.program.text)")
@@ -68,7 +76,7 @@ struct ContactsSyncServiceTests {
             defer { again.program.kill() }
 
             #expect(try await eventually { try await again.picture("carl.vcf").bytes == third })
-            #expect(try await eventually { try await again.picture("ben.vcf").isPlaceholder })
+            #expect(try await eventually { try await again.picture("ben.vcf").status == 404 })
             #expect(try await again.picture("ada.vcf").bytes == face)
             #expect(again.program.text.contains("forgotten"))
             #expect(try await again.program.terminate() == 0)
@@ -128,9 +136,11 @@ struct ContactsSyncServiceTests {
             let again = try await servers.startService(every: 3600)
             defer { again.program.kill() }
 
-            #expect(try await eventually { try await again.picture("ada.vcf").isPlaceholder })
-            #expect(try await eventually { try await again.picture("ben.vcf").isPlaceholder })
-            #expect(try await again.changes(since: 0).filter { $0.kind == "removed" }.count == 2)
+            #expect(try await eventually { try await again.picture("ada.vcf").status == 404 })
+            #expect(try await eventually { try await again.picture("ben.vcf").status == 404 })
+            #expect(try await again.changes(since: 0).changes?.filter { $0.kind == "removed" }.count == 2)
+            // The contact is still there.
+            #expect(try await again.picture("ada.vcf?placeholder=initials").mediaType == "image/svg+xml")
             #expect(try await eventually { again.program.text.contains("full=false") })
             #expect(try await again.program.terminate() == 0)
         }
@@ -196,7 +206,7 @@ struct ContactsSyncServiceTests {
             try await servers.radicale.put("zoe", servers.linked(other, at: "/zoe.png"))
             let service = try await servers.startService()
             #expect(try await eventually { service.broughtIn > 3 })
-            #expect(try await service.picture("zoe.vcf").isPlaceholder)
+            #expect(try await service.picture("zoe.vcf").status == 404)
             #expect(try await service.program.terminate() == 0)
             #expect(service.program.text.matches(of: /contacts=1 .*brought in changes/).count == service.broughtIn)
             #expect(servers.origin.requestCount == requests)
@@ -233,7 +243,7 @@ struct ContactsSyncServiceTests {
             defer { again.program.kill() }
 
             #expect(try await eventually { again.program.text.contains("full=true") })
-            #expect(try await eventually { try await again.picture("gone.vcf").isPlaceholder })
+            #expect(try await eventually { try await again.picture("gone.vcf").status == 404 })
             #expect(try await again.picture("ada.vcf").bytes == face)
             #expect(try await again.program.terminate() == 0)
         }
@@ -248,7 +258,9 @@ struct ContactsSyncServiceTests {
 
             #expect(try await eventually { try await service.picture("a%20b.vcf").bytes == face })
             #expect(try await eventually { try await service.picture("J%C3%B6rg%25.vcf").bytes == other })
-            #expect(Set(try await service.changes(since: 0).flatMap(\.contacts)) == ["a b.vcf", "Jörg%.vcf"])
+            #expect(
+                Set(try await service.changes(since: 0).changes?.flatMap(\.owners) ?? []) == ["a b.vcf", "Jörg%.vcf"]
+            )
             #expect(try await service.program.terminate() == 0)
         }
     }

@@ -114,15 +114,20 @@ struct Service {
 
     struct Picture {
         var status: Int
-        var isPlaceholder: Bool
+        var mediaType: String
         var bytes: [UInt8]
     }
 
+    /// A page of changes, or the problem document of the status 410.
+    struct Changes: Decodable {
+        var changes: [Change]?
+        var startOver: Bool?
+        var next: Int64
+    }
+
     struct Change: Decodable {
-        var sequence: Int64
         var kind: String
-        var contacts: [String]
-        var digest: String
+        var owners: [String]
     }
 
     /// Rounds so far.
@@ -137,14 +142,14 @@ struct Service {
         let response = try await get("/contacts/\(parts[0])/picture\(query)")
         return Picture(
             status: Int(response.head.status.code),
-            isPlaceholder: response.head.headers.first(name: "Avatar-Placeholder") == "true",
+            mediaType: response.head.headers.first(name: "Content-Type") ?? "",
             bytes: Array(buffer: response.body)
         )
     }
 
-    func changes(since sequence: Int64) async throws -> [Change] {
+    func changes(since sequence: Int64) async throws -> Changes {
         try JSONDecoder().decode(
-            [Change].self,
+            Changes.self,
             from: Data(Array(buffer: try await get("/changes?since=\(sequence)").body))
         )
     }

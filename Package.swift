@@ -305,6 +305,7 @@ let package = Package(
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Command"])),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -418,7 +419,13 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "avatars", "AvatarContacts", "AvatarStore", "AvatarStoreTesting", "ProgramRunning",
+                "avatars", "AvatarContacts", "AvatarSQLite", "AvatarStore", "AvatarStoreHTTP", "AvatarStoreTesting",
+                "ProgramRunning",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(
                     name: "ArgumentParser",
                     package: "swift-argument-parser",

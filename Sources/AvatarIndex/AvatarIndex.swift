@@ -35,6 +35,8 @@ package final class AvatarIndex: Sendable {
     let hits = HitCache()
     /// The time that the change feed records.
     private let now: @Sendable () -> Timestamp
+    /// The file that the readers have open.
+    private let identity: FileIdentity?
     /// The maximum number of changes that the feed keeps.
     private let feedLimit: Int64
     /// `nil` in an index that was opened for reading only.
@@ -151,6 +153,7 @@ package final class AvatarIndex: Sendable {
             count: 2 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
             busyTimeoutSeconds: Self.busyTimeoutSeconds
         )
+        identity = FileIdentity(path)
     }
 
     /// Closes all connections. Pending WAL content is moved into the file if no other process has it open. A later read
@@ -227,6 +230,20 @@ package final class AvatarIndex: Sendable {
     /// - Throws: `indexWasReplaced`.
     private func requireInPlace(_ connection: Connection) throws {
         if connection.hasFileMoved { throw Self.wasReplaced(path) }
+    }
+
+    /// Checks that reads still show the index at its path: the file is in its place, and no other program has upgraded it.
+    ///
+    /// - Throws: `indexWasReplaced`, `indexWasUpgraded`; an error of SQLite.
+    package func requireCurrent() throws {
+        guard FileIdentity(path) == identity else {
+            throw AvatarStoreError(
+                .indexWasReplaced,
+                "The index \"\(path)\" was moved, replaced or removed while it was open. Put it back if it is missing, or "
+                    + "start the program again to use the one that is there now."
+            )
+        }
+        try readers.read { try SchemaMigrator.requireUnchanged(Int(try $0.integer("PRAGMA user_version") ?? 0)) }
     }
 
     /// The error for a file that is no longer at the index's path.

@@ -27,6 +27,14 @@ extension AvatarStore {
         try index.lastChange()
     }
 
+    /// Checks that reads still show the store at its place: no other program has moved, replaced or upgraded its index since
+    /// it was opened. Costs two system calls and reads one row.
+    ///
+    /// - Throws: `indexWasReplaced`, `indexWasUpgraded`; an error of the index.
+    package func requireCurrentIndex() throws {
+        try index.requireCurrent()
+    }
+
     /// The changes after the number `sequence`, then those to come. `changes(since:limit:)` describes them.
     ///
     /// - Parameter sequence: the number of the last change that was processed; 0 for all that are kept.

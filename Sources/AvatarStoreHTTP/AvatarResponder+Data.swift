@@ -77,12 +77,13 @@ extension AvatarResponder {
     /// `GET /changes`: a page of JSON, or events without an end.
     func changes(_ target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
         let wantsEvents = request.headerFields[.accept]?.lowercased().contains("text/event-stream") ?? false
-        // A browser that connects again names the last event that it got.
-        let text = (wantsEvents ? request.headerFields[.lastEventID] : nil) ?? target.query["since"]
-        let since = text.map { Int64($0) ?? -1 }
-        guard since ?? 0 >= 0 else {
+        // A browser that connects again names the last event that it got, and the same path as before.
+        let numbers = [request.headerFields[.lastEventID], target.query["since"]].compactMap { $0 }
+            .map { Int64($0) ?? -1 }
+        guard numbers.allSatisfy({ $0 >= 0 }) else {
             return .problem(.badRequest, "`since` and Last-Event-ID must be the number of a change, at least 0.")
         }
+        let since = numbers.first
         do {
             return try wantsEvents ? changeEvents(since: since) : changePage(since: since ?? 0)
         } catch let error as AvatarStoreError where error.code == .startOver {

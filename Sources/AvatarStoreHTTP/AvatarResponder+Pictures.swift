@@ -10,6 +10,8 @@ extension AvatarResponder {
     private static let mostBytesAtOnce = 64 << 10
     /// The look-ups after which a file that is missing each time is given up. Each eviction and replacement may cost one.
     private static let mostLooks = 4
+    /// The range of `size`, in pixels.
+    private static let sizes = 1...4096
     /// A picture must not load or run anything, even if a browser shows an SVG by itself.
     private static let policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
@@ -22,6 +24,10 @@ extension AvatarResponder {
         let kind = target.query["placeholder"] ?? "none"
         guard kind == "none" || kind == "initials" else {
             return .problem(.badRequest, "`placeholder` must be initials or none.")
+        }
+        let size = target.query["size"].map { Int($0) ?? 0 } ?? 128
+        guard Self.sizes.contains(size) else {
+            return .problem(.badRequest, "`size` must be a number between 1 and \(Self.sizes.upperBound).")
         }
         let now = store.configuration.clock.now()
         let stored = try respond(to: request, with: { try store.picture(of: id) }) { picture in
@@ -36,7 +42,7 @@ extension AvatarResponder {
             return .problem(.notFound, "The store has no contact with this id.")
         }
         guard kind == "initials" else { return .problem(.notFound, "The contact has no picture.") }
-        return placeholder(of: contact, target, request)
+        return placeholder(of: contact, size, request)
     }
 
     /// `GET /images/SHA256.EXT`. The bytes of such a path never change.
@@ -127,11 +133,10 @@ extension AvatarResponder {
     /// The initials of the contact, for an hour at most: a picture may come.
     private func placeholder(
         of contact: StoredContact,
-        _ target: RequestTarget,
+        _ size: Int,
         _ request: HTTPRequest
     ) -> AvatarResponse {
-        let side = target.query["size"].flatMap(Int.init).map { min(max(16, $0), 1024) } ?? 128
-        let bytes = Array(AvatarPlaceholder(id: contact.id, name: contact.name).svg(side: side).utf8)
+        let bytes = Array(AvatarPlaceholder(id: contact.id, name: contact.name).svg(side: max(16, size)).utf8)
         let digest = SHA256.hash(data: bytes).map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }
         let conditions = Conditions(etag: "\"\(digest.joined())\"", modified: nil, length: bytes.count)
         let fields: HTTPFields = [.eTag: conditions.etag, .contentSecurityPolicy: Self.policy]

@@ -39,6 +39,7 @@ public struct AvatarResponder: Sendable {
 
     let store: AvatarStore
     private let configuration: Configuration
+    private let watch: IndexWatch
 
     /// A responder on `store`. The caller owns the store, and closes it after the last response is sent.
     ///
@@ -48,6 +49,7 @@ public struct AvatarResponder: Sendable {
     public init(store: AvatarStore, configuration: Configuration = Configuration()) {
         self.store = store
         self.configuration = configuration
+        watch = IndexWatch(store)
     }
 
     /// The answer to `request`. Takes microseconds, and blocks for the index and the disk like every read of the store.
@@ -60,7 +62,24 @@ public struct AvatarResponder: Sendable {
     /// - Parameter request: the method, the path with its query as the client sent it, and the fields. The path must not be
     ///   decoded. A body of the request does not matter.
     public func respond(to request: HTTPRequest) -> AvatarResponse {
-        var response = answer(request)
+        let response = finished(answer(request))
+        return request.method == .head ? response.withoutContent : response
+    }
+
+    /// The answer to a request that a server does not take.
+    ///
+    /// - Parameter reason: a sentence for a person. It must not tell a path of the server.
+    package func refusal(
+        _ status: HTTPResponse.Status,
+        _ reason: String,
+        fields: HTTPFields = [:]
+    ) -> AvatarResponse {
+        finished(.problem(status, reason, fields: fields))
+    }
+
+    /// Adds the fields that each answer has.
+    private func finished(_ answer: AvatarResponse) -> AvatarResponse {
+        var response = answer
         response.head.headerFields[.date] = HTTPClock.date
         response.head.headerFields[.xContentTypeOptions] = "nosniff"
         if let allowed = configuration.allowedOrigin {
@@ -68,7 +87,7 @@ public struct AvatarResponder: Sendable {
             response.head.headerFields[.accessControlExposeHeaders] = "ETag, Content-Location"
             if allowed != "*" { response.head.headerFields[.vary] = "Origin" }
         }
-        return request.method == .head ? response.withoutContent : response
+        return response
     }
 
     private func answer(_ request: HTTPRequest) -> AvatarResponse {
@@ -96,18 +115,30 @@ public struct AvatarResponder: Sendable {
     private func route(_ target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
         let path = target.segments
         switch (path.first, path.count) {
+        case ("healthz", 1): return text("The server runs.\n")
+        case ("favicon.svg", 1):
+            return AvatarResponse(.ok, "image/svg+xml", Self.icon, cache: "max-age=86400")
+        case ("openapi.json", 1): return AvatarResponse(.ok, "application/json", Self.openAPI, cache: "max-age=3600")
+        default: return try routeToStore(path, target, request)
+        }
+    }
+
+    /// Passes the request on to the part that answers its path from the store.
+    private func routeToStore(
+        _ path: [String],
+        _ target: RequestTarget,
+        _ request: HTTPRequest
+    ) throws -> AvatarResponse {
+        try watch.requireCurrent()
+        switch (path.first, path.count) {
         case (nil, _): return try gallery(target)
         case ("contacts", 1): return try contacts(target)
         case ("contacts", 2): return try page(ofContact: path[1])
         case ("contacts", 3) where path[2] == "picture": return try picture(ofContact: path[1], target, request)
         case ("images", 2): return try image(named: path[1], request)
         case ("changes", 1): return try changes(target, request)
-        case ("healthz", 1): return text("The server runs.\n")
         case ("readyz", 1): return try readiness()
         case ("metrics", 1): return try metrics()
-        case ("favicon.svg", 1):
-            return AvatarResponse(.ok, "image/svg+xml", Self.icon, cache: "max-age=86400")
-        case ("openapi.json", 1): return AvatarResponse(.ok, "application/json", Self.openAPI, cache: "max-age=3600")
         default: return .problem(.notFound, "There is nothing at this path. GET /openapi.json lists the paths.")
         }
     }
@@ -119,7 +150,7 @@ public struct AvatarResponder: Sendable {
         guard method == .options else {
             return .problem(.methodNotAllowed, "Only GET and HEAD are allowed.", fields: [.allow: "GET, HEAD"])
         }
-        var fields: HTTPFields = [.allow: "GET, HEAD, OPTIONS", .contentLength: "0"]
+        var fields: HTTPFields = [.allow: "GET, HEAD, OPTIONS"]
         if configuration.allowedOrigin != nil {
             fields[.accessControlAllowMethods] = "GET, HEAD"
             fields[.accessControlAllowHeaders] = "Authorization, If-None-Match, Last-Event-ID, Range"
@@ -151,6 +182,12 @@ public struct AvatarResponder: Sendable {
         case .busy:
             configuration.logger.warning("The store is busy.", metadata: ["error": "\(error)"])
             return .problem(.serviceUnavailable, "The store is busy. Try again.", fields: [.retryAfter: "1"])
+        case .indexWasReplaced, .indexWasUpgraded:
+            configuration.logger.error("The store is not the one that was opened.", metadata: ["error": "\(error)"])
+            return .problem(
+                .serviceUnavailable,
+                "The store was moved, replaced or upgraded. It must be put back, or the server started again."
+            )
         default:
             configuration.logger.error("The store failed.", metadata: ["error": "\(error)"])
             return .problem(.serviceUnavailable, "The store cannot answer now. The log of the server tells why.")

@@ -52,6 +52,7 @@ public struct ChangeEvents: AsyncSequence, Sendable {
             for _ in 0..<ChangeEvents.looksPerComment {
                 guard !Task.isShuttingDownGracefully else { return nil }
                 do {
+                    try store.requireCurrentIndex()
                     let changes = try store.changes(since: sequence, limit: ChangeEvents.mostChanges)
                     if let last = changes.last {
                         sequence = last.sequence

@@ -155,7 +155,9 @@ struct PictureRouteTests {
             {
                 #expect(fixture.ask(path).status == 404)
             }
-            #expect(fixture.ask("/contacts/ben/picture?placeholder=robot").status == 400)
+            for query in ["placeholder=robot", "size=0", "size=x", "size=", "size=4097"] {
+                #expect(fixture.ask("/contacts/ben/picture?\(query)").status == 400, "\(query)")
+            }
         }
     }
 

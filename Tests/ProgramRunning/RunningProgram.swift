@@ -43,9 +43,12 @@ package struct RunningProgram: Sendable {
     }
 
     /// Waits until the program has written `text` to standard error.
-    package func says(_ text: String) async throws {
+    ///
+    /// - Parameter orEnds: whether to stop waiting when the program has ended. Default: no.
+    package func says(_ text: String, orEnds: Bool = false) async throws {
         while try !messages.contains(text) {
             try Task.checkCancellation()
+            if orEnds, kill(identifier, 0) != 0 { return }
             await Task.yield()
         }
     }

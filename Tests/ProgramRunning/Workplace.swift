@@ -86,6 +86,11 @@ package final class Workplace: Sendable {
         try start(tool, arguments, pipe ?? FileHandle.nullDevice, ["AVATARS": program])
     }
 
+    /// Starts another program, as above, with `file` as its standard input.
+    package func start(tool: String, _ arguments: [String], reading file: FileHandle) throws -> RunningProgram {
+        try start(tool, arguments, file, ["AVATARS": program])
+    }
+
     /// Runs a shell script. `$AVATARS` holds the path of `avatars`.
     package func shell(_ script: String) async throws -> Run {
         try await start(tool: "/bin/sh", ["-c", script]).end()

@@ -80,7 +80,13 @@ enum SchemaMigrator {
     ///
     /// - Throws: `indexWasUpgraded`.
     static func requireUnchangedVersion(_ connection: Connection) throws {
-        let version = try version(connection)
+        try requireUnchanged(try version(connection))
+    }
+
+    /// As `requireUnchangedVersion`, for an index whose schema has `version` now.
+    ///
+    /// - Throws: `indexWasUpgraded`.
+    static func requireUnchanged(_ version: Int) throws {
         guard version == Migration.latestVersion else {
             throw AvatarStoreError(
                 .indexWasUpgraded,

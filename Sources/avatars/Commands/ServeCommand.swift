@@ -91,7 +91,7 @@ struct ServeCommand: AsyncParsableCommand {
     ///
     /// - Throws: `AvatarStoreError` if the store cannot be opened, the token cannot be read, or the socket cannot be used.
     func run() async throws {
-        let logger = store.configuration(.readWrite).logger
+        let logger = store.verbose ? store.configuration(.readWrite).logger : ServerLog.logger
         let token = try tokenFile.map(AccessToken.read)
         let socket =
             try ListeningSocket.inherited(ProcessInfo.processInfo.environment) ?? socket.map { .path($0) } ?? listen
@@ -100,24 +100,37 @@ struct ServeCommand: AsyncParsableCommand {
                 store: store,
                 configuration: AvatarResponder.Configuration(token: token, allowedOrigin: allowOrigin, logger: logger)
             )
-            let server = try await PictureServer(responder, on: socket, logger: logger)
+            var limits = ServerLimits()
+            if let warning = limits.fitDescriptors() { Message.warning(warning) }
+            let server = try await PictureServer(responder, on: socket, limits: limits, logger: logger)
             defer { if case .path(let path) = socket { unlink(path) } }
             announce(socket, server, isOpen: token == nil)
-            var services: [any Service] = [server]
-            if !sync.isEmpty || every != nil { services.append(periodicSync(of: store)) }
-            try await Self.run(services, logger: logger)
+            let isSyncing = !sync.isEmpty || every != nil
+            try await Self.run(server, isSyncing ? periodicSync(of: store) : nil, logger: logger)
         }
     }
 
-    /// Runs the services until the task of the command is cancelled, and then shuts them down gracefully.
-    private static func run(_ services: [any Service], logger: Logger) async throws {
-        let group = ServiceGroup(services: services, logger: logger)
+    /// Runs the server and the periodic sync until the task of the command is cancelled, and then shuts them down gracefully.
+    private static func run(_ server: PictureServer, _ sync: ListSync?, logger: Logger) async throws {
+        let group = ServiceGroup(services: [ServerWithSync(server: server, sync: sync)], logger: logger)
         // A task of its own: to cancel the group would end responses under way.
         let running = Task { try await group.run() }
         try await withTaskCancellationHandler {
             try await running.value
         } onCancel: {
             Task { await group.triggerGracefulShutdown() }
+        }
+    }
+
+    /// The server and the sync beside it. They shut down at the same time; a group would end one after the other.
+    private struct ServerWithSync: Service {
+        let server: PictureServer
+        let sync: ListSync?
+
+        func run() async throws {
+            async let _: Void? = sync?.run()
+            try await server.run()
+            // Without a shutdown, the server has lost its socket; leaving the scope cancels the sync.
         }
     }
 

@@ -1,71 +1,75 @@
+import AvatarStore
 import AvatarStoreHTTP
 import HTTPTypes
 import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTP1
 import NIOPosix
 import ServiceLifecycle
-import Synchronization
 
 /// Serves a responder over HTTP/1.1 on one listening socket, until a graceful shutdown.
 struct PictureServer: Service {
-    /// The limits of all connections.
-    enum Limits {
-        /// The number of connections at once. Further ones wait in the system's queue.
-        static let connections = 1000
-        /// The bytes of a request's target and fields.
-        static let headerBytes = 16 << 10
-        /// The time for a request to arrive, from the connection or the response before it.
-        static let headTime = TimeAmount.seconds(10)
-        /// The time in which a client must take bytes that wait for it.
-        static let sendTime = TimeAmount.seconds(20)
-        /// The time for responses under way after a shutdown has begun.
-        static let shutdownTime = Duration.seconds(4)
-    }
-
     private typealias Connections = NIOAsyncChannel<HTTP1Channel.Value, Never>
 
     private let http: HTTP1Channel
     private let listener: Connections
-    private let open = OpenConnections()
+    private let open: OpenConnections
+    private let limits: ServerLimits
     private let logger: Logger
 
     /// Listens on `socket`. Requests are answered once `run` is called.
     ///
     /// - Throws: `AvatarStoreError` if the socket cannot be had.
-    init(_ responder: AvatarResponder, on socket: ListeningSocket, logger: Logger) async throws {
+    init(
+        _ responder: AvatarResponder,
+        on socket: ListeningSocket,
+        limits: ServerLimits = ServerLimits(),
+        logger: Logger
+    ) async throws {
         self.logger = logger
+        self.limits = limits
+        let open = OpenConnections()
         var configuration = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [SlowReaderHandler(limit: Limits.sendTime)],
-            idleTimeout: Limits.headTime
+            additionalChannelHandlers: [SlowReaderHandler(limit: limits.sendTime)],
+            idleTimeout: limits.headTime
         )
         configuration.httpDecoder = .init(
-            maxHeaderFieldSize: Limits.headerBytes,
-            maxHeaderListSize: Limits.headerBytes,
+            maxHeaderFieldSize: limits.headerBytes,
+            maxHeaderListSize: limits.headerBytes,
             maxHeaderFieldCount: 100
         )
         http = HTTP1Channel(
-            responder: { request, writer, _ in
-                try await Self.send(responder.respond(to: request.head), writer)
+            responder: { request, writer, channel in
+                let connection = Connection(channel: channel, open: open, limits: limits, responder: responder)
+                try await connection.send(responder.respond(to: request.head), writer)
             },
             configuration: configuration
         )
+        self.open = open
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(ChannelOptions.backlog, value: 1024)
             .serverChannelOption(ChannelOptions.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
-        listener = try await socket.bind(bootstrap) { [http, open, logger] channel in
+        listener = try await socket.bind(bootstrap) { [http] channel in
             open.add(channel)
-            return http.setup(channel: channel, logger: logger)
+            return http.setup(channel: channel, logger: logger).flatMapThrowing { connection in
+                let pipeline = channel.pipeline.syncOperations
+                let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+                try pipeline.addHandler(
+                    RequestRules(responder, mostContent: limits.contentBytes),
+                    position: .after(parser)
+                )
+                return connection
+            }
         }
     }
 
     /// The address that the server listens on; `nil` for an inherited socket without one.
     var address: SocketAddress? { listener.channel.localAddress }
 
-    /// Answers requests. Returns after a graceful shutdown, when the responses under way are sent, or after 4 seconds.
-    ///
-    /// - Throws: an error of the listening socket.
+    /// Answers requests. Returns after a graceful shutdown, when the responses under way are sent or the time for them is
+    /// over.
     func run() async throws {
         try await withGracefulShutdownHandler {
             try await listener.executeThenClose { connections in
@@ -73,7 +77,7 @@ struct PictureServer: Service {
                     do {
                         for try await connection in connections {
                             group.addTask { await http.handle(value: connection, logger: logger) }
-                            await open.waitForRoom(below: Limits.connections)
+                            await open.waitForRoom(below: limits.connections)
                         }
                     } catch {
                         logger.error("The socket cannot be listened on any more.", metadata: ["error": "\(error)"])
@@ -84,80 +88,56 @@ struct PictureServer: Service {
             listener.channel.close(promise: nil)
             open.finish()
             Task {
-                try? await Task.sleep(for: Limits.shutdownTime)  // Cancelled or not, what is left is closed.
+                try? await Task.sleep(for: limits.shutdownTime)  // Cancelled or not, what is left is closed.
                 open.close()
             }
         }
     }
+}
+
+/// Sends the responses of one connection.
+private struct Connection: Sendable {
+    let channel: any Channel
+    let open: OpenConnections
+    let limits: ServerLimits
+    let responder: AvatarResponder
 
     /// Sends one response. An error after its head ends the connection, because only that can tell that bytes are missing.
-    @concurrent private static func send(_ response: AvatarResponse, _ writer: consuming ResponseWriter) async throws {
+    @concurrent func send(_ response: AvatarResponse, _ writer: consuming ResponseWriter) async throws {
         switch response.body {
         // These go out with their head, in one write.
         case .none:
             try await writer.writeResponse(response.head)
         case .bytes(let bytes):
             try await writer.write(response: response.head, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
-        case .file, .events:
-            var body = try await writer.writeHead(response.head)
-            for try await piece in response.body { try await body.write(ByteBuffer(bytes: piece)) }
-            try await body.finish(nil)
-        }
-    }
-}
-
-/// The connections of a server that are open.
-private final class OpenConnections: Sendable {
-    private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
-
-    func add(_ channel: any Channel) {
-        channels.withLock { $0[ObjectIdentifier(channel)] = channel }
-        channel.closeFuture.whenComplete { [weak self] _ in
-            self?.channels.withLock { $0[ObjectIdentifier(channel)] = nil }
+        case .file:
+            try await sendPieces(response, writer)
+        case .events:
+            guard open.takeEventStream(atMost: limits.eventStreams) else { return try await refuseEvents(writer) }
+            defer { open.returnEventStream() }
+            try await sendPieces(response, writer)
         }
     }
 
-    /// Waits until fewer than `limit` connections are open. Looks again every 20 milliseconds.
-    func waitForRoom(below limit: Int) async {
-        while channels.withLock({ $0.count }) >= limit, !Task.isCancelled {
-            try? await Task.sleep(for: .milliseconds(20))  // When cancelled, the loop ends.
+    /// Sends a response piece by piece.
+    @concurrent private func sendPieces(_ response: AvatarResponse, _ writer: consuming ResponseWriter) async throws {
+        var body = try await writer.writeHead(response.head)
+        for try await piece in response.body {
+            try await body.write(ByteBuffer(bytes: piece))
+            // A write waits for the client only once the event loop has seen the one before it.
+            try await channel.eventLoop.submit {}.get()
         }
+        try await body.finish(nil)
     }
 
-    /// Closes the connections that have no response under way, and the others after theirs.
-    func finish() {
-        for channel in channels.withLock({ Array($0.values) }) {
-            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
-        }
-    }
-
-    /// Closes all connections.
-    func close() {
-        for channel in channels.withLock({ Array($0.values) }) { channel.close(promise: nil) }
-    }
-}
-
-/// Closes a connection whose client does not take the bytes that wait for it.
-private final class SlowReaderHandler: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = Any
-
-    private let limit: TimeAmount
-    private var closing: Scheduled<Void>?
-
-    init(limit: TimeAmount) {
-        self.limit = limit
-    }
-
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
-        closing?.cancel()
-        closing =
-            context.channel.isWritable
-            ? nil : context.eventLoop.assumeIsolated().scheduleTask(in: limit) { context.close(promise: nil) }
-        context.fireChannelWritabilityChanged()
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        closing?.cancel()
-        context.fireChannelInactive()
+    /// Answers a client for which there is no stream of events left.
+    @concurrent private func refuseEvents(_ writer: consuming ResponseWriter) async throws {
+        let refusal = responder.refusal(
+            .serviceUnavailable,
+            "Too many clients get events. Ask for /changes as JSON, or try again later.",
+            fields: [.retryAfter: "30"]
+        )
+        guard case .bytes(let bytes) = refusal.body else { return try await writer.writeResponse(refusal.head) }
+        try await writer.write(response: refusal.head, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }

@@ -1,0 +1,80 @@
+import NIOCore
+import Synchronization
+
+/// The connections of a server that are open.
+final class OpenConnections: Sendable {
+    private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
+    private let eventStreams = Mutex(0)
+
+    func add(_ channel: any Channel) {
+        channels.withLock { $0[ObjectIdentifier(channel)] = channel }
+        channel.closeFuture.whenComplete { [weak self] _ in
+            self?.channels.withLock { $0[ObjectIdentifier(channel)] = nil }
+        }
+    }
+
+    /// Waits until fewer than `limit` connections are open. Looks again every 20 milliseconds.
+    func waitForRoom(below limit: Int) async {
+        while channels.withLock({ $0.count }) >= limit, !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(20))  // When cancelled, the loop ends.
+        }
+    }
+
+    /// Takes one of at most `limit` streams of events. Give it back with `returnEventStream`.
+    ///
+    /// - Returns: whether one was left.
+    func takeEventStream(atMost limit: Int) -> Bool {
+        eventStreams.withLock { count in
+            guard count < limit else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    /// Gives back what `takeEventStream` took.
+    func returnEventStream() {
+        eventStreams.withLock { $0 -= 1 }
+    }
+
+    /// Closes the connections that have no response under way, and the others after theirs.
+    func finish() {
+        for channel in channels.withLock({ Array($0.values) }) {
+            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        }
+    }
+
+    /// Closes all connections.
+    func close() {
+        for channel in channels.withLock({ Array($0.values) }) {
+            channel.triggerUserOutboundEvent(RequestRules.CloseNow(), promise: nil)
+        }
+    }
+}
+
+/// Closes a connection whose client does not take the bytes that wait for it.
+final class SlowReaderHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = Any
+
+    private let limit: TimeAmount
+    private var closing: Scheduled<Void>?
+
+    init(limit: TimeAmount) {
+        self.limit = limit
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        closing?.cancel()
+        closing =
+            context.channel.isWritable
+            ? nil
+            : context.eventLoop.assumeIsolated().scheduleTask(in: limit) {
+                context.triggerUserOutboundEvent(RequestRules.CloseNow(), promise: nil)
+            }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        closing?.cancel()
+        context.fireChannelInactive()
+    }
+}

@@ -38,14 +38,17 @@ import Testing
                 }
             }
         }
-        #expect(count == 4)
+        #expect(count == 5)
     }
 
     @Test func installationNamesAllFiles() throws {
-        let count = try Self.units.count
+        let names = try Self.units.map { $0.prefix { $0 != "." } }
 
-        #expect(count == 4)
-        #expect(try Self.text("avatars-sync.service").contains("copy the four files of this folder"))
+        #expect(Set(names) == ["avatars-sync", "avatars-maintenance", "avatars-serve"])
+        #expect(try Self.text("avatars-sync.service").contains("copy avatars-sync.* and avatars-maintenance.* to"))
+        #expect(
+            try Self.text("avatars-serve.service").contains("enable --now avatars-serve.socket avatars-serve.service")
+        )
     }
 
     @Test(arguments: [0, 1, 2])
@@ -106,10 +109,24 @@ import Testing
             try workplace.write(unit, try Self.text(unit).replacing(Self.program, with: "/bin/true"))
         }
 
-        let run = try await workplace.shell("systemd-analyze verify --man=no ./*.service ./*.timer")
+        let run = try await workplace.shell("systemd-analyze verify --man=no ./*.service ./*.timer ./*.socket")
 
         #expect(run.status == 0)
         #expect(run.messages.isEmpty)
+    }
+
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: analyser)))
+    func serverIsConfined() async throws {
+        let workplace = try Workplace()
+        let unit = try Self.text("avatars-serve.service").replacing(Self.program, with: "/bin/true")
+        try workplace.write("avatars-serve.service", unit)
+
+        // The level is between 0 and 10. systemd calls up to 2 safe enough.
+        let run = try await workplace.shell(
+            "systemd-analyze security --offline=true --threshold=15 ./avatars-serve.service"
+        )
+
+        #expect(run.status == 0, "\(run.text.suffix(200))")
     }
     #endif
 }

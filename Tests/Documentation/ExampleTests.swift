@@ -10,7 +10,7 @@ struct ExampleTests {
         "GettingStarted", "EmbeddingInAService", "StorageClassesAndTheBudget", "FreshnessAndOffline", "AfterACrash",
         "ContactsAndChanges", "TestingWithAvatarStoreTesting", "OperatingAStore", "IndexSchema", "CachingRules",
         "CommandLine", "ContactLists", "EmailPictures", "Limits", "NetworkAccess", "Placeholders",
-        "RetriesAndPausedHosts", "SettingsAndTuning", "OriginClients", "MovingFromAnotherCache",
+        "RetriesAndPausedHosts", "ServingPictures", "SettingsAndTuning", "OriginClients", "MovingFromAnotherCache",
     ]
 
     private static let catalogue = "Sources/AvatarStore/AvatarStore.docc/"

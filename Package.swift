@@ -92,6 +92,7 @@ let package = Package(
                 .embedInCode("0007_last_sync.sql"), .embedInCode("0008_pending_batch.sql"),
                 .embedInCode("0009_access.sql"),
                 .embedInCode("0010_eviction_queue.sql"), .embedInCode("0011_contact.sql"),
+                .embedInCode("0012_contact_address.sql"),
             ],
             swiftSettings: swiftSettings
         ),
@@ -202,6 +203,7 @@ let package = Package(
                 "CZlib",
                 .target(name: "AvatarOrigin", condition: .when(traits: ["HTTPOrigin"])),
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),

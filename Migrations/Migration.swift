@@ -23,6 +23,7 @@ package struct Migration: Sendable {
         Migration(version: 9, name: "0009_access", bytes: PackageResources._009_access_sql),
         Migration(version: 10, name: "0010_eviction_queue", bytes: PackageResources._010_eviction_queue_sql),
         Migration(version: 11, name: "0011_contact", bytes: PackageResources._011_contact_sql),
+        Migration(version: 12, name: "0012_contact_address", bytes: PackageResources._012_contact_address_sql),
     ]
 
     /// The schema version of this program.

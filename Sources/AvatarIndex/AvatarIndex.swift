@@ -277,15 +277,14 @@ package final class AvatarIndex: Sendable {
         }
     }
 
-    /// Overwrites copies of `texts` that deleted rows have left in the unused room of the file. Call it when the WAL is
+    /// Overwrites copies of `values` that deleted rows have left in the unused room of the file. Call it when the WAL is
     /// empty; it leaves the WAL empty.
     ///
     /// Reads the whole file, and rewrites it only if there is a copy. Other processes wait to write meanwhile.
     ///
     /// - Returns: whether no copy is left. Another process that reads or writes may prevent it.
-    package func removeRemnants(of texts: [String]) throws -> Bool {
-        let texts = texts.map { Array($0.utf8) }
-        let hasRemnant = try onWriteConnection("looking for deleted rows") { try $0.hasRemnant(of: texts) }
+    package func removeRemnants(of values: [[UInt8]]) throws -> Bool {
+        let hasRemnant = try onWriteConnection("looking for deleted rows") { try $0.hasRemnant(of: values) }
         guard hasRemnant else { return true }
         do {
             try AvatarStoreError.translating("rewriting it") {

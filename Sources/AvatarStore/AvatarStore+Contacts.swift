@@ -51,6 +51,13 @@ extension AvatarStore {
         try index.names(of: contacts)
     }
 
+    /// Whether the store has digests of addresses, by which `picture(withAddressDigest:)` finds contacts.
+    ///
+    /// - Throws: an error of the index.
+    package func hasAddresses() throws -> Bool {
+        try index.hasAddresses()
+    }
+
     /// The stored image of `contact`. Sends no request. A photo embedded in the contact comes before a fetched image.
     ///
     /// - Returns: `nil` if the contact has no image, or its file is missing. A sync of the contact list fetches it.

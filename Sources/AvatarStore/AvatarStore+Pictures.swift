@@ -66,6 +66,20 @@ extension AvatarStore {
         return try picture { try index.picture(withDigest: digest) }
     }
 
+    /// The stored picture of a contact with the e-mail address that has the digest `digest`, as `picture(of:)`. If several
+    /// contacts share the address, the first of them with a picture counts.
+    ///
+    /// The store knows the addresses that lists gave since `Setting.keepAddresses` was set to 1. An address that it does not
+    /// know costs the same time as that of a contact without a picture.
+    /// - Parameter digest: the MD5 or the SHA-256 of the address in lower case, without white space at its ends: 32 or 64
+    ///   hexadecimal digits of either case.
+    /// - Returns: `nil` if no contact with the address has a picture in the index, or `digest` is not a digest.
+    /// - Throws: an error of the index.
+    public func picture(withAddressDigest digest: String) throws -> StoredPicture? {
+        guard let digest = Hexadecimal.bytes(digest), digest.count == 16 || digest.count == 32 else { return nil }
+        return try picture { try index.picture(withAddress: digest) }
+    }
+
     /// Opens the file of `picture`, and counts that as a use.
     ///
     /// - Returns: `nil` if the file is missing: it was evicted, replaced or deleted since the picture was looked up. Then

@@ -14,8 +14,8 @@ extension AvatarStore {
     /// Sets `setting` to `value`, in its unit, for all processes that use the store.
     ///
     /// A lower budget is in force when this returns: if the files in `caches` exceed it, they are evicted down to its low
-    /// watermark first. A lower low watermark evicts nothing by itself. `keepNames` removes all names before it returns,
-    /// if it is set to 0.
+    /// watermark first. A lower low watermark evicts nothing by itself. `keepNames` and `keepAddresses`
+    /// remove all names and all digests of addresses before it returns, if they are set to 0.
     ///
     /// - Returns: the evicted files; none if the setting is not a lower budget.
     /// - Throws: `invalidConfiguration` for a value outside the range of the setting, and for a `minimumFreshness` above the
@@ -66,6 +66,7 @@ extension StoreWriter {
                 try transaction.setSetting(setting.name, to: value)
             }
             if setting == .keepNames, value == 0 { try forgetNames() }
+            if setting == .keepAddresses, value == 0 { try forgetAddresses() }
             return evicted
         }
         // Evict before the budget is written: a budget in force is never exceeded. Another process may publish under

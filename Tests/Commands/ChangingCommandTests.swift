@@ -167,7 +167,7 @@ import Testing
             settings.names == [
                 "budget", "lowWatermark", "maxImageBytes", "maxPixels", "minFree", "minimumFreshness",
                 "maximumFreshness", "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames",
-                "goneConfirmations",
+                "keepAddresses", "goneConfirmations",
             ]
         )
         #expect(settings.number("budget") == 256 << 20)

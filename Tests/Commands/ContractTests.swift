@@ -96,8 +96,8 @@ import Testing
             [
                 "budget", "lowWatermark", "maxImageBytes", "maxPixels", "minFree", "minimumFreshness",
                 "maximumFreshness",
-                "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames", "goneConfirmations", "evicted",
-                "bytesFreed",
+                "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames", "keepAddresses",
+                "goneConfirmations", "evicted", "bytesFreed",
             ]
         ),
         (

@@ -39,9 +39,12 @@ public struct StoredContactPage: Sendable {
 package struct ListedContact: Hashable, Sendable {
     package let id: String
     package let name: String?
+    /// The digests of the e-mail addresses, each as MD5 and as SHA-256; `nil` if the store keeps none.
+    package let addresses: Set<[UInt8]>?
 
-    package init(id: String, name: String?) {
+    package init(id: String, name: String?, addresses: Set<[UInt8]>? = nil) {
         self.id = id
         self.name = name
+        self.addresses = addresses
     }
 }

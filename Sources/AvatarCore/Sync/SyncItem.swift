@@ -17,8 +17,8 @@ package enum SyncItem: Sendable {
     case unreadable(ListPlace?, reason: String)
     /// A record that a later record of the same contact replaces.
     case duplicate(DuplicateRecord)
-    /// A contact that the list names, with a picture or without. The items for its picture follow.
-    case contact(ListedContact)
+    /// A contact that the list names, with a picture or without, and its e-mail addresses. The items for its picture follow.
+    case contact(ListedContact, emails: [String])
     /// No item yet: the list is read for the first time.
     case nothingYet
 }

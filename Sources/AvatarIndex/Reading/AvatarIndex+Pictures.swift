@@ -24,9 +24,11 @@ package struct PictureRecord: Sendable {
 extension AvatarIndex {
     /// The picture that `contact` shows: the first of its images in the order of `imageKeys(of:)`; `nil` if none has a file.
     package func picture(of contact: String) throws -> PictureRecord? {
-        try readers.lookUp { connection in
-            try connection.firstRow(Self.contactPicture, text: contact) { PictureRecord($0) }
-        }
+        try readers.lookUp { try Self.picture(of: contact, on: $0) }
+    }
+
+    private static func picture(of contact: String, on connection: ReadConnection) throws -> PictureRecord? {
+        try connection.firstRow(contactPicture, text: contact) { PictureRecord($0) }
     }
 
     /// The query of `picture(of:)`, made once. Its parameter is the contact.
@@ -35,6 +37,28 @@ extension AvatarIndex {
         FROM owner JOIN avatar ON avatar.id = owner.avatar_id JOIN file ON file.id = avatar.file_id
         WHERE owner.contact = ? ORDER BY \(contactOrder) LIMIT 1
         """
+
+    /// The picture of a contact with the e-mail address whose MD5 or SHA-256 is `digest`; `nil` if no contact has the
+    /// address, or those with it have no picture.
+    package func picture(withAddress digest: [UInt8]) throws -> PictureRecord? {
+        try readers.read { connection in
+            try connection.snapshot { try Self.picture(withAddress: digest, on: connection) }
+        }
+    }
+
+    /// As `picture(withAddress:)`. An address that no contact has costs the same statements as that of a contact without a
+    /// picture, so that the time does not tell who is in the index.
+    static func picture(withAddress digest: [UInt8], on connection: ReadConnection) throws -> PictureRecord? {
+        let contacts = try connection.rows(
+            "SELECT contact FROM contact_address WHERE digest = ? ORDER BY contact",
+            [digest]
+        ) { $0.text("contact") }
+        // No contact has an empty id.
+        for contact in contacts.isEmpty ? [""] : contacts {
+            if let picture = try picture(of: contact, on: connection) { return picture }
+        }
+        return nil
+    }
 
     /// A picture whose bytes have this SHA-256; `nil` if no file has it. A file in `documents` comes first.
     package func picture(withDigest sha256: [UInt8]) throws -> PictureRecord? {

@@ -93,10 +93,21 @@ extension AvatarIndex {
                         "SELECT name, is_listed FROM contact WHERE contact = ?",
                         [contact.id]
                     ) { $0.bool("is_listed") && $0.optionalText("name") == contact.name }
-                    return isRecorded != true
+                    guard isRecorded == true else { return true }
+                    guard let addresses = contact.addresses else { return false }
+                    let recorded = try connection.rows(Self.addressesOfContact, [contact.id]) { $0.blob("digest") }
+                    return Set(recorded) != addresses
                 }
             }
         }
+    }
+
+    /// The query of the digests of a contact's addresses. Its parameter is the contact.
+    private static let addressesOfContact = "SELECT digest FROM contact_address WHERE contact = ?"
+
+    /// Whether the index has digests of addresses.
+    package func hasAddresses() throws -> Bool {
+        try readers.read { try $0.integer("SELECT 1 FROM contact_address LIMIT 1") != nil }
     }
 
     /// A page of the contacts that a list named, in the order of their bytes.

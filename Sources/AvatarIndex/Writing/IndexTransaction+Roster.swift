@@ -17,6 +17,14 @@ extension IndexTransaction {
             ),
             [contact.id, contact.name, sortName]
         )
+        guard let addresses = contact.addresses else { return }
+        try removeAddresses(of: contact.id)
+        for digest in addresses {
+            try run(
+                KeepsHits("INSERT INTO contact_address (digest, contact) VALUES (?, ?)"),
+                [digest, contact.id]
+            )
+        }
     }
 
     /// Whether a list named `contact`, or an image is linked to it.
@@ -31,8 +39,18 @@ extension IndexTransaction {
         } ?? []
     }
 
-    /// Removes `contact` and its name. If an image is still linked to it, only the name goes.
+    /// The digests of the e-mail addresses of `contact`.
+    package func addresses(of contact: String) throws -> [[UInt8]] {
+        try rows("SELECT digest FROM contact_address WHERE contact = ?", [contact]) { $0.blob("digest") }
+    }
+
+    private func removeAddresses(of contact: String) throws {
+        try run(KeepsHits("DELETE FROM contact_address WHERE contact = ?"), [contact])
+    }
+
+    /// Removes `contact`, its name and the digests of its addresses. If an image is still linked to it, its row stays.
     package func removeContact(_ contact: String) throws {
+        try removeAddresses(of: contact)
         try run(
             KeepsHits("UPDATE contact SET name = NULL, sort_name = lower(contact), is_listed = 0 WHERE contact = ?"),
             [contact]
@@ -66,5 +84,21 @@ extension IndexTransaction {
             [contact, last]
         )
         return last
+    }
+
+    /// Removes the digests of `limit` addresses.
+    ///
+    /// - Returns: whether there may be more.
+    package func forgetAddresses(limit: Int) throws -> Bool {
+        let page = try rows(
+            "SELECT digest, contact FROM contact_address WHERE digest > x'' ORDER BY digest, contact LIMIT ?",
+            [limit]
+        ) { (digest: $0.blob("digest"), contact: $0.text("contact")) }
+        guard let last = page.last else { return false }
+        try run(
+            KeepsHits("DELETE FROM contact_address WHERE (digest, contact) <= (?, ?)"),
+            [last.digest, last.contact]
+        )
+        return page.count == limit
     }
 }

@@ -1,5 +1,4 @@
 public import AvatarCore
-import AvatarFiles
 
 /// A service that serves pictures by e-mail address, such as Libravatar or Gravatar.
 ///
@@ -41,31 +40,9 @@ public struct EmailSource: Hashable, Sendable {
     ///
     /// - Returns: `nil` if `email` is not an e-mail address.
     package func url(for email: String) -> String? {
-        Self.normalized(email).map { address in
+        EmailAddress(email).map { address in
             // Both services serve 256 pixels without enlarging a small picture.
-            "\(baseURL)\(Hexadecimal.text(ContentDigest.sha256(Array(address.utf8))))?s=256&d=404"
+            "\(baseURL)\(Hexadecimal.text(address.sha256))?s=256&d=404"
         }
-    }
-
-    /// The address as both services normalise it: in lower case, without white space at its ends.
-    ///
-    /// - Returns: `nil` if it is longer than 320 bytes, has no text on both sides of `@`, or contains white space or
-    ///   control characters.
-    private static func normalized(_ email: String) -> String? {
-        let address = email.trimmingBlanks.lowercased()
-        guard address.utf8.count <= 320, let mark = address.lastIndex(of: "@"), mark != address.startIndex,
-            address.index(after: mark) != address.endIndex,
-            !address.unicodeScalars.contains(where: { $0.properties.isWhitespace || $0.value < 0x20 })
-        else { return nil }
-        return address
-    }
-}
-
-extension String {
-    fileprivate var trimmingBlanks: Substring {
-        var rest = self[...]
-        while rest.first?.isWhitespace == true { rest.removeFirst() }
-        while rest.last?.isWhitespace == true { rest.removeLast() }
-        return rest
     }
 }

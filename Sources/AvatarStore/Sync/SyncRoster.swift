@@ -1,14 +1,16 @@
 import AvatarCore
 import AvatarIndex
 
-/// The contacts that the list of one sync names: keeps them and their names in the index.
+/// The contacts that the list of one sync names: keeps them, their names and digests of their addresses in the index.
 ///
-/// Only contacts that are new or have another name are written, 512 in a transaction.
+/// Only contacts that are new, or have another name or other addresses, are written, 512 in a transaction.
 final class SyncRoster {
     private let index: AvatarIndex
     private let writer: StoreWriter
     /// Whether the store keeps names. The writer asks again in each transaction.
     private let keepsNames: Bool
+    /// Whether the store keeps digests of addresses. The writer asks again in each transaction.
+    private let keepsAddresses: Bool
     /// The contacts named so far; `nil` unless the sync prunes.
     private var named: Set<KeyFingerprint>?
     /// Contacts not written yet.
@@ -25,6 +27,7 @@ final class SyncRoster {
         self.index = index
         self.writer = writer
         keepsNames = try index.value(of: .keepNames) != 0
+        keepsAddresses = try index.value(of: .keepAddresses) != 0
         named = prunes ? [] : nil
     }
 
@@ -33,9 +36,15 @@ final class SyncRoster {
     /// - Throws: an error of the index or the disk.
     func note(_ items: [SyncItem]) async throws {
         var listed: [ListedContact] = []
-        for case .contact(let contact) in items {
+        for case .contact(let contact, let emails) in items {
             named?.insert(KeyFingerprint(contact.id))
-            listed.append(ListedContact(id: contact.id, name: keepsNames ? contact.name?.displayName : nil))
+            listed.append(
+                ListedContact(
+                    id: contact.id,
+                    name: keepsNames ? contact.name?.displayName : nil,
+                    addresses: keepsAddresses ? EmailAddress.digests(of: emails) : nil
+                )
+            )
         }
         guard !listed.isEmpty else { return }
         waiting += try index.unrecorded(listed)
@@ -71,14 +80,19 @@ extension StoreWriter {
     fileprivate func record(_ contacts: [ListedContact]) throws {
         try write { transaction in
             let keepsNames = try transaction.value(of: .keepNames) != 0
+            let keepsAddresses = try transaction.value(of: .keepAddresses) != 0
             for contact in contacts {
-                let kept = ListedContact(id: contact.id, name: keepsNames ? contact.name : nil)
+                let kept = ListedContact(
+                    id: contact.id,
+                    name: keepsNames ? contact.name : nil,
+                    addresses: keepsAddresses ? contact.addresses : nil
+                )
                 try transaction.record(kept, sortName: kept.name?.sortName)
             }
         }
     }
 
-    /// Removes `contacts` and their names.
+    /// Removes `contacts`, their names and the digests of their addresses.
     fileprivate func removeContacts(_ contacts: [String]) throws {
         guard !contacts.isEmpty else { return }
         try write { transaction in
@@ -91,6 +105,14 @@ extension StoreWriter {
         var last: String? = ""
         while let contact = last {
             last = try write { try $0.forgetNames(after: contact, limit: 4096) }
+        }
+    }
+
+    /// Removes the digests of all addresses, 4,096 in a transaction.
+    func forgetAddresses() throws {
+        var hasMore = true
+        while hasMore {
+            hasMore = try write { try $0.forgetAddresses(limit: 4096) }
         }
     }
 }

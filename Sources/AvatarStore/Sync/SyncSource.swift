@@ -137,7 +137,8 @@ extension SyncItem {
             let pictures = try pictures(of: contact, sources)
             // A list of bare URLs names its contacts by them. One that is refused may hold a password.
             guard contact.id != contact.avatarURL else { return pictures }
-            return [.contact(ListedContact(id: contact.id, name: contact.name))] + pictures
+            let listed = ListedContact(id: contact.id, name: contact.name)
+            return [.contact(listed, emails: contact.emails)] + pictures
         case .unreadable(let line, let reason, let list):
             return [.unreadable(ListPlace(list: list, line: line), reason: reason)]
         }

@@ -34,7 +34,8 @@ extension StoreWriter {
                 guard try !transaction.hasOwner(id), let state = try transaction.state(of: key) else { continue }
                 try take(key, state: state, in: transaction, adding: &removal)
             }
-            removal.texts += try [contact] + transaction.names(of: contact)
+            removal.values += try ([contact] + transaction.names(of: contact)).map { Array($0.utf8) }
+            removal.values += try transaction.addresses(of: contact)
             try transaction.removeContact(contact)
             guard erasing else { return }
             for key in try transaction.formerImages(of: contact) {
@@ -70,7 +71,7 @@ extension StoreWriter {
         try forgetPartial(of: key, transaction)
         removal.receipt.rows += 1
         removal.keys.insert(key)
-        removal.texts.append(key.rawValue)
+        removal.values.append(Array(key.rawValue.utf8))
         let digest = try state.fileID.flatMap { try transaction.digest(ofFile: $0) }
         try transaction.removeEntry(id: state.id)
         guard let file = try state.fileID.flatMap({ try release($0, in: transaction) }) else { return }
@@ -98,7 +99,7 @@ extension StoreWriter {
         let documents = places.files(of: .documents)
         removal.receipt.traces = try documents.removeSetAside(digests: removal.digests, keys: Set(keys))
         removal.receipt.traces += index.removeSetAside()
-        removal.receipt.isErased = try index.truncateWAL() && index.removeRemnants(of: removal.texts)
+        removal.receipt.isErased = try index.truncateWAL() && index.removeRemnants(of: removal.values)
         if !removal.receipt.traces.isEmpty { removal.receipt.isErased = false }
         return removal.receipt
     }
@@ -124,8 +125,8 @@ private struct Removal {
     /// The keys and digests of the whole removal, which an erasure looks for in other places.
     var keys: Set<AvatarKey> = []
     var digests: [[UInt8]] = []
-    /// The texts of the removed rows, which an erasure looks for in unused room of the index.
-    var texts: [String] = []
+    /// The texts and the address digests of the removed rows, which an erasure looks for in unused room of the index.
+    var values: [[UInt8]] = []
 }
 
 extension FileLabel {

@@ -105,3 +105,10 @@ VALUES (1, 1767225703000, 1250, 'incomplete', 9, 2, 1);
 INSERT INTO contact (contact, name, sort_name, is_listed) VALUES
     ('emil', 'Émile Durkheim', 'emile durkheim', 1), ('list-7', NULL, 'list-7', 1);
 UPDATE contact SET name = 'Zoë "Z" O''Brien', sort_name = 'zoe "z" o''brien', is_listed = 1 WHERE contact = 'zoë''s "id"';
+
+-- Two contacts share an address, and one has another besides; each is there as MD5 and as SHA-256.
+INSERT INTO contact_address (digest, contact) VALUES
+    (CAST('0123456789abcde1' AS BLOB), 'emil'), (CAST('0123456789abcdef0123456789abcde1' AS BLOB), 'emil'),
+    (CAST('0123456789abcde1' AS BLOB), 'zoë''s "id"'), (CAST('0123456789abcdef0123456789abcde1' AS BLOB), 'zoë''s "id"'),
+    (CAST('0123456789abcde2' AS BLOB), 'emil'), (CAST('0123456789abcdef0123456789abcde2' AS BLOB), 'emil');
+INSERT INTO setting (name, value) VALUES ('keep-addresses', 1);

@@ -51,6 +51,17 @@ import Testing
         Case("picture of a contact", "owner USING PRIMARY KEY (contact=?)", sorts: true) {
             _ = try $0.picture(of: "anna")
         },
+        Case(
+            "picture by address",
+            "contact_address USING PRIMARY KEY (digest=?)",
+            "owner USING PRIMARY KEY (contact=?)",
+            sorts: true
+        ) { _ = try $0.picture(withAddress: Array(repeating: 1, count: 16)) },
+        Case("contacts to record", "contact_address USING COVERING INDEX contact_address_by_contact (contact=?)") {
+            index in
+            try index.write { try $0.record(ListedContact(id: "anna", name: nil), sortName: nil) }
+            _ = try index.unrecorded([ListedContact(id: "anna", name: nil, addresses: [[1]])])
+        },
         Case("picture by digest", "sqlite_autoindex_file_1 (storage_class=? AND sha256=?)", sorts: true) {
             _ = try $0.picture(withDigest: [])
         },
@@ -106,6 +117,25 @@ import Testing
     ]
 
     static let writes = [
+        Case(
+            "contact",
+            "contact USING PRIMARY KEY (contact=?)",
+            "contact_address USING COVERING INDEX contact_address_by_contact (contact=?)"
+        ) { index in
+            try index.write { transaction in
+                let digest = [UInt8](repeating: 1, count: 16)
+                try transaction.record(ListedContact(id: "anna", name: nil, addresses: [digest]), sortName: nil)
+                _ = try transaction.addresses(of: "anna")
+                try transaction.removeContact("anna")
+            }
+        },
+        Case("forgotten addresses", "contact_address USING PRIMARY KEY ((digest,contact)<(?,?))") { index in
+            try index.write { transaction in
+                let digest = [UInt8](repeating: 1, count: 16)
+                try transaction.record(ListedContact(id: "anna", name: nil, addresses: [digest]), sortName: nil)
+                _ = try transaction.forgetAddresses(limit: 10)
+            }
+        },
         Case("state of an entry", "sqlite_autoindex_avatar_1 (key=?)") { index in
             _ = try index.write { try $0.state(of: key) }
         },

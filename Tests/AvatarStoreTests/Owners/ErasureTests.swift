@@ -224,7 +224,7 @@ extension StoreFixture {
         try find(Array(text.utf8)[...])
     }
 
-    fileprivate func find(_ bytes: ArraySlice<UInt8>) throws -> [String] {
+    func find(_ bytes: ArraySlice<UInt8>) throws -> [String] {
         let sought = Data(bytes)
         var found: [String] = []
         for case let path as String in FileManager.default.enumerator(atPath: directory) ?? .init() {

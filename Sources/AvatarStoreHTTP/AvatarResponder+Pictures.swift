@@ -67,7 +67,7 @@ extension AvatarResponder {
     }
 
     /// The answer with the picture that `look` finds; `nil` if there is none, or its file is missing.
-    private func respond(
+    func respond(
         to request: HTTPRequest,
         with look: () throws -> StoredPicture?,
         fields: (StoredPicture) -> HTTPFields
@@ -136,11 +136,16 @@ extension AvatarResponder {
         _ size: Int,
         _ request: HTTPRequest
     ) -> AvatarResponse {
-        let bytes = Array(AvatarPlaceholder(id: contact.id, name: contact.name).svg(side: max(16, size)).utf8)
+        let placeholder = AvatarPlaceholder(id: contact.id, name: contact.name)
+        return drawing(placeholder.svg(side: max(16, size)), cache: "private, max-age=600", request)
+    }
+
+    /// The answer with the SVG image `text`, which is made for the request.
+    func drawing(_ text: String, cache: String, _ request: HTTPRequest) -> AvatarResponse {
+        let bytes = Array(text.utf8)
         let digest = SHA256.hash(data: bytes).map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }
         let conditions = Conditions(etag: "\"\(digest.joined())\"", modified: nil, length: bytes.count)
         let fields: HTTPFields = [.eTag: conditions.etag, .contentSecurityPolicy: Self.policy]
-        let cache = "private, max-age=600"
         if conditions.isNotModified(request.headerFields, now: store.configuration.clock.now()) {
             var fields = fields
             fields[.cacheControl] = cache

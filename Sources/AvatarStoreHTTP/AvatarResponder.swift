@@ -22,6 +22,9 @@ public struct AvatarResponder: Sendable {
         /// The value of Access-Control-Allow-Origin, such as `https://example.com` or `*`, so that scripts of that site may
         /// read the answers; `nil`: the field is not sent. Default: `nil`.
         public var allowedOrigin: String?
+        /// Whether `/avatar/HASH` answers like Libravatar and Gravatar: a client that knows an address gets the picture of
+        /// its contact. It finds the contacts that syncs recorded while `Setting.keepAddresses` was 1. Default: false.
+        public var answersLibravatar: Bool
         /// The log for errors of the store. Default: a logger with the label `avatars.http`.
         public var logger: Logger
 
@@ -29,10 +32,12 @@ public struct AvatarResponder: Sendable {
         public init(
             token: String? = nil,
             allowedOrigin: String? = nil,
+            answersLibravatar: Bool = false,
             logger: Logger = Logger(label: "avatars.http")
         ) {
             self.token = token
             self.allowedOrigin = allowedOrigin
+            self.answersLibravatar = answersLibravatar
             self.logger = logger
         }
     }
@@ -136,6 +141,7 @@ public struct AvatarResponder: Sendable {
         case ("contacts", 2): return try page(ofContact: path[1])
         case ("contacts", 3) where path[2] == "picture": return try picture(ofContact: path[1], target, request)
         case ("images", 2): return try image(named: path[1], request)
+        case ("avatar", 2) where configuration.answersLibravatar: return try avatar(named: path[1], target, request)
         case ("changes", 1): return try changes(target, request)
         case ("readyz", 1): return try readiness()
         case ("metrics", 1): return try metrics()

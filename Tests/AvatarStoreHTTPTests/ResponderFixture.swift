@@ -46,7 +46,7 @@ struct ResponderFixture {
 /// An answer as a client sees it.
 struct Answer {
     let status: Int
-    let fields: HTTPFields
+    var fields: HTTPFields
     let bytes: [UInt8]
 
     init(_ response: AvatarResponse) {

@@ -37,7 +37,9 @@ import Testing
         "restore": ["json", "progress"],
         "export": ["json", "class", "owner", "progress"],
         "import": ["json", "class", "dry-run", "progress"],
-        "serve": origin.union(["listen", "socket", "sync", "format", "every", "prune", "token-file", "allow-origin"]),
+        "serve": origin.union([
+            "listen", "socket", "sync", "format", "every", "prune", "token-file", "allow-origin", "libravatar",
+        ]),
     ]
 
     @Test func eachCommandHasItsOptionsAndNoOthers() async throws {

@@ -72,6 +72,10 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Let scripts of this web origin read the answers; * for all.", valueName: "origin"))
     var allowOrigin: String?
 
+    /// Sets `AvatarResponder.Configuration.answersLibravatar`, and `Setting.keepAddresses` for good.
+    @Flag(help: "Answer /avatar/HASH like Libravatar and Gravatar. Sets keep-addresses to true.")
+    var libravatar = false
+
     @OptionGroup(title: "Origins") var origin: OriginOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
 
@@ -96,9 +100,15 @@ struct ServeCommand: AsyncParsableCommand {
         let socket =
             try ListeningSocket.inherited(ProcessInfo.processInfo.environment) ?? socket.map { .path($0) } ?? listen
         try await store.withStore(.readWrite, configure: origin.apply) { store in
+            if libravatar { try await keepAddresses(in: store) }
             let responder = AvatarResponder(
                 store: store,
-                configuration: AvatarResponder.Configuration(token: token, allowedOrigin: allowOrigin, logger: logger)
+                configuration: AvatarResponder.Configuration(
+                    token: token,
+                    allowedOrigin: allowOrigin,
+                    answersLibravatar: libravatar,
+                    logger: logger
+                )
             )
             var limits = ServerLimits()
             if let warning = limits.fitDescriptors() { Message.warning(warning) }
@@ -107,6 +117,20 @@ struct ServeCommand: AsyncParsableCommand {
             announce(socket, server, isOpen: token == nil)
             let isSyncing = !sync.isEmpty || every != nil
             try await Self.run(server, isSyncing ? periodicSync(of: store) : nil, logger: logger)
+        }
+    }
+
+    /// Lets `store` keep the digests that `/avatar/HASH` needs, and says what is missing.
+    private func keepAddresses(in store: AvatarStore) async throws {
+        if try store.value(of: .keepAddresses) != 1 {
+            try await store.set(.keepAddresses, to: 1)
+            self.store.note(
+                "keep-addresses is true now: syncs keep digests of e-mail addresses "
+                    + "(`avatars config keep-addresses false` removes them)"
+            )
+        }
+        if try !store.hasAddresses(), try !store.contacts(limit: 1).contacts.isEmpty {
+            self.store.note("no digest of an address is stored yet; the next sync of a contact list records them")
         }
     }
 

@@ -1,0 +1,66 @@
+import AvatarPlaceholder
+import AvatarStore
+import HTTPTypes
+
+/// The interface of Libravatar and Gravatar: pictures by digests of e-mail addresses.
+///
+/// Digests of addresses can be guessed, so an answer must not tell that an address is known. An address without a picture and
+/// one that no contact has get the same answer, which is made from the request alone, after the same look-up.
+extension AvatarResponder {
+    /// The sizes that a client may ask for, in pixels. Pictures are sent as they are stored.
+    private static let sizes = 1...2048
+    /// The size of a default picture if the client asks for none, or for one that is not allowed.
+    private static let usualSize = 80
+    /// The time that a client may keep a picture or a default picture.
+    private static let lifetime = "max-age=300"
+
+    /// `GET /avatar/HASH`, where HASH may have a file extension.
+    ///
+    /// Libravatar and Gravatar show the default picture for a HASH that is not a digest, and so does this.
+    func avatar(named name: String, _ target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
+        func parameter(_ short: String, _ long: String) -> String? { target.query[short] ?? target.query[long] }
+        let fallback = (parameter("d", "default") ?? "").lowercased()
+        guard !fallback.contains(where: { $0 == ":" || $0 == "/" }) else {
+            return .problem(.badRequest, "`d` must be 404, mp, initials or blank. This server redirects to no URL.")
+        }
+        let digest = name.prefix { $0 != "." }.lowercased()
+        if parameter("f", "forcedefault") != "y" {
+            let stored = try respond(
+                to: request,
+                with: { try store.picture(withAddressDigest: digest) },
+                fields: { _ in [.cacheControl: cacheControl] }
+            )
+            if let stored { return stored }
+        }
+        let side = parameter("s", "size").flatMap(Int.init).flatMap { Self.sizes.contains($0) ? $0 : nil }
+        let size = side ?? Self.usualSize
+        switch fallback {
+        case "404":
+            var answer = AvatarResponse.problem(.notFound, "There is no picture for this address.")
+            answer.head.headerFields[.cacheControl] = cacheControl
+            return answer
+        case "blank":
+            return drawing(Self.blank(size), cache: cacheControl, request)
+        case "initials":
+            let placeholder = AvatarPlaceholder(id: digest, name: Self.name(target.query))
+            return drawing(placeholder.svg(side: size), cache: cacheControl, request)
+        default:
+            // `mp`, and the names of drawings that this server does not have. The id has the grey colour.
+            return drawing(AvatarPlaceholder(id: "mm", name: nil).svg(side: size), cache: cacheControl, request)
+        }
+    }
+
+    /// The name that gives the initials: always that of the request, never that of a contact. `initials` has the letters
+    /// themselves, each of which is taken for a name.
+    private static func name(_ query: [String: String]) -> String? {
+        guard let initials = query["initials"], !initials.isEmpty else { return query["name"] }
+        return initials.filter { !$0.isWhitespace }.prefix(2).map(String.init).joined(separator: " ")
+    }
+
+    /// A transparent image.
+    private static func blank(_ side: Int) -> String {
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\(side)\" height=\"\(side)\"/>\n"
+    }
+
+    private var cacheControl: String { "\(imageVisibility), \(Self.lifetime)" }
+}

@@ -172,6 +172,21 @@ struct AddressTests {
         }
     }
 
+    @Test func contactThatTheHostProgramLinksLosesItsDigestsWithTheList() async throws {
+        try await withPeople { fixture, people in
+            let key = try await fixture.store.save(face, named: "ben")
+            try await fixture.store.link([ContactLink(contact: "ben", key: key)])
+            #expect(try fixture.store.picture(withAddressDigest: Self.benMD5) != nil)
+            var options = SyncOptions()
+            options.prunes = true
+
+            _ = try await fixture.store.sync(contacts: [people[0]], options: options)
+
+            #expect(try fixture.store.picture(withAddressDigest: Self.benMD5) == nil)
+            #expect(try traces(of: Self.benMD5, in: fixture) == [])
+        }
+    }
+
     @Test func contactRemovedDuringABackupIsNotInIt() async throws {
         try await withPeople { fixture, _ in
             try await BackupPlace.with { place in

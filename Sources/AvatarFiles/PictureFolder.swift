@@ -140,6 +140,54 @@ package final class PictureFolder: Sendable {
         return bytes
     }
 
+    /// Reads `count` bytes at `offset` of the file `name`, as far as it has them.
+    ///
+    /// - Throws: `storage` or `readOnly`.
+    package func read(_ name: String, at offset: Int, count: Int) throws(AvatarStoreError) -> [UInt8] {
+        let descriptor = openat(directory.descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemCallError("open", path + "/" + name).storeError }
+        defer { close(descriptor) }
+        do {
+            return try FileSource(descriptor, byteCount: offset + count, path: path + "/" + name)
+                .bytes(at: offset, count: count)
+        } catch let error as AvatarStoreError {
+            throw error
+        } catch {
+            throw AvatarStoreError(.storage, "Cannot read \"\(path)/\(name)\": \(error).", underlying: error)
+        }
+    }
+
+    // MARK: Subfolders
+
+    /// Creates the folder `name`, which must not exist, and opens it.
+    ///
+    /// - Parameter fileMode: the permissions of the files to write, which decide those of the folder.
+    /// - Throws: `storage`, `diskFull` or `readOnly`.
+    package func makeFolder(_ name: String, fileMode: UInt32) throws(AvatarStoreError) -> PictureFolder {
+        try wrapped { () throws(SystemCallError) in
+            guard mkdirat(directory.descriptor, name, mode_t(FileStore.directoryMode(for: fileMode))) == 0 else {
+                throw SystemCallError("mkdir", path + "/" + name)
+            }
+            return PictureFolder(try Directory(opening: path + "/" + name))
+        }
+    }
+
+    /// Deletes the files in the folder `name` whose names end in one of `suffixes`, then the folder if it is empty. Does
+    /// nothing if there is no such folder.
+    ///
+    /// - Throws: `storage` or `readOnly` if the folder cannot be read.
+    package func removeFolder(_ name: String, filesEndingIn suffixes: [String]) throws(AvatarStoreError) {
+        guard has(name) else { return }
+        try wrapped { () throws(SystemCallError) in
+            let folder = try Directory(opening: path + "/" + name)
+            for file in try folder.names() where suffixes.contains(where: file.hasSuffix) {
+                unlinkat(folder.descriptor, file, 0)
+            }
+        }
+        // If this fails, the folder is found when this one must be empty.
+        unlinkat(directory.descriptor, name, AT_REMOVEDIR)
+    }
+
     // MARK: Writing
 
     /// Creates the file `name` and writes `bytes`.

@@ -106,6 +106,16 @@ extension AvatarStore {
         try index.contacts(using: key)
     }
 
+    /// The first contacts besides `contact` that use the image of `key`, or another one with equal bytes.
+    ///
+    /// - Throws: an error of the index.
+    package func contacts(sharingPictureOf key: AvatarKey, besides contact: String, limit: Int) throws -> [String] {
+        try index.contacts(sharing: key, besides: contact, limit: limit)
+    }
+
+    /// The name by which contacts are ordered: without case, accents and width.
+    package static func sortName(of name: String) -> String { name.sortName }
+
     /// Links contacts to stored images, all in one transaction. A link that is there already is not written again.
     ///
     /// A contact may have several images. A sync links the contacts of its list by itself.

@@ -77,9 +77,28 @@ extension AvatarStore {
     /// - Throws: an error of the index.
     public func details(for key: AvatarKey) throws -> AvatarDetails? {
         guard let entry = try index.entry(for: key), let overview = try index.overview(of: key) else { return nil }
-        let validation = entry.validation
-        let eviction = try eviction(of: entry)
         let sharing = try entry.file.map { try index.keys(usingFile: $0.id).filter { $0 != key } } ?? []
+        return try details(entry, overview, sharing: sharing, eviction: try eviction(of: entry))
+    }
+
+    /// As `details(for:)`, but without the contacts and the keys that share the file, of which there may be thousands.
+    ///
+    /// - Parameter withEvictionOrder: whether to count the files that are evicted before it, which reads a row for each.
+    package func summary(of key: AvatarKey, withEvictionOrder: Bool) throws -> AvatarDetails? {
+        guard let entry = try index.entry(for: key),
+            let overview = try index.overview(of: key, withContacts: false)
+        else { return nil }
+        let eviction = withEvictionOrder ? try eviction(of: entry) : nil
+        return try details(entry, overview, sharing: [], eviction: eviction)
+    }
+
+    private func details(
+        _ entry: AvatarEntry,
+        _ overview: AvatarListItem,
+        sharing: [AvatarKey],
+        eviction: Int?
+    ) throws -> AvatarDetails {
+        let validation = entry.validation
         return AvatarDetails(
             overview: overview.withoutForeignFile,
             localFile: entry.file.flatMap { FilePath.isPublishedName($0.path) ? roots.path(of: $0) : nil },
@@ -124,7 +143,7 @@ extension AvatarStore {
         if let eviction {
             let used = try index.total(of: .caches).accountedBytes
             reasons.append(explanation.eviction(after: eviction, used: used, budget: limits.budget))
-        } else if entry.file != nil {
+        } else if entry.file?.storageClass == .documents {
             reasons.append("It is a document: it is never evicted.")
         }
         return reasons

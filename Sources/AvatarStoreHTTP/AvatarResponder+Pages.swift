@@ -1,7 +1,4 @@
-import AvatarCore
 import AvatarStore
-import Crypto
-import Foundation
 import HTTPTypes
 
 /// The pages for people.
@@ -10,29 +7,31 @@ extension AvatarResponder {
     private static let pageSize = 60
     /// A browser may load pictures from here and apply the style of the page, and nothing else.
     private static let policy =
-        "default-src 'none'; img-src 'self'; style-src '\(styleDigest)'; form-action 'self'; base-uri 'none'; "
+        "default-src 'none'; img-src 'self'; style-src '\(PageStyle.digest)'; form-action 'self'; base-uri 'none'; "
         + "frame-ancestors 'none'"
-    private static let styleDigest =
-        "sha256-" + Data(SHA256.hash(data: Data(PageStyle.css.utf8))).base64EncodedString()
-
-    /// `GET /favicon.svg`: a person in a circle.
-    static let icon = Array(
-        """
-        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="16" fill="#0b5fce"/>\
-        <circle cx="16" cy="13" r="5" fill="#fff"/><path d="M6 27a10 8 0 0 1 20 0z" fill="#fff"/></svg>
-
-        """.utf8
-    )
+    /// The pages of a server: their paths begin at its root.
+    private static let frame = PageFrame(home: "/", icon: "/favicon.svg", search: "/", policy: nil, footer: nil)
+    /// The number of other contacts with the same picture that the page of a contact names.
+    static let mostSharers = 24
 
     /// `GET /`.
     func gallery(_ target: RequestTarget) throws -> AvatarResponse {
         let query = target.query["query"] ?? ""
         let page = try store.contacts(matching: query, after: target.query["after"], limit: Self.pageSize)
+        var links: [PageLink] = []
+        if target.query["after"] != nil {
+            links.append(PageLink(label: "First page", path: Self.galleryPath(query: query), relation: "first"))
+        }
+        if let next = page.next {
+            let path = Self.galleryPath(query: query, after: next)
+            links.append(PageLink(label: "Next page", path: path, relation: "next"))
+        }
         let gallery = GalleryPage(
+            frame: Self.frame,
             contacts: page.contacts.map(PageContact.init),
             query: query,
-            firstPath: target.query["after"] == nil ? nil : Self.galleryPath(query: query),
-            nextPath: page.next.map { Self.galleryPath(query: query, after: $0) }
+            isContinued: target.query["after"] != nil,
+            links: page.contacts.isEmpty ? [] : links
         )
         return html(.ok, gallery.html())
     }
@@ -41,18 +40,47 @@ extension AvatarResponder {
     func page(ofContact id: String) throws -> AvatarResponse {
         guard let contact = try store.contact(id) else {
             let page = StatusPage(
+                frame: Self.frame,
                 title: "Not found",
                 text: "The store has no contact with this id."
             )
             return html(.notFound, page.html())
         }
-        let details = try contact.key.flatMap { try store.details(for: $0) }
+        let details = try contact.key.flatMap { try store.summary(of: $0, withEvictionOrder: true) }
+        let sharers = try contact.key.map {
+            try store.contacts(sharingPictureOf: $0, besides: id, limit: Self.mostSharers + 1)
+        }
+        let imagePath = details.flatMap(Self.imagePath)
+        let facts = PictureFacts(contact: id, details: details, imagePath: imagePath)
         let page = ContactPage(
+            frame: Self.frame,
             contact: PageContact(contact),
-            facts: [("id", id)] + (details.map(facts) ?? []),
-            reasons: details?.reasons ?? ["No list names a picture for this contact."]
+            imagePath: imagePath,
+            reasons: details?.reasons ?? ["No list names a picture for this contact."],
+            facts: facts.main,
+            technicalFacts: facts.technical,
+            sharers: try named((sharers ?? []).prefix(Self.mostSharers)),
+            hasMoreSharers: sharers?.count ?? 0 > Self.mostSharers,
+            time: PageTime(now: store.configuration.clock.now(), isRelative: true)
         )
         return html(.ok, page.html())
+    }
+
+    /// The contacts `ids` as links to their pages.
+    private func named(_ ids: ArraySlice<String>) throws -> [ContactPage.Sharer] {
+        let names = try store.names(ofContacts: Array(ids))
+        return ids.map { .init(label: names[$0] ?? $0, path: Self.detailPath($0)) }
+    }
+
+    /// The path of the bytes of the picture; `nil` if its file is missing.
+    private static func imagePath(_ details: AvatarDetails) -> String? {
+        guard details.isFilePresent, let sha256 = details.sha256, let type = details.fileExtension else { return nil }
+        return "/images/\(sha256).\(type)"
+    }
+
+    /// The path of the page about a contact.
+    static func detailPath(_ contact: String) -> String {
+        "/contacts/\(RequestTarget.encoded(contact))"
     }
 
     private func html(_ status: HTTPResponse.Status, _ text: String) -> AvatarResponse {
@@ -71,19 +99,6 @@ extension AvatarResponder {
         if let after { parameters.append("after=" + RequestTarget.encoded(after)) }
         return parameters.isEmpty ? "/" : "/?" + parameters.joined(separator: "&")
     }
-
-    /// The lines of the page of a contact. A path of the server is none of them.
-    private func facts(_ details: AvatarDetails) -> [(name: String, value: String)] {
-        let overview = details.overview
-        let facts: [(String, String?)] = [
-            ("source", overview.sourceURL.map { AvatarKey.redact($0) }), ("state", overview.state.rawValue),
-            ("image", details.mediaType.map { "\($0), \(details.width ?? 0)×\(details.height ?? 0)" }),
-            ("size", overview.sizeBytes.map { ByteSize.text($0) }), ("SHA-256", details.sha256),
-            ("fetched", details.fetched?.iso8601), ("checked", overview.checkedAt?.iso8601),
-            ("fresh until", overview.freshUntil?.iso8601), ("last failure", details.failure?.rawValue),
-        ]
-        return facts.compactMap { name, value in value.map { (name: name, value: $0) } }
-    }
 }
 
 extension PageContact {
@@ -94,7 +109,7 @@ extension PageContact {
             name: contact.name,
             state: contact.state?.rawValue,
             picturePath: AvatarResponder.picturePath(contact.id) + "?placeholder=initials",
-            detailPath: "/contacts/\(RequestTarget.encoded(contact.id))"
+            detailPath: AvatarResponder.detailPath(contact.id)
         )
     }
 }

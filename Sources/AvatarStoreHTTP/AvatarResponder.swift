@@ -122,7 +122,7 @@ public struct AvatarResponder: Sendable {
         switch (path.first, path.count) {
         case ("healthz", 1): return text("The server runs.\n")
         case ("favicon.svg", 1):
-            return AvatarResponse(.ok, "image/svg+xml", Self.icon, cache: "max-age=86400")
+            return AvatarResponse(.ok, "image/svg+xml", PageFrame.iconImage, cache: "max-age=86400")
         case ("openapi.json", 1): return AvatarResponse(.ok, "application/json", Self.openAPI, cache: "max-age=3600")
         default: return try routeToStore(path, target, request)
         }

@@ -35,7 +35,7 @@ import Testing
         "compact": ["json", "dry-run", "progress"],
         "backup": ["json", "progress"],
         "restore": ["json", "progress"],
-        "export": ["json", "class", "owner", "progress"],
+        "export": ["json", "html", "class", "owner", "progress"],
         "import": ["json", "class", "dry-run", "progress"],
         "serve": origin.union([
             "listen", "socket", "sync", "format", "every", "prune", "token-file", "allow-origin", "libravatar",
@@ -114,6 +114,7 @@ import Testing
         (["migrate", "--dry-run"], ["schemaVersion", "applied", "pending"]),
         (["backup", "copy"], copied), (["restore", "copy", "--store", "other"], copied.union(["lostDocuments"])),
         (["export", "out"], ["images", "bytes", "missing"]),
+        (["export", "site", "--html"], ["images", "bytes", "missing", "pages"]),
         (["import", "folder", "--dry-run"], importFields), (["import", "folder"], importFields),
         (["trim", "--budget", "0", "--dry-run"], trimFields), (["trim", "--budget", "0"], trimFields),
         (["remove", "--all", "--dry-run"], ["rows", "files", "bytes", "erased"]),

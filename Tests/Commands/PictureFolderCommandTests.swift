@@ -67,6 +67,40 @@ import Testing
         }
     }
 
+    @Test func galleryIsBesideTheImages_andImportPassesOverIt() async throws {
+        try await withStore { workplace, origin in
+            let run = try await workplace.run("export", "out", "--html")
+
+            #expect(run.status == 0)
+            #expect(run.text.hasPrefix("Exported 3 images") && run.text.contains("with 4 pages"))
+            #expect(run.text.hasSuffix("Open \(workplace.path("out"))/index.html in a browser.\n"))
+            #expect(try names("out", workplace).count == 6)
+            let page = try String(decoding: workplace.read("out/index.html"), as: UTF8.self)
+            #expect(page.contains("src=\"ada.png\""))
+            let imported = try await workplace.run("import", "out", "--json", "--store", "other")
+            #expect(imported.status == 0)
+            #expect(try imported.object.number("found") == 3 && imported.object.number("stored") == 3)
+            let picture = try await workplace.run(
+                "get",
+                origin.url("/p/ada.png"),
+                "--store",
+                "other",
+                "--policy",
+                "offline"
+            )
+            #expect(picture.bytes == pictureBytes("/p/ada.png"))
+        }
+    }
+
+    @Test(arguments: [(["--class", "documents"], 1), (["--class", "caches"], 4), (["--owner", "3"], 2)])
+    func galleryIsFiltered(arguments: [String], pages: Int) async throws {
+        try await withStore { workplace, _ in
+            let run = try await workplace.start(["export", "out", "--html", "--json"] + arguments).end()
+
+            #expect(try run.object.number("pages") == pages)
+        }
+    }
+
     @Test func exportedFilesAreCopies() async throws {
         try await withStore { workplace, origin in
             try await workplace.run("export", "out").requireSuccess()

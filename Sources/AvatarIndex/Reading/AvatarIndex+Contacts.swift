@@ -21,6 +21,22 @@ extension AvatarIndex {
     static let contactOrder =
         "avatar.file_id IS NULL, avatar.host_id IS NOT NULL, avatar.key GLOB 'email:http*', avatar.key"
 
+    /// The first contacts besides `contact` that use the entry of `key` or another one with the same file.
+    package func contacts(sharing key: AvatarKey, besides contact: String, limit: Int) throws -> [String] {
+        try readers.read { connection in
+            try connection.rows(
+                """
+                SELECT DISTINCT owner.contact FROM owner
+                WHERE owner.avatar_id IN (
+                    SELECT id FROM avatar WHERE key = ?1 UNION
+                    SELECT other.id FROM avatar JOIN avatar AS other ON other.file_id = avatar.file_id WHERE avatar.key = ?1
+                ) AND owner.contact <> ?2 LIMIT ?3
+                """,
+                [key.rawValue, contact, limit]
+            ) { $0.text("contact") }
+        }
+    }
+
     /// The fetched images that `contact` had by the feed of changes and that no contact uses now. Reads the whole feed.
     package func formerImageKeys(of contact: String) throws -> [AvatarKey] {
         try readers.read { connection in

@@ -32,7 +32,9 @@ extension AvatarIndex {
     }
 
     /// The item of a listing for `key`; `nil` if there is no such entry.
-    package func overview(of key: AvatarKey) throws -> AvatarListItem? {
+    ///
+    /// - Parameter withContacts: whether to read its contacts, of which there may be many. Default: true.
+    package func overview(of key: AvatarKey, withContacts: Bool = true) throws -> AvatarListItem? {
         try readers.read { connection in
             try connection.snapshot {
                 let row = try connection.firstRow(
@@ -44,7 +46,7 @@ extension AvatarIndex {
                     [key.rawValue]
                 ) { (item: try AvatarListItem($0), id: $0.integer("avatar_id")) }
                 guard var item = row?.item, let id = row?.id else { return nil }
-                item.contacts = try Self.contacts(of: id, on: connection)
+                if withContacts { item.contacts = try Self.contacts(of: id, on: connection) }
                 return item
             }
         }

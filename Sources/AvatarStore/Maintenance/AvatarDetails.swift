@@ -1,4 +1,5 @@
 public import AvatarCore
+import AvatarImages
 
 /// All that the store knows about one entry, with sentences that explain its state.
 public struct AvatarDetails: Sendable {
@@ -34,6 +35,9 @@ public struct AvatarDetails: Sendable {
     public var evictedAfterFiles: Int?
     /// Sentences that explain why it is fresh, stale or failing, and how soon it would be evicted.
     public var reasons: [String]
+
+    /// The usual file extension of the media type without its dot, such as `png`; `nil` without a file.
+    package var fileExtension: String? { mediaType.map { ImageFormat(rawValue: $0).fileExtension } }
 }
 
 /// Explains in sentences why an entry is in its state.

@@ -11,6 +11,8 @@ public struct ExportReport: Hashable, Sendable {
     public var bytes = 0
     /// The number of entries left out because their file is missing or damaged.
     public var missing = 0
+    /// The number of pages for people; 0 in an export without them.
+    public var pages = 0
 }
 
 extension AvatarStore {
@@ -34,9 +36,22 @@ extension AvatarStore {
         to directory: String,
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> ExportReport {
+        try await exportPictures(query, to: directory, progress: progress, pages: nil)
+    }
+
+    /// As `exportPictures(_:to:progress:)`, with pages for people beside the images.
+    ///
+    /// - Parameter pages: writes the pages once all images are written, and returns their number. If it fails, the images
+    ///   are removed too.
+    package func exportPictures(
+        _ query: AvatarListQuery,
+        to directory: String,
+        progress: @escaping ProgressHandler,
+        pages: (@Sendable (ExportFolder) throws -> Int)?
+    ) async throws -> ExportReport {
         let directory = try StoreLayout.absoluteDirectory(directory)
         try configuration.layout.requireOutside(directory)
-        return try await PictureExport(of: query, from: parts, to: directory, progress: progress).run()
+        return try await PictureExport(of: query, from: parts, to: directory, progress: progress, pages: pages).run()
     }
 }
 
@@ -46,6 +61,9 @@ private actor PictureExport {
     private let query: AvatarListQuery
     private let directory: String
     private let progress: ProgressHandler
+    private let pages: (@Sendable (ExportFolder) throws -> Int)?
+    /// The images for the pages; `nil` in an export without pages.
+    private var exported: ExportedPictures?
     private var report = ExportReport()
     /// The length of the manifest so far: the place of its next line.
     private var manifestBytes = 0
@@ -61,12 +79,15 @@ private actor PictureExport {
         of query: AvatarListQuery,
         from parts: StoreParts,
         to directory: String,
-        progress: @escaping ProgressHandler
+        progress: @escaping ProgressHandler,
+        pages: (@Sendable (ExportFolder) throws -> Int)?
     ) {
         self.parts = parts
         self.query = query
         self.directory = directory
         self.progress = progress
+        self.pages = pages
+        exported = pages.map { _ in ExportedPictures() }
     }
 
     /// Exports all images. The manifest gets its final name last, so a killed export is not taken for a finished one.
@@ -76,6 +97,10 @@ private actor PictureExport {
         try clearLeftovers(in: folder)
         do {
             try write(to: folder)
+            if let pages, let exported {
+                let mode = parts.configuration.fileMode
+                report.pages = try pages(ExportFolder(folder, pictures: exported, fileMode: mode))
+            }
             try folder.rename(PictureManifest.unfinishedName, to: PictureManifest.name)
             return report
         } catch {
@@ -87,10 +112,14 @@ private actor PictureExport {
 
     /// Removes the remains of a killed export: the unfinished manifest names each file before it is created.
     private func clearLeftovers(in folder: PictureFolder) throws {
-        for line in try PictureManifest.lines(of: folder, named: PictureManifest.unfinishedName) ?? [] {
-            if let file = line.entry?.file { folder.remove(file) }
+        if let lines = try PictureManifest.lines(of: folder, named: PictureManifest.unfinishedName) {
+            for line in lines {
+                if let file = line.entry?.file { folder.remove(file) }
+            }
+            folder.remove(PictureManifest.firstPageName)
+            try folder.removeFolder(PictureManifest.pageFolderName, filesEndingIn: PictureManifest.pageSuffixes)
+            folder.remove(PictureManifest.unfinishedName)
         }
-        folder.remove(PictureManifest.unfinishedName)
         let names = try folder.names()
         guard let name = names.first else { return }
         throw AvatarStoreError(
@@ -169,6 +198,7 @@ private actor PictureExport {
             at: manifestBytes,
             mode: parts.configuration.fileMode
         )
+        exported?.note(entry.key, at: manifestBytes, count: line.count)
         manifestBytes += line.count
     }
 }

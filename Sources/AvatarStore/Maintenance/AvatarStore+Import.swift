@@ -61,8 +61,8 @@ extension AvatarStore {
     /// may have changed it since; if the store has an image for that URL, that one stays.
     ///
     /// Each image is checked by its bytes. A file that is not an image is reported and left out, as are folders,
-    /// symbolic links and names that lead out of the folder. Names that begin with a dot are skipped. Nothing in the
-    /// folder is changed. On return the images are in the index and on disk; documents are on stable storage.
+    /// symbolic links and names that lead out of the folder. Names that begin with a dot are skipped, and so are the pages
+    /// of an exported gallery. Nothing in the folder is changed. On return the images are in the index and on disk; documents are on stable storage.
     ///
     /// - Parameter directory: an absolute path.
     /// - Parameter storageClass: where to store all images. Default: as the manifest says, else `documents`.
@@ -145,8 +145,11 @@ private actor PictureImport {
     /// Imports all files; the report counts what was done.
     func run() async throws -> ImportReport {
         let folder = try PictureFolder(reading: directory)
-        let lines = try PictureManifest.lines(of: folder) ?? []
-        let listed = Set(lines.compactMap(\.entry?.file))
+        let manifest = try PictureManifest.lines(of: folder)
+        let lines = manifest ?? []
+        var listed = Set(lines.compactMap(\.entry?.file))
+        // An export writes pages for people beside its manifest.
+        if manifest != nil { listed.formUnion([PictureManifest.firstPageName, PictureManifest.pageFolderName]) }
         let others = try folder.names().filter {
             !$0.hasPrefix(".") && $0 != PictureManifest.name && !listed.contains($0)
         }

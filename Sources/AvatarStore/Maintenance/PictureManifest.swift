@@ -8,6 +8,12 @@ enum PictureManifest {
     static let name = "manifest.jsonl"
     /// The name while the export runs.
     static let unfinishedName = name + ".unfinished"
+    /// The first page for people in the folder.
+    static let firstPageName = "index.html"
+    /// The folder of the other pages, and of the initials that stand in for pictures.
+    static let pageFolderName = "pages"
+    /// How the names of the files in that folder end.
+    static let pageSuffixes = [".html", ".svg"]
     /// The largest manifest that is read, in bytes: 1 GiB, enough for a few million images. It is read at once.
     static let maximumBytes = 1 << 30
 

@@ -1,17 +1,21 @@
 import ArgumentParser
 import AvatarStore
+import AvatarStoreHTTP
 
 /// `avatars export`: copies the images to a folder, with readable file names and a manifest.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Copies the stored images to a folder, under readable names.",
-        usage: "avatars export <dir> [--class <class>] [--owner <id>] [<options>]",
+        usage: "avatars export <dir> [--html] [--class <class>] [<options>]",
         discussion: """
             The folder must be empty or not exist yet. Its manifest.jsonl names the key, class and contacts of each file, \
             for avatars import. The store does not change.
 
-            Example: avatars export ./pictures --class documents
+            With --html, index.html in the folder shows the contacts with their pictures, and a page for each contact \
+            explains the state of the picture. The pages need no server. avatars import passes over them.
+
+            Example: avatars export ./pictures --html
             """
     )
 
@@ -26,6 +30,10 @@ struct ExportCommand: AsyncParsableCommand {
     /// Filters the images by a contact id; `nil` for all.
     @Option(parsing: .unconditional, help: ArgumentHelp("Only images of this contact.", valueName: "id"))
     var owner: String?
+
+    /// Exports a gallery instead of the images alone.
+    @Flag(help: "Also write pages for a browser: index.html and a page for each contact.")
+    var html = false
 
     @OptionGroup var progress: ProgressOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
@@ -44,7 +52,9 @@ struct ExportCommand: AsyncParsableCommand {
         query.contact = owner
         let report = try await store.withStore(.readOnly) { store in
             try await progress.display(self.store).during(ifInterrupted: "nothing is left in \(target); run it again") {
-                try await store.exportPictures(query, to: target, progress: $0)
+                try await html
+                    ? store.exportGallery(query, to: target, progress: $0)
+                    : store.exportPictures(query, to: target, progress: $0)
             }
         }
         if report.missing > 0 {
@@ -53,10 +63,18 @@ struct ExportCommand: AsyncParsableCommand {
                     + "so not in the folder; `avatars verify` names them, `avatars sync` fetches them again."
             )
         }
-        let json = JSON.object([
+        var fields = [
             "images": JSON(report.images), "bytes": JSON(report.bytes), "missing": JSON(report.missing),
-        ])
-        let sentence = "Exported \(Wording.count(report.images, "image")) (\(Wording.size(report.bytes))) to \(target)."
-        try output.print(json, text: Wording.oneLine(sentence) + "\n", quiet: store.quiet)
+        ]
+        if html { fields["pages"] = JSON(report.pages) }
+        try output.print(.object(fields), text: sentence(report, target) + "\n", quiet: store.quiet)
+    }
+
+    /// The summary on one line.
+    private func sentence(_ report: ExportReport, _ target: String) -> String {
+        let images = "\(Wording.count(report.images, "image")) (\(Wording.size(report.bytes)))"
+        guard html else { return Wording.oneLine("Exported \(images) to \(target).") }
+        let pages = Wording.count(report.pages, "page")
+        return Wording.oneLine("Exported \(images) with \(pages) to \(target). Open \(target)/index.html in a browser.")
     }
 }

@@ -1,0 +1,85 @@
+package import AvatarCore
+import AvatarFiles
+import Foundation
+
+/// The places of the exported images in the manifest. An image costs about 50 bytes of memory, whatever its key and its name are.
+struct ExportedPictures {
+    private struct Place {
+        let offset: Int
+        let count: Int
+    }
+
+    private var places: [UInt64: Place] = [:]
+
+    /// Remembers where the line of `key` is in the manifest.
+    mutating func note(_ key: AvatarKey, at offset: Int, count: Int) {
+        places[Self.hash(key)] = Place(offset: offset, count: count)
+    }
+
+    /// The line of `key` in the unfinished manifest; `nil` if the image is not exported.
+    func line(of key: AvatarKey, in folder: PictureFolder) throws -> PictureManifest.Entry? {
+        guard let place = places[Self.hash(key)] else { return nil }
+        let bytes = try folder.read(PictureManifest.unfinishedName, at: place.offset, count: place.count)
+        let entry = try JSONDecoder().decode(PictureManifest.Entry.self, from: Data(bytes))
+        // Another key may have the same hash; an image must never stand for another one.
+        return entry.key == key.rawValue ? entry : nil
+    }
+
+    private static func hash(_ key: AvatarKey) -> UInt64 {
+        ContentDigest.sha256(Array(key.rawValue.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+/// An image that an export has written.
+package struct ExportedPicture {
+    /// The name in the folder.
+    package let file: String
+    package let mediaType: String?
+    package let sizeBytes: Int?
+    /// The SHA-256 of the bytes in hexadecimal digits.
+    package let sha256: String?
+}
+
+/// The folder of an export, for the pages beside the images.
+package struct ExportFolder {
+    private let folder: PictureFolder
+    private let pictures: ExportedPictures
+    private let fileMode: UInt32
+    private let pages: PictureFolder
+
+    /// Makes the folder of the pages.
+    init(_ folder: PictureFolder, pictures: ExportedPictures, fileMode: UInt32) throws {
+        self.folder = folder
+        self.pictures = pictures
+        self.fileMode = fileMode
+        pages = try folder.makeFolder(PictureManifest.pageFolderName, fileMode: fileMode)
+    }
+
+    /// The name of the folder of the pages.
+    package static let pageFolderName = PictureManifest.pageFolderName
+    /// The name of the first page.
+    package static let firstPageName = PictureManifest.firstPageName
+
+    /// The exported image of `key`; `nil` if it is not in the folder.
+    package func picture(of key: AvatarKey) throws -> ExportedPicture? {
+        try pictures.line(of: key, in: folder).map {
+            ExportedPicture(file: $0.file, mediaType: $0.mediaType, sizeBytes: $0.sizeBytes, sha256: $0.sha256)
+        }
+    }
+
+    /// Writes the first page.
+    package func writeFirstPage(_ bytes: [UInt8]) throws {
+        try folder.write(bytes, to: PictureManifest.firstPageName, mode: fileMode)
+    }
+
+    /// Writes a file into the folder of the pages.
+    ///
+    /// - Parameter name: must end in `.html` or `.svg`, so that the next export removes the remains of a killed one.
+    package func writePage(_ bytes: [UInt8], to name: String) throws {
+        precondition(PictureManifest.pageSuffixes.contains(where: name.hasSuffix))
+        try pages.write(bytes, to: name, mode: fileMode)
+    }
+
+    /// Whether the folder of the pages has a file of this name.
+    package func hasPage(_ name: String) -> Bool { pages.has(name) }
+}

@@ -1,0 +1,125 @@
+/// One contact as the pages show it.
+struct PageContact {
+    let id: String
+    /// The display name; `nil` if there is none, so that the id is shown.
+    let name: String?
+    /// The state of the picture; `nil` for a contact without one.
+    let state: String?
+    /// The path of the picture, or of the initials that stand in for it.
+    let picturePath: String
+    /// The path of the page about the contact.
+    let detailPath: String
+    /// The fragment that leads to the contact in the gallery; `nil` if no link does.
+    var anchor: String?
+
+    /// The text that stands for the contact.
+    var label: String { name ?? id }
+
+    /// The state as HTML; empty for the usual ones.
+    var badge: String {
+        switch state {
+        case "fresh", "own": ""
+        case let state?: "<span class=\"state \(HTML.escaped(state))\">\(HTML.escaped(state))</span>"
+        case nil: "<span class=\"state\">no picture</span>"
+        }
+    }
+}
+
+/// A link from a page of the gallery to another one.
+struct PageLink {
+    /// The text of the link.
+    let label: String
+    let path: String
+    /// Where the link leads, seen from the page: `first`, `prev`, `next` or `last`.
+    let relation: String
+}
+
+/// A page with the pictures of the contacts, or of those that a search finds.
+struct GalleryPage {
+    let frame: PageFrame
+    let contacts: [PageContact]
+    /// The text of the search; empty without one.
+    var query = ""
+    /// Whether contacts come before this page.
+    var isContinued = false
+    /// The links to other pages, in the order in which they are shown.
+    var links: [PageLink] = []
+    /// The first letters of the names, with paths to their first contacts.
+    var letters: [(letter: String, path: String)] = []
+    /// The place of the page among all of them, such as `Page 2 of 7`; `nil` if it is not known.
+    var position: String?
+
+    /// The whole page.
+    func html() -> String {
+        let title = query.isEmpty ? "Contacts" : "Contacts: \(query)"
+        return frame.page(title: title, head: headLinks) { text in
+            text += "<header><h1><a href=\"\(HTML.escaped(frame.home))\">Contacts</a></h1>"
+            addSearch(to: &text)
+            text += "</header><main>"
+            addLetters(to: &text)
+            if contacts.isEmpty { addEmptyNote(to: &text) } else { addGrid(to: &text) }
+            addLinks(to: &text)
+            text += "</main>"
+        }
+    }
+
+    private var headLinks: String {
+        links.filter { $0.relation == "next" || $0.relation == "prev" }
+            .map { "<link rel=\"\($0.relation)\" href=\"\(HTML.escaped($0.path))\">" }.joined()
+    }
+
+    private func addSearch(to text: inout String) {
+        guard let action = frame.search else { return }
+        text += "<form method=\"get\" action=\"\(HTML.escaped(action))\" role=\"search\">"
+        text += "<label for=\"query\">Search by the beginning of the name</label>"
+        text += "<input id=\"query\" type=\"search\" name=\"query\" value=\"\(HTML.escaped(query))\""
+        text += " placeholder=\"Search by name\" autocomplete=\"off\" dir=\"auto\"><button>Search</button></form>"
+    }
+
+    private func addLetters(to text: inout String) {
+        guard letters.count > 1 else { return }
+        text += "<nav class=\"letters\" aria-label=\"First letters\">"
+        for (letter, path) in letters { text += "<a href=\"\(HTML.escaped(path))\">\(HTML.escaped(letter))</a>" }
+        text += "</nav>"
+    }
+
+    private func addGrid(to text: inout String) {
+        text += "<ul class=\"grid\">\n"
+        for contact in contacts {
+            let label = HTML.escaped(contact.label)
+            text += contact.anchor.map { "<li id=\"\(HTML.escaped($0))\">" } ?? "<li>"
+            text += "<a href=\"\(HTML.escaped(contact.detailPath))\"><img src=\"\(HTML.escaped(contact.picturePath))\""
+            text += " alt=\"\" width=\"96\" height=\"96\" loading=\"lazy\" decoding=\"async\">"
+            text += "<bdi class=\"name\" title=\"\(label)\">\(label)</bdi>\(contact.badge)</a></li>\n"
+        }
+        text += "</ul>"
+    }
+
+    private func addLinks(to text: inout String) {
+        guard !links.isEmpty else { return }
+        text += "<nav class=\"pages\" aria-label=\"Pages\">"
+        for link in links {
+            text += "<a class=\"button\" rel=\"\(link.relation)\" href=\"\(HTML.escaped(link.path))\">"
+            text += "\(HTML.escaped(link.label))</a>"
+        }
+        if let position { text += "<span>\(HTML.escaped(position))</span>" }
+        text += "</nav>"
+    }
+
+    private func addEmptyNote(to text: inout String) {
+        let home = "<a class=\"button\" href=\"\(HTML.escaped(frame.home))\">All contacts</a>"
+        text += "<div class=\"note\">"
+        if !query.isEmpty {
+            text += "<h2>No name begins with “<bdi>\(HTML.escaped(query))</bdi>”</h2>"
+            text += "<p>A search finds the beginning of a name. Case and accents do not matter.</p>\(home)"
+        } else if isContinued {
+            text += "<h2>There are no more contacts</h2>\(home)"
+        } else if frame.search == nil {
+            text += "<h2>There are no contacts here</h2><p>No contact has one of the exported pictures.</p>"
+        } else {
+            text += "<h2>The store has no contacts yet</h2>"
+            text += "<p>Bring them in from a list: <code>avatars sync people.vcf</code></p>"
+        }
+        text += "</div>"
+    }
+}

@@ -36,6 +36,34 @@ struct DemoCommandTests {
         }
     }
 
+    @Test func galleryIsExportedAndItsPathPrinted() async throws {
+        try await withTemporaryFolder { folder in
+            let demo = try await run("\(Program.executable.path) demo --keep kept --open", in: folder)
+
+            #expect(demo.status == 0)
+            #expect(demo.errors == "")
+            let path = "\(folder)/kept-gallery/index.html"
+            // The output is a file, so no browser is started.
+            #expect(demo.output.hasSuffix("\nThe contacts and their pictures, for a browser: \(path)\n"))
+            let page = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(page.contains("1000 contacts, as of "))
+        }
+    }
+
+    @Test func galleryFolderMustBeEmpty() async throws {
+        try await withTemporaryFolder { folder in
+            try FileManager.default.createDirectory(
+                atPath: folder + "/kept-gallery/other",
+                withIntermediateDirectories: true
+            )
+
+            let demo = try await run("\(Program.executable.path) demo --keep kept --open", in: folder)
+
+            #expect(demo.status == 2 && demo.output == "")
+            #expect(demo.errors.contains("\(folder)/kept-gallery\" is not empty"))
+        }
+    }
+
     // MARK: Running
 
     private struct Ending {

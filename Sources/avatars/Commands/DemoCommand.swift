@@ -1,5 +1,6 @@
 import ArgumentParser
 import AvatarStore
+import Foundation
 
 /// `avatars demo`: runs `Demonstration` and prints it on standard output.
 struct DemoCommand: AsyncParsableCommand {
@@ -9,7 +10,7 @@ struct DemoCommand: AsyncParsableCommand {
         discussion: """
             Exit code 1 if one of its claims does not hold.
 
-            Example: avatars demo --keep try-it
+            Example: avatars demo --open
             """
     )
 
@@ -23,6 +24,10 @@ struct DemoCommand: AsyncParsableCommand {
     )
     var keep: String?
 
+    /// The page outlives the demo, so nothing has to be stopped afterwards.
+    @Flag(help: "At the end, export the store as pages and open them in a browser, or print their path.")
+    var open = false
+
     /// Runs the demo and prints an error if a claim failed.
     ///
     /// - Throws: `ExitCode.someFailed` if a claim failed; the exit code of `unusableRoot` for an unusable folder; any
@@ -34,7 +39,12 @@ struct DemoCommand: AsyncParsableCommand {
                 usesColour: Console.output.hasColour,
                 output: Self.write
             )
-            try await Demonstration.run(keep: keep.map(StoreLocation.absolute), on: page)
+            let gallery = try await Demonstration.run(
+                keep: keep.map(StoreLocation.absolute),
+                withGallery: open,
+                on: page
+            )
+            if let gallery { show(gallery, on: page) }
         } catch let error as DemoError {
             Message.error(error.description)
             throw ExitCode.someFailed
@@ -43,6 +53,12 @@ struct DemoCommand: AsyncParsableCommand {
             Message.error("\(error.message) Choose another with --keep.")
             throw error.exitCode
         }
+    }
+
+    /// Prints the path of the pages, and opens them where a browser can show them.
+    private func show(_ gallery: String, on page: DemoPage) {
+        let opener = PageOpener(isTerminal: Console.output.isTerminal, environment: ProcessInfo.processInfo.environment)
+        page.showGallery(gallery, isOpened: opener.open(gallery))
     }
 
     /// Writes a piece of the page to standard output.

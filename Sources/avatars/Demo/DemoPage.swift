@@ -64,6 +64,14 @@ final class DemoPage {
         }
     }
 
+    /// Writes where the pages are.
+    ///
+    /// - Parameter isOpened: whether a browser was started with them.
+    func showGallery(_ path: String, isOpened: Bool) {
+        line()
+        line(isOpened ? "Opened in your browser: \(path)" : "The contacts and their pictures, for a browser: \(path)")
+    }
+
     /// The program's name or path as it was called, so that a command can be copied.
     private static var program: String {
         let called = ProcessInfo.processInfo.arguments.first ?? ""

@@ -1,5 +1,6 @@
 import AvatarContacts
 import AvatarStore
+import AvatarStoreHTTP
 import Foundation
 
 /// `avatars demo`: syncs 1,000 contacts from loopback origins, with images that exist, images that fail, origins that
@@ -62,13 +63,22 @@ final class Demonstration {
     /// - Parameters:
     ///   - directory: The folder to leave them in; it must be empty or new. Default: a new folder under the system's
     ///     temporary directory.
+    ///   - withGallery: Whether to export the store as pages at the end, to a folder beside the first one: a folder
+    ///     inside a store holds nothing else.
     ///   - page: Receives the text.
     ///   - timeout: The store's timeout for one fetch. One image never arrives, so the first sync takes this long. On a
     ///     machine so busy that another image takes as long, a claim fails.
+    /// - Returns: the path of the first page; `nil` without a gallery.
     /// - Throws: `AvatarStoreError.unusableRoot`, with nothing written, if `directory` cannot be used; `DemoError` at
     ///   the end if a claim failed; the errors of the store and `LoopbackOriginError`.
-    static func run(keep directory: String?, on page: DemoPage, timeout: Duration = .seconds(4)) async throws {
-        let place = try DemoPlace(keep: directory)
+    @discardableResult
+    static func run(
+        keep directory: String?,
+        withGallery: Bool = false,
+        on page: DemoPage,
+        timeout: Duration = .seconds(4)
+    ) async throws -> String? {
+        let place = try DemoPlace(keep: directory, withGallery: withGallery)
         let contacts = DemoContact.all
         let origins = try await DemoOrigins.start(serving: contacts)
         let portrait = try await finally(origins.stop) {
@@ -84,11 +94,13 @@ final class Demonstration {
                     page: page
                 )
                 try await demonstration.showSteps(in: place)
+                if withGallery { _ = try await store.exportGallery(to: place.gallery) }
                 return demonstration.guestURL
             }
         }
         page.showCommands(for: place, portrait: portrait)
         try page.throwIfAClaimFailed()
+        return withGallery ? place.gallery + "/index.html" : nil
     }
 
     /// Runs the steps in their order. Each relies on the ones before it.
@@ -186,11 +198,15 @@ struct DemoPlace: Sendable {
     /// The path of the contact list.
     var contactsFile: String { directory + "/contacts.json" }
 
+    /// The path of the folder with the pages.
+    var gallery: String { directory + "-gallery" }
+
     /// Creates the folder `path`, or uses it if it exists and is empty. `nil` creates a new temporary folder.
     ///
-    /// - Throws: `unusableRoot`, with nothing changed, if `path` is a file or a folder with content, or if the folder
-    ///   cannot be created.
-    init(keep path: String?) throws(AvatarStoreError) {
+    /// - Parameter withGallery: whether the demo needs the folder `gallery` too.
+    /// - Throws: `unusableRoot`, with nothing changed, if `path` or `gallery` is a file or a folder with content, or if the
+    ///   folder cannot be created.
+    init(keep path: String?, withGallery: Bool) throws(AvatarStoreError) {
         if let path {
             directory = URL(fileURLWithPath: path).standardizedFileURL.path
         } else {
@@ -198,6 +214,7 @@ struct DemoPlace: Sendable {
             directory = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
         }
         do {
+            if withGallery { _ = try Self.exists(gallery) }
             guard try !Self.exists(directory) else { return }
             try FileManager.default.createDirectory(
                 atPath: directory,

@@ -1,0 +1,52 @@
+import Foundation
+import Testing
+
+@testable import avatars
+
+/// A browser is started only for a person with a display.
+struct PageOpenerTests {
+    #if os(Linux)
+    @Test(arguments: [
+        (true, ["DISPLAY": ":0"], true), (true, ["WAYLAND_DISPLAY": "wayland-0"], true),
+        (false, ["DISPLAY": ":0"], false), (true, [:], false), (true, ["DISPLAY": ""], false),
+    ])
+    func pageIsOpenedForAPersonWithADisplay(isTerminal: Bool, variables: [String: String], isOpened: Bool) async throws
+    {
+        try await withOpener { folder in
+            let environment = variables.merging(["PATH": "/nowhere:\(folder):/bin:/usr/bin"]) { $1 }
+            let opener = PageOpener(isTerminal: isTerminal, environment: environment)
+
+            #expect(opener.open("/a b/<index>.html") == isOpened)
+            guard isOpened else { return }
+            // The opener is not waited for, so its file appears later.
+            let opened = folder + "/opened"
+            while !FileManager.default.fileExists(atPath: opened) { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(try String(contentsOfFile: opened, encoding: .utf8) == "/a b/<index>.html\n")
+        }
+    }
+    #endif
+
+    @Test func missingProgramIsNoError() {
+        let opener = PageOpener(isTerminal: true, environment: ["DISPLAY": ":0", "PATH": "/nowhere"])
+
+        #expect(!opener.open("/index.html"))
+    }
+
+    /// A folder with a program `xdg-open` that writes its argument to the file `opened`, in one step.
+    private func withOpener(_ body: (String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "opener-\(UUID().uuidString)")
+            .path(percentEncoded: false)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer {
+            do {
+                try FileManager.default.removeItem(atPath: folder)
+            } catch {
+                Issue.record(error)
+            }
+        }
+        let script = "#!/bin/sh\nprintf '%s\\n' \"$1\" > '\(folder)/part' && mv '\(folder)/part' '\(folder)/opened'\n"
+        try Data(script.utf8).write(to: URL(filePath: folder + "/xdg-open"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder + "/xdg-open")
+        try await body(folder)
+    }
+}

@@ -60,6 +60,7 @@ struct PictureServer: Service {
                     RequestRules(responder, mostContent: limits.contentBytes),
                     position: .after(parser)
                 )
+                try PictureHandler.insert(in: channel, responder)
                 return connection
             }
         }

@@ -31,7 +31,8 @@ import Testing
         for corner in [(0, 0), (127, 0), (8, 127), (119, 64)] where !(corner.1 == 127 && pixels.isSilhouette) {
             #expect(pixels[corner.0, corner.1] == placeholder.colour.bytes)
         }
-        #expect((300...7000).contains(pixels.whiteCount), "\(pixels.whiteCount)")
+        // A narrow letter of a light font has fewer than 300 white pixels, a gap in the drawing none.
+        #expect((200...7000).contains(pixels.whiteCount), "\(pixels.whiteCount)")
         guard !pixels.isSilhouette else { return }
         let ink = pixels.ink
         #expect(abs(ink.columns.lowerBound + ink.columns.upperBound - 127) <= 2, "\(ink)")
@@ -71,7 +72,8 @@ import Testing
 
     @Test(
         "a name without letters, or with letters that no font has, gives the silhouette",
-        arguments: ["", "🦊", "\u{16E40}"]
+        // The last is a letter of Kawi, which few systems have a font for.
+        arguments: ["", "🦊", "\u{11F12}"]
     )
     func silhouette(name: String) throws {
         #expect(try Pixels(AvatarPlaceholder(id: "1", name: name).png()).isSilhouette)

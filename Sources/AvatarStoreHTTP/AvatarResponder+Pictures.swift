@@ -66,7 +66,7 @@ extension AvatarResponder {
         "/images/\(picture.sha256).\(picture.fileExtension)"
     }
 
-    /// The answer with the picture that `look` finds; `nil` if there is none, or its file is missing.
+    /// The answer with the picture that `look` finds; `nil` if it finds none or the file is missing.
     func respond(
         to request: HTTPRequest,
         with look: () throws -> StoredPicture?,

@@ -1,7 +1,7 @@
 import AvatarCore
 import AvatarStore
 
-/// A body as the pieces that a server sends one after the other. There is none of a body without content.
+/// A body as the pieces that a server sends one after the other; a body without content has no piece.
 extension AvatarResponse.Body: AsyncSequence {
     /// Bytes to send: all of a small body, at most 65,536 of a file, or some events.
     public typealias Element = [UInt8]

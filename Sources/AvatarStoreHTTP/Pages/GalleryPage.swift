@@ -1,7 +1,7 @@
 /// One contact as the pages show it.
 struct PageContact {
     let id: String
-    /// The display name; `nil` if there is none, so that the id is shown.
+    /// The display name; `nil` for a contact without a name, whose id is shown.
     let name: String?
     /// The state of the picture; `nil` for a contact without one.
     let state: String?

@@ -9,7 +9,7 @@ struct StaticPaths {
 
     /// The name of the icon in the folder of the pages.
     static let iconName = "icon.svg"
-    /// What a browser may do with a page. The origin of a file is no origin, so `'self'` alone would allow no picture.
+    /// The policy for a page. A file has no origin, so `'self'` alone would allow no picture.
     private static let policy =
         "default-src 'none'; img-src 'self' file:; style-src '\(PageStyle.digest)'; form-action 'none'; base-uri 'none'"
 

@@ -20,7 +20,7 @@ struct PictureServer: Service {
 
     /// Listens on `socket`. Requests are answered once `run` is called.
     ///
-    /// - Throws: `AvatarStoreError` if the socket cannot be had.
+    /// - Throws: `AvatarStoreError` if the socket cannot be used.
     init(
         _ responder: AvatarResponder,
         on socket: ListeningSocket,

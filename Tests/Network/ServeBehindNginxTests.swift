@@ -28,9 +28,11 @@ struct ServeBehindNginxTests {
         )
         let arguments = ["-p", workplace.path, "-c", "nginx.conf", "-e", "stderr"]
         let nginx = try workplace.start(tool: try #require(Nginx.executable), arguments)
-        while !workplace.exists("nginx.sock") { await Task.yield() }
+        let front = RawConnection.Place.path(workplace.path("nginx.sock"))
+        // The socket is there a moment before nginx listens on it; until then a connection is refused.
+        while (try? RawConnection(front)) == nil { await Task.yield() }
         do {
-            try await body(.path(workplace.path("nginx.sock")))
+            try await body(front)
         } catch {
             nginx.signal(SIGKILL)
             throw error

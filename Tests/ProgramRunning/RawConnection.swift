@@ -30,6 +30,7 @@ package final class RawConnection: Sendable {
         let stream = Int32(SOCK_STREAM.rawValue)
         #endif
         descriptor = socket(isLocal ? AF_UNIX : AF_INET, stream, 0)
+        // From here on `deinit` closes the descriptor, even if this initialiser throws.
         guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
         var patience = timeval(tv_sec: 20, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
@@ -41,14 +42,10 @@ package final class RawConnection: Sendable {
             case .port(let port): Self.connect(descriptor, port: port)
             case .path(let path): Self.connect(descriptor, path: path)
             }
-        guard result == 0 else {
-            let code = errno
-            close(descriptor)
-            throw Failure(call: "connect", code: code)
-        }
+        guard result == 0 else { throw Failure(call: "connect", code: errno) }
     }
 
-    deinit { close(descriptor) }
+    deinit { if descriptor >= 0 { close(descriptor) } }
 
     private static func connect(_ descriptor: Int32, port: Int) -> Int32 {
         var address = sockaddr_in()

@@ -39,10 +39,12 @@ final class SOCKSProxy: Sendable {
                 try await server.executeThenClose { clients in
                     try await withThrowingDiscardingTaskGroup { group in
                         for try await client in clients { group.addTask { await proxy.serve(client) } }
+                        group.cancelAll()
                     }
                 }
             }
-            defer { group.cancelAll() }
+            // A connection that was accepted and is never served ends the process, so the loop must see them all.
+            defer { server.channel.close(promise: nil) }
             try await body(proxy)
         }
     }

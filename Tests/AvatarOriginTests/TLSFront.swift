@@ -44,26 +44,24 @@ struct TLSFront: Sendable {
                 try await server.executeThenClose { clients in
                     try await withThrowingDiscardingTaskGroup { group in
                         for try await client in clients { group.addTask { await pass(client, to: port) } }
+                        group.cancelAll()
                     }
                 }
             }
-            do {
-                try await body(TLSFront(port: own))
-            } catch {
-                group.cancelAll()
-                throw error
-            }
-            group.cancelAll()
+            // A connection that was accepted and is never served ends the process, so the loop must see them all.
+            defer { server.channel.close(promise: nil) }
+            try await body(TLSFront(port: own))
         }
     }
 
     private static func pass(_ client: Connection, to port: Int) async {
         do {
-            let server = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-                .connect(host: "127.0.0.1", port: port) { channel in
-                    channel.eventLoop.makeCompletedFuture { try Connection(wrappingChannelSynchronously: channel) }
-                }
+            // A connection that is never run ends the process, so the client comes first.
             try await client.executeThenClose { requests, toClient in
+                let server = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                    .connect(host: "127.0.0.1", port: port) { channel in
+                        channel.eventLoop.makeCompletedFuture { try Connection(wrappingChannelSynchronously: channel) }
+                    }
                 try await server.executeThenClose { responses, toServer in
                     async let back: Void = {
                         for try await bytes in responses { try await toClient.write(bytes) }

@@ -25,8 +25,10 @@ let package = Package(
         .library(name: "AvatarFrontEnds", targets: ["AvatarFrontEnds"]),
         .library(name: "AvatarPublisher", targets: ["AvatarPublisher"]),
         .library(name: "AvatarOriginNIO", targets: ["AvatarOriginNIO"]),
+        .library(name: "AvatarRenditions", targets: ["AvatarRenditions"]),
         .library(name: "AvatarStoreTesting", targets: ["AvatarStoreTesting"]),
         .executable(name: "avatars", targets: ["avatars"]),
+        .executable(name: "avatars-decoder", targets: ["avatars-decoder"]),
     ],
     traits: [
         .trait(
@@ -47,6 +49,11 @@ let package = Package(
             name: "PlaceholderPNG",
             description:
                 "`AvatarPlaceholderPNG`: placeholders as PNG. On Linux it needs Pango and Cairo (libpango1.0-dev)."
+        ),
+        .trait(
+            name: "Renditions",
+            description:
+                "The decoders of the helper `avatars-decoder`. They need libjpeg-turbo, libpng, libwebp, giflib and Little CMS."
         ),
         .trait(
             name: "Command",
@@ -273,6 +280,21 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
+        // Decodes pictures by the system's libraries. Only the helper links it, which runs in a sandbox.
+        .target(
+            name: "CAvatarDecoder",
+            cSettings: [.define("AVATAR_RENDITIONS", .when(traits: ["Renditions"]))],
+            linkerSettings: ["jpeg", "png16", "webp", "webpdemux", "gif", "lcms2", "m"].map { library in
+                .linkedLibrary(library, .when(traits: ["Renditions"]))
+            }
+        ),
+        .executableTarget(name: "avatars-decoder", dependencies: ["CAvatarDecoder"], path: "Sources/avatars-decoder"),
+        // Smaller pictures, made by the helper. It decodes nothing itself and links no decoder.
+        .target(
+            name: "AvatarRenditions",
+            dependencies: ["AvatarCore", "AvatarImages", "CAvatarSystem"],
+            swiftSettings: swiftSettings
+        ),
         // An HTTP origin on loopback and sample images, for tests and `avatars demo`. No product: `AvatarStoreTesting`
         // re-exports it.
         .target(
@@ -296,6 +318,7 @@ let package = Package(
                 "AvatarContacts",
                 "AvatarPlaceholder",
                 "AvatarStoreHTTP",
+                "AvatarRenditions",
                 "AvatarLoopback",
                 "CAvatarSystem",
                 .product(
@@ -372,6 +395,14 @@ let package = Package(
                 "AvatarPlaceholder", "AvatarPlaceholderPNG", "AvatarCore", "AvatarImages",
                 .target(name: "CPango", condition: .when(platforms: [.linux], traits: ["PlaceholderPNG"])),
             ],
+            swiftSettings: swiftSettings
+        ),
+        // The helper is built for them; the tests find it beside their own program.
+        .testTarget(
+            name: "AvatarRenditionsTests",
+            dependencies: ["AvatarRenditions", "AvatarCore", "AvatarImages", "CZlib", "avatars-decoder"],
+            path: "Tests/Renditions",
+            resources: [.copy("Fixtures")],
             swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -452,7 +483,7 @@ let package = Package(
             name: "InterfaceTests",
             dependencies: [
                 "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder",
-                "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting",
+                "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting", "AvatarRenditions",
                 .target(name: "AvatarOrigin", condition: .when(traits: ["HTTPOrigin"])),
             ],
             path: "Tests/Interface",

@@ -49,8 +49,20 @@ need_pango() {
     pkg-config --exists pangocairo 2>/dev/null || install_packages libpango1.0-dev pkg-config fonts-dejavu-core
 }
 
+# need_decoders: installs the libraries that decode pictures for renditions.
+need_decoders() {
+    [ "$(uname -s)" = Linux ] || return 0
+    local missing=()
+    [ -e /usr/include/jpeglib.h ] || missing+=(libjpeg-dev)
+    [ -e /usr/include/png.h ] || missing+=(libpng-dev)
+    [ -e /usr/include/webp/demux.h ] || missing+=(libwebp-dev)
+    [ -e /usr/include/gif_lib.h ] || missing+=(libgif-dev)
+    [ -e /usr/include/lcms2.h ] || missing+=(liblcms2-dev)
+    [ "${#missing[@]}" -eq 0 ] || install_packages "${missing[@]}"
+}
+
 # All traits are on, so that their code is built and tested too. The scripts use the same set, so that one build serves all.
-traits="--traits HTTPOrigin,NIOOrigin,Command,OpenCombine,PlaceholderPNG"
+traits="--traits HTTPOrigin,NIOOrigin,Command,OpenCombine,PlaceholderPNG,Renditions"
 
 # want_tool NAME: installs a program from the Debian package of that name. Without it, tests that need it are skipped.
 want_tool() {
@@ -74,20 +86,26 @@ want_nginx() {
     fi
 }
 
+# link_archives LIBRARY...: fills a folder with only the archives that this system has of the libraries, and sets archives to
+# its path. Searched before the system's, it makes the linker take these and not the shared libraries of the same names.
+link_archives() {
+    local library archive
+    archives="$PWD/.build/release-archives"
+    mkdir -p "$archives"
+    for library in "$@"; do
+        archive="$(clang -print-file-name="lib$library.a" 2>/dev/null || true)"
+        case "$archive" in /*) ln -sf "$archive" "$archives/" ;; esac
+    done
+}
+
 # build_release: builds a program that needs no Swift where it runs, and sets release_program to its path.
 #
 # The Swift runtime, SQLite, zlib and the C++ library are linked statically if this system has their archives. libcurl, the C
 # library and libgcc are the system's.
 build_release() {
-    local flags=(-c release --product avatars --static-swift-stdlib) archives="$PWD/.build/release-archives" library archive
+    local flags=(-c release --product avatars --static-swift-stdlib) archives
     if [ "$(uname -s)" = Linux ]; then
-        # A folder with only archives, searched before the system's, so that the linker finds these and not the shared
-        # libraries of the same names.
-        mkdir -p "$archives"
-        for library in sqlite3 z stdc++; do
-            archive="$(clang -print-file-name="lib$library.a" 2>/dev/null || true)"
-            case "$archive" in /*) ln -sf "$archive" "$archives/" ;; esac
-        done
+        link_archives sqlite3 z stdc++
         # Not libgcc: the C library loads the shared one when a thread ends, so the program must depend on it.
         flags+=(-Xswiftc "-L$archives" -Xswiftc -use-ld=lld)
         # No symbols are exported, because searching them slows each start. Symbols from libraries are bound at the start
@@ -97,6 +115,22 @@ build_release() {
     AVATARS_WARNINGS_AS_ERRORS=1 swift build "${flags[@]}" --quiet
     # shellcheck disable=SC2034 # Used by the scripts that source this.
     release_program="$(AVATARS_WARNINGS_AS_ERRORS=1 swift build "${flags[@]}" --show-bin-path)/avatars"
+}
+
+# build_decoder: builds the helper of renditions, and sets decoder_program to its path. Linux only.
+#
+# clang builds it, because SwiftPM links the Swift runtime into programs of C too. The libraries of picture formats are linked
+# statically if this system has their archives: their names differ between systems. Debian has no archive of Little CMS.
+build_decoder() {
+    local archives libraries=(-ljpeg -lpng16 -lwebpdemux -lwebp -lgif -llcms2 -lz -lm)
+    link_archives jpeg png16 webpdemux webp sharpyuv gif lcms2 z
+    # A part of libwebp until 1.3.
+    [ ! -e "$archives/libsharpyuv.a" ] || libraries+=(-lsharpyuv)
+    decoder_program="$PWD/.build/release-decoder"
+    # Symbols from libraries are bound at the start, because the sandbox forbids to read them later.
+    clang -std=gnu17 -O2 -Wall -Wextra -Werror -DAVATAR_RENDITIONS -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE -pie \
+        -ISources/CAvatarDecoder/include Sources/CAvatarDecoder/*.c Sources/avatars-decoder/main.c -o "$decoder_program" \
+        "-L$archives" "${libraries[@]}" -Wl,-z,relro,-z,now,--as-needed
 }
 
 # symbol_graph MODULE BUILD FOLDER [OPTION...]: writes the public declarations of a module in BUILD to files in FOLDER.

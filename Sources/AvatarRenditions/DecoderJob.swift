@@ -1,0 +1,66 @@
+import AvatarCore
+import Synchronization
+
+/// A rendition to make, and the task that waits for it.
+final class DecoderJob: Sendable {
+    /// The continuation of a task that waits for a rendition.
+    typealias Waiter = CheckedContinuation<MadeRendition, any Error>
+
+    private enum State {
+        case new
+        case waiting(Waiter)
+        case finished
+    }
+
+    /// The rendition.
+    let rendition: Rendition
+    /// The message to the helper.
+    let request: [UInt8]
+    /// The caller's descriptor. It is open while the task waits.
+    private let descriptor: Int32
+    private let state = Mutex(State.new)
+
+    /// A rendition of the picture in `descriptor`.
+    init(_ rendition: Rendition, request: [UInt8], descriptor: Int32) {
+        self.rendition = rendition
+        self.request = request
+        self.descriptor = descriptor
+    }
+
+    /// Whether the task has its result, or was cancelled.
+    var isFinished: Bool {
+        state.withLock { state in
+            if case .finished = state { true } else { false }
+        }
+    }
+
+    /// Lets `waiter` wait. Resumes it at once if the job was cancelled before.
+    func begin(_ waiter: Waiter) {
+        let isCancelled = state.withLock { state in
+            if case .finished = state { return true }
+            state = .waiting(waiter)
+            return false
+        }
+        if isCancelled { waiter.resume(throwing: CancellationError()) }
+    }
+
+    /// Calls `body` with the descriptor, which stays open for the call. `nil` if the task no longer waits.
+    ///
+    /// The lock is held, so `body` must be short: it delays a cancellation.
+    func whileWaiting<Value>(_ body: (Int32) -> Value) -> Value? {
+        state.withLock { state in
+            guard case .waiting = state else { return nil }
+            return body(descriptor)
+        }
+    }
+
+    /// Resumes the task, unless it has a result.
+    func finish(_ result: Result<MadeRendition, any Error>) {
+        let waiter: Waiter? = state.withLock { state in
+            defer { state = .finished }
+            if case .waiting(let waiter) = state { return waiter }
+            return nil
+        }
+        waiter?.resume(with: result)
+    }
+}

@@ -1,0 +1,186 @@
+import AvatarCore
+import CAvatarSystem
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// A running helper. One thread uses it, the one that started it: on Linux the helper dies with that thread.
+///
+/// Every read and write has a deadline. After any error the process is of no more use, and must be ended.
+struct DecoderProcess: ~Copyable {
+    /// The path of the program, for messages.
+    private let path: String
+    private let pid: Int32
+    private let socket: Int32
+
+    /// Starts the helper and waits for its first message.
+    ///
+    /// - Throws: `unavailable`.
+    init(_ program: DecoderProgram, within time: Duration) throws(RenditionError) {
+        let path = program.path
+        self.path = path
+        var pid: Int32 = 0
+        var arguments = [strdup(path)]
+        if program.allowsUnsandboxed { arguments.append(strdup("--allow-unsandboxed")) }
+        defer { for argument in arguments { free(argument) } }
+        socket = avatar_start_helper(path, arguments + [nil], &pid)
+        self.pid = pid
+        guard socket >= 0 else {
+            let error = errno
+            // Without /dev/null or its loader, the start of a program fails as if it were missing.
+            guard error != ENOENT || access(path, F_OK) == 0 else { throw .unavailable(program.missing) }
+            throw .unavailable("The decoder \"\(path)\" cannot be started: \(String(cString: strerror(error))).")
+        }
+        do {
+            try checkHello(by: Deadline(wall: time))
+        } catch {
+            _ = end(after: nil)
+            throw error
+        }
+    }
+
+    /// Waits for the first message and checks it.
+    private borrowing func checkHello(by deadline: Deadline) throws(RenditionError) {
+        let hello: (version: UInt32, sandbox: DecoderProtocol.Sandbox?)?
+        do {
+            hello = DecoderProtocol.hello(try read(DecoderProtocol.helloSize, by: deadline))
+        } catch {
+            let advice =
+                error == .ended
+                ? "Run it to see why; a library that it needs may be missing." : "Install avatars-decoder there."
+            throw .unavailable("\"\(path)\" \(error.verb) before it said that it is a decoder. \(advice)")
+        }
+        guard let hello else {
+            throw .unavailable("\"\(path)\" is not a decoder of AvatarStore. Install avatars-decoder there.")
+        }
+        guard hello.version == DecoderProtocol.version, let sandbox = hello.sandbox else {
+            throw .unavailable(
+                "The decoder \"\(path)\" has version \(hello.version); this program needs version"
+                    + " \(DecoderProtocol.version). Install both from the same release."
+            )
+        }
+        switch sandbox {
+        case .entered, .allowedToLack: return
+        case .refused:
+            throw .unavailable(
+                "The decoder \"\(path)\" has no sandbox here: the system or its container forbids seccomp filters."
+                    + " It decodes without one only if `allowsUnsandboxed` is set."
+            )
+        case .withoutDecoders:
+            throw .unavailable(
+                "The decoder \"\(path)\" was built without the package trait \"Renditions\". Build it with the trait."
+            )
+        }
+    }
+
+    /// Sends the picture of `job` and waits for the answer. `nil` if the job was cancelled before.
+    ///
+    /// - Throws: `ConversationError`.
+    borrowing func exchange(_ job: DecoderJob, within time: Duration) throws(ConversationError) -> (
+        DecoderProtocol.Answer, [UInt8]
+    )? {
+        let deadline = Deadline(wall: time * 4, processor: time, of: pid)
+        let socket = socket
+        let sent = job.whileWaiting { descriptor in
+            avatar_send_descriptor(socket, job.request, job.request.count, descriptor)
+        }
+        guard let sent else { return nil }
+        // The socket has room for the few bytes of a request, or the helper does not read.
+        guard sent == job.request.count else { throw sent < 0 && errno == EPIPE ? .ended : .silent }
+        guard let answer = DecoderProtocol.Answer(try read(DecoderProtocol.answerSize, by: deadline)) else {
+            throw .garbage
+        }
+        guard answer.status == 0 else { return (answer, []) }
+        return (answer, try read(answer.byteCount, by: deadline))
+    }
+
+    /// Reads exactly `count` bytes.
+    private borrowing func read(
+        _ count: Int,
+        by deadline: Deadline
+    ) throws(ConversationError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var received = 0
+        while received < count {
+            let result = bytes.withUnsafeMutableBytes { buffer in
+                recv(socket, buffer.baseAddress.map { $0 + received }, count - received, Int32(MSG_DONTWAIT))
+            }
+            if result > 0 {
+                received += result
+            } else if result == 0 || (errno != EAGAIN && errno != EINTR) {
+                throw .ended
+            } else {
+                guard let wait = deadline.wait(of: pid) else { throw .silent }
+                var ready = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+                poll(&ready, 1, wait)
+            }
+        }
+        return bytes
+    }
+
+    /// Ends the helper, and says how it ended by itself; `nil` if it still ran.
+    ///
+    /// - Parameter error: the failure to answer; `nil` if there was none.
+    consuming func end(after error: ConversationError?) -> String? {
+        close(socket)
+        // A process that dies closes its descriptors first.
+        let end = avatar_end_helper(pid, error == .ended ? 200 : 0)
+        switch end {
+        case Int32.min: return nil
+        case -SIGSYS: return "made a system call that its sandbox forbids"
+        case ..<0: return "was ended by signal \(-end)"
+        default: return "ended with exit code \(end)"
+        }
+    }
+}
+
+/// The end of the time that a helper has, by the clock and in processor time.
+private struct Deadline {
+    private let wall: SuspendingClock.Instant
+    /// The processor time that the helper will have used, in nanoseconds; `nil` if it does not count.
+    private let processor: Int64?
+
+    init(wall time: Duration) {
+        wall = .now + time
+        processor = nil
+    }
+
+    init(wall time: Duration, processor: Duration, of pid: Int32) {
+        wall = .now + time
+        let used = avatar_helper_time(pid)
+        self.processor = used < 0 ? nil : used + Int64(processor / .nanoseconds(1))
+    }
+
+    /// The milliseconds to wait until the next look at the times; `nil` if the time is over.
+    func wait(of pid: Int32) -> Int32? {
+        let left = SuspendingClock.now.duration(to: wall)
+        guard left > .zero else { return nil }
+        guard let processor else { return Int32(left / .milliseconds(1)) + 1 }
+        let unused = processor - avatar_helper_time(pid)
+        guard unused > 0 else { return nil }
+        // No helper uses its processor time faster than the clock.
+        return Int32(min(left / .milliseconds(1), Double(unused) / 1_000_000)) + 1
+    }
+}
+
+/// The way in which a helper failed to answer.
+enum ConversationError: Error {
+    /// It closed the socket.
+    case ended
+    /// It did not answer in time.
+    case silent
+    /// It sent bytes that are no answer.
+    case garbage
+
+    /// The failure as the verb of a sentence.
+    var verb: String {
+        switch self {
+        case .ended: "ended"
+        case .silent: "did not answer in time"
+        case .garbage: "sent bytes that break the protocol"
+        }
+    }
+}

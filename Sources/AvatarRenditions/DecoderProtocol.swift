@@ -1,0 +1,104 @@
+import AvatarCore
+
+/// The messages between this library and the helper. Integers are little-endian; the C side is in `CAvatarDecoder/Run.c`.
+///
+/// Everything the helper sends is untrusted: the picture that it decodes may have taken it over.
+enum DecoderProtocol {
+    /// The version of the protocol and of the decoders. The helper must have the same.
+    static let version: UInt32 = 1
+    /// The number of bytes of the helper's first message.
+    static let helloSize = 12
+    /// The number of bytes of an answer before the file.
+    static let answerSize = 64
+    /// The maximum number of bytes of a rendition: more than any picture of 512 by 512 pixels needs.
+    static let mostBytes = 8 << 20
+    /// The maximum number of bytes of a ThumbHash.
+    static let mostHashBytes = 25
+
+    /// The sandbox of the helper, by its first message.
+    enum Sandbox: UInt32 {
+        case entered = 1
+        case allowedToLack = 2
+        case refused = 3
+        case withoutDecoders = 4
+    }
+
+    /// Reads the first message: the version and the state of the sandbox. `nil` for anything else.
+    static func hello(_ bytes: [UInt8]) -> (version: UInt32, sandbox: Sandbox?)? {
+        guard bytes.count == helloSize, bytes.starts(with: "AVDC".utf8) else { return nil }
+        return (integer(bytes, at: 4), Sandbox(rawValue: integer(bytes, at: 8)))
+    }
+
+    /// The request for `rendition`; `nil` for the format `original`, which is for the caller to choose.
+    static func request(_ rendition: Rendition) -> [UInt8]? {
+        let format: UInt32
+        switch rendition.format {
+        case .jpeg: format = 1
+        case .png: format = 2
+        case .webp: format = 3
+        case .original: return nil
+        }
+        var bytes = Array("AVRQ".utf8)
+        for value in [UInt32(rendition.size), format, rendition.fit == .square ? 1 : 0] { append(value, to: &bytes) }
+        let most = UInt64(rendition.maxBytes ?? 0)
+        append(UInt32(truncatingIfNeeded: most), to: &bytes)
+        append(UInt32(truncatingIfNeeded: most >> 32), to: &bytes)
+        return bytes
+    }
+
+    /// The head of an answer.
+    struct Answer {
+        var status: UInt32
+        var width: Int
+        var height: Int
+        var thumbHash: [UInt8]
+        /// The number of bytes of the file; for a rendition that is too large, of the smallest one.
+        var byteCount: Int
+
+        /// Reads an answer. `nil` for anything else.
+        init?(_ bytes: [UInt8]) {
+            guard bytes.count == answerSize, bytes.starts(with: "AVAN".utf8) else { return nil }
+            status = integer(bytes, at: 4)
+            width = Int(integer(bytes, at: 8))
+            height = Int(integer(bytes, at: 12))
+            let hashSize = Int(integer(bytes, at: 20))
+            byteCount = Int(integer(bytes, at: 24))
+            guard hashSize <= mostHashBytes, byteCount <= mostBytes else { return nil }
+            thumbHash = Array(bytes[32..<(32 + hashSize)])
+        }
+
+        /// The reason why there is no rendition; `nil` if there is one.
+        var refusal: RenditionError? {
+            switch status {
+            case 0: nil
+            case 1:
+                .cannotDecode("The picture is not a JPEG, PNG, WebP or GIF, which are the formats that are decoded.")
+            case 2: .cannotDecode("The picture is truncated.")
+            case 3: .cannotDecode("The picture is damaged.")
+            case 4:
+                .cannotDecode(
+                    "The picture has \(width) x \(height) pixels; the limit is 50 million, and 65,500 a side."
+                )
+            case 5:
+                .cannotDecode(
+                    "The decoder does not support this variant, such as JPEG with 12 bits or arithmetic coding."
+                )
+            case 6: .cannotDecode("The file is larger than the limit of 64 MiB.")
+            // The host may be short of memory, so the picture is tried again a few times.
+            case 7:
+                .decoderDied("The decoder needs more than its limit of 640 MiB of memory, or the system has no more.")
+            case 8: .unavailable("The decoder cannot read the file of the picture.")
+            case 9: .tooManyBytes(byteCount)
+            default: .decoderDied("The decoder answered with the unknown status \(status).")
+            }
+        }
+    }
+
+    private static func append(_ value: UInt32, to bytes: inout [UInt8]) {
+        for shift in [0, 8, 16, 24] { bytes.append(UInt8(truncatingIfNeeded: value >> UInt32(shift))) }
+    }
+
+    private static func integer(_ bytes: [UInt8], at offset: Int) -> UInt32 {
+        (0..<4).reduce(0) { $0 | UInt32(bytes[offset + $1]) << UInt32(8 * $1) }
+    }
+}

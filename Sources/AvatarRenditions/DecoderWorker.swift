@@ -1,0 +1,107 @@
+import AvatarCore
+import CAvatarSystem
+import Dispatch
+import Synchronization
+
+/// A thread with a helper.
+final class DecoderWorker: Sendable {
+    private let workers: DecoderWorkers
+    /// The job to do next, while the thread has not taken it.
+    private let job: Mutex<DecoderJob?>
+    private let alarm = DispatchSemaphore(value: 0)
+
+    /// A thread that begins with `job`.
+    init(_ workers: DecoderWorkers, first job: DecoderJob) {
+        self.workers = workers
+        self.job = Mutex(job)
+    }
+
+    /// Starts the thread. Returns 0, or an errno.
+    func start() -> CInt {
+        let context = Unmanaged.passRetained(self)
+        let error = avatar_start_thread(
+            { context in
+                guard let context else { return }
+                Unmanaged<DecoderWorker>.fromOpaque(context).takeRetainedValue().run()
+            },
+            context.toOpaque()
+        )
+        if error != 0 { context.release() }
+        return error
+    }
+
+    /// Wakes the sleeping thread for `job`, or for its end if that is `nil`.
+    func wake(with job: DecoderJob?) {
+        self.job.withLock { $0 = job }
+        alarm.signal()
+    }
+
+    /// Sleeps until the thread is woken, and returns its job; `nil` if it must end.
+    ///
+    /// - Parameter leave: called after `time`. It returns whether the thread may end; if not, it was just woken.
+    func sleep(for time: DispatchTimeInterval, orElse leave: () -> Bool) -> DecoderJob? {
+        while alarm.wait(timeout: .now() + time) == .timedOut {
+            if leave() { return nil }
+        }
+        return takeJob()
+    }
+
+    private func takeJob() -> DecoderJob? {
+        job.withLock { job in
+            defer { job = nil }
+            return job
+        }
+    }
+
+    /// The body of the thread.
+    private func run() {
+        var next = takeJob()
+        while let job = next {
+            // A helper that fails is ended, and the next job starts another one.
+            next = serve(from: job)
+        }
+    }
+
+    /// Serves jobs with one helper, from `first` on, until the helper fails, has had all its pictures, or no job is left.
+    /// Returns the job to go on with.
+    private func serve(from first: DecoderJob) -> DecoderJob? {
+        let process: DecoderProcess
+        do {
+            process = try DecoderProcess(workers.program(), within: workers.limits.start)
+        } catch {
+            first.finish(.failure(error))
+            return workers.next(for: self)
+        }
+        var next: DecoderJob? = first
+        var left = workers.limits.pictures
+        while let job = next {
+            do {
+                if let (answer, bytes) = try process.exchange(job, within: workers.limits.picture) {
+                    job.finish(try RenditionCheck.result(answer, bytes, of: job.rendition))
+                }
+            } catch {
+                if error == .ended {
+                    fail(job, process.end(after: error) ?? error.verb)
+                } else {
+                    // First, because a process that waits for a dead disk cannot be killed.
+                    fail(job, error.verb)
+                    _ = process.end(after: error)
+                }
+                return workers.next(for: self)
+            }
+            left -= 1
+            if left == 0 {
+                // Now, and not after an idle wait.
+                _ = process.end(after: nil)
+                return workers.next(for: self)
+            }
+            next = workers.next(for: self)
+        }
+        _ = process.end(after: nil)
+        return nil
+    }
+
+    private func fail(_ job: DecoderJob, _ failure: String) {
+        job.finish(.failure(RenditionError.decoderDied("The decoder \(failure) while it had the picture.")))
+    }
+}

@@ -1,0 +1,195 @@
+// The files of renditions: JPEG, PNG and WebP, without any metadata.
+#ifdef AVATAR_RENDITIONS
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+#include <png.h>
+#include <webp/encode.h>
+
+#include "Internal.h"
+
+/// From this many bytes on a progressive JPEG is usually smaller than a baseline one, so that it is worth trying.
+#define WORTH_PROGRESSION 4096
+
+/// From this quality on a small picture keeps its colours at full resolution.
+#define WORTH_COLOURS 85
+/// The longest side of a small picture.
+#define SMALL_SIDE 128
+
+/// The values that outlive a jump out of libjpeg.
+typedef struct {
+    struct jpeg_compress_struct info;
+    struct jpeg_error_mgr error;
+    jmp_buf escape;
+    unsigned char *bytes;
+    unsigned long size;
+} jpeg_encoder;
+
+static void on_jpeg_error(j_common_ptr info) { longjmp(((jpeg_encoder *)info)->escape, 1); }
+static void on_jpeg_message(j_common_ptr info, int level) {
+    (void)info;
+    (void)level;
+}
+
+static bool write_jpeg(const avatar_bitmap *picture, int quality, bool is_progressive, jpeg_encoder *encoder) {
+    struct jpeg_compress_struct *info = &encoder->info;
+    if (setjmp(encoder->escape)) return false;
+    jpeg_create_compress(info);
+    jpeg_mem_dest(info, &encoder->bytes, &encoder->size);
+    info->image_width = (JDIMENSION)picture->width;
+    info->image_height = (JDIMENSION)picture->height;
+    info->input_components = picture->channels;
+    info->in_color_space = picture->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(info);
+    jpeg_set_quality(info, quality, TRUE);
+    bool is_small = picture->width <= SMALL_SIDE && picture->height <= SMALL_SIDE;
+    if (is_small && quality >= WORTH_COLOURS) info->comp_info[0].h_samp_factor = info->comp_info[0].v_samp_factor = 1;
+    info->optimize_coding = TRUE;
+    if (is_progressive) jpeg_simple_progression(info);
+    jpeg_start_compress(info, TRUE);
+    size_t stride = (size_t)picture->width * (size_t)picture->channels;
+    while (info->next_scanline < info->image_height) {
+        JSAMPROW row = picture->pixels + info->next_scanline * stride;
+        jpeg_write_scanlines(info, &row, 1);
+    }
+    jpeg_finish_compress(info);
+    return true;
+}
+
+static uint8_t *jpeg(const avatar_bitmap *picture, int quality, bool is_progressive, size_t *size) {
+    // Room for any output, because libjpeg loses track of its buffer if it cannot make a larger one.
+    size_t room = (size_t)picture->width * (size_t)picture->height * 4 + 65536;
+    unsigned char *own = malloc(room);
+    if (!own) return NULL;
+    jpeg_encoder encoder = {.bytes = own, .size = room};
+    encoder.info.err = jpeg_std_error(&encoder.error);
+    encoder.error.error_exit = on_jpeg_error;
+    encoder.error.emit_message = on_jpeg_message;
+    bool is_written = write_jpeg(picture, quality, is_progressive, &encoder);
+    jpeg_destroy_compress(&encoder.info);
+    *size = encoder.size;
+    if (encoder.bytes != own || !is_written) free(own);
+    return is_written ? encoder.bytes : NULL;
+}
+
+uint8_t *avatar_encode_jpeg(const avatar_bitmap *picture, int quality, size_t *size) {
+    uint8_t *bytes = jpeg(picture, quality, false, size);
+    if (!bytes || *size < WORTH_PROGRESSION) return bytes;
+    size_t progressive_size = 0;
+    uint8_t *progressive = jpeg(picture, quality, true, &progressive_size);
+    if (!progressive || progressive_size >= *size) {
+        free(progressive);
+        return bytes;
+    }
+    free(bytes);
+    *size = progressive_size;
+    return progressive;
+}
+
+typedef struct {
+    uint8_t *bytes;
+    size_t size, capacity;
+} buffer;
+
+static void on_png_error(png_structp png, png_const_charp message) {
+    (void)message;
+    png_longjmp(png, 1);
+}
+
+static void on_png_warning(png_structp png, png_const_charp message) {
+    (void)png;
+    (void)message;
+}
+
+static void on_png_write(png_structp png, png_bytep bytes, size_t count) {
+    buffer *buffer = png_get_io_ptr(png);
+    if (buffer->size + count > buffer->capacity) {
+        size_t capacity = (buffer->size + count) * 2;
+        uint8_t *larger = realloc(buffer->bytes, capacity);
+        if (!larger) png_error(png, "");
+        buffer->bytes = larger;
+        buffer->capacity = capacity;
+    }
+    memcpy(buffer->bytes + buffer->size, bytes, count);
+    buffer->size += count;
+}
+
+static void on_png_flush(png_structp png) { (void)png; }
+
+static bool write_png(const avatar_bitmap *picture, png_structp png, png_infop info, buffer *buffer) {
+    static const int types[] = {
+        PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA,
+    };
+    if (setjmp(png_jmpbuf(png))) return false;
+    png_set_write_fn(png, buffer, on_png_write, on_png_flush);
+    png_set_IHDR(
+        png, info, (png_uint_32)picture->width, (png_uint_32)picture->height, 8, types[picture->channels - 1],
+        PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT
+    );
+    png_write_info(png, info);
+    size_t stride = (size_t)picture->width * (size_t)picture->channels;
+    for (int y = 0; y < picture->height; y++) png_write_row(png, picture->pixels + (size_t)y * stride);
+    png_write_end(png, info);
+    return true;
+}
+
+uint8_t *avatar_encode_png(const avatar_bitmap *picture, size_t *size) {
+    buffer buffer = {0};
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, on_png_error, on_png_warning);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    bool is_written = info && write_png(picture, png, info, &buffer);
+    png_destroy_write_struct(&png, &info);
+    if (is_written) {
+        *size = buffer.size;
+        return buffer.bytes;
+    }
+    free(buffer.bytes);
+    return NULL;
+}
+
+/// The picture with three or four channels, which is what libwebp takes.
+static uint8_t *coloured(const avatar_bitmap *picture) {
+    size_t pixels = (size_t)picture->width * (size_t)picture->height, from = (size_t)picture->channels, to = from + 2;
+    uint8_t *result = malloc(pixels * to);
+    for (size_t i = 0; result && i < pixels; i++) {
+        memset(result + i * to, picture->pixels[i * from], 3);
+        if (to == 4) result[i * 4 + 3] = picture->pixels[i * 2 + 1];
+    }
+    return result;
+}
+
+uint8_t *avatar_encode_webp(const avatar_bitmap *picture, int quality, size_t *size) {
+    WebPConfig config;
+    WebPPicture image;
+    if (!WebPConfigPreset(&config, WEBP_PRESET_PICTURE, (float)quality) || !WebPPictureInit(&image)) return NULL;
+    // The format halves the resolution of colours; this weighs them by what the eye sees, and takes longer.
+    bool is_small = picture->width <= SMALL_SIDE && picture->height <= SMALL_SIDE;
+    config.use_sharp_yuv = is_small;
+    uint8_t *colours = picture->channels < 3 ? coloured(picture) : picture->pixels;
+    if (!colours) return NULL;
+    int channels = picture->channels < 3 ? picture->channels + 2 : picture->channels;
+    WebPMemoryWriter writer;
+    WebPMemoryWriterInit(&writer);
+    image.width = picture->width;
+    image.height = picture->height;
+    // Keeps RGB until the encoder converts it.
+    image.use_argb = is_small;
+    image.writer = WebPMemoryWrite;
+    image.custom_ptr = &writer;
+    int stride = picture->width * channels;
+    bool is_written = channels == 4 ? WebPPictureImportRGBA(&image, colours, stride)
+                                    : WebPPictureImportRGB(&image, colours, stride);
+    is_written = is_written && WebPEncode(&config, &image);
+    WebPPictureFree(&image);
+    if (colours != picture->pixels) free(colours);
+    if (is_written) {
+        *size = writer.size;
+        return writer.mem;
+    }
+    WebPMemoryWriterClear(&writer);
+    return NULL;
+}
+#endif

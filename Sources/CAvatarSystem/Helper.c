@@ -1,0 +1,190 @@
+// Helper processes: their start with a socket, descriptors passed to them, their end. And threads to serve them.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "CAvatarSystem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __APPLE__
+#include <TargetConditionals.h>
+#endif
+
+#if defined(__APPLE__) && !TARGET_OS_OSX
+int avatar_start_helper(const char *path, char *const *arguments, int *pid) {
+    (void)path;
+    (void)arguments;
+    (void)pid;
+    errno = ENOTSUP;
+    return -1;
+}
+#else
+#include <spawn.h>
+
+static int make_sockets(int sockets[2]) {
+#ifdef SOCK_CLOEXEC
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets);
+#else
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0) return -1;
+    int on = 1;
+    for (int i = 0; i < 2; i++) fcntl(sockets[i], F_SETFD, FD_CLOEXEC);
+    setsockopt(sockets[0], SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+    return 0;
+#endif
+}
+
+static int spawn(const char *path, char *const *arguments, int socket, pid_t *pid) {
+    // The helper gets nothing of the environment but the places of its libraries, all of which are bound at its start.
+    const char *libraries = getenv("LD_LIBRARY_PATH");
+    char places[4096];
+    char *environment[] = {(char *)"LD_BIND_NOW=1", NULL, NULL};
+    int length = libraries ? snprintf(places, sizeof places, "LD_LIBRARY_PATH=%s", libraries) : 0;
+    if (length > 0 && (size_t)length < sizeof places) environment[1] = places;
+
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error) return error;
+    error = posix_spawnattr_init(&attributes);
+    if (error) {
+        posix_spawn_file_actions_destroy(&actions);
+        return error;
+    }
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    // A group of its own: an interrupt from the terminal is for the program, which may still need the helper.
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    error = posix_spawn_file_actions_adddup2(&actions, socket, 0);
+    if (!error) error = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0);
+    if (!error) error = posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    if (!error) error = posix_spawn(pid, path, &actions, &attributes, arguments, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return error;
+}
+
+int avatar_start_helper(const char *path, char *const *arguments, int *pid) {
+    int sockets[2];
+    if (make_sockets(sockets) != 0) return -1;
+    int error = spawn(path, arguments, sockets[1], pid);
+    close(sockets[1]);
+    if (!error) return sockets[0];
+    close(sockets[0]);
+    errno = error;
+    return -1;
+}
+#endif
+
+int avatar_end_helper(int pid, int patience) {
+    int status = 0;
+    pid_t ended;
+    for (int waited = 0;; waited++) {
+        ended = waitpid(pid, &status, WNOHANG);
+        if (ended != 0 || waited >= patience) break;
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    bool is_killed = ended == 0;
+    if (is_killed) {
+        // It is a child that was not waited for, so the number is still its own.
+        kill(pid, SIGKILL);
+        do ended = waitpid(pid, &status, 0);
+        while (ended < 0 && errno == EINTR);
+    }
+    if (ended != pid || (is_killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)) return INT_MIN;
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int64_t avatar_helper_time(int pid) {
+    clockid_t clock;
+    struct timespec used;
+#ifdef __linux__
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return -1;
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+#else
+    (void)pid, (void)clock, (void)used;
+    return -1;
+#endif
+}
+
+int avatar_usable_cores(void) {
+#ifdef __linux__
+    cpu_set_t cores;
+    if (sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) > 0) return CPU_COUNT(&cores);
+#endif
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+long avatar_send_descriptor(int socket, const void *bytes, size_t count, int descriptor) {
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    memset(&control, 0, sizeof control);
+    struct iovec part = {(void *)bytes, count};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control,
+    };
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof descriptor);
+    memcpy(CMSG_DATA(head), &descriptor, sizeof descriptor);
+    int flags = MSG_DONTWAIT;
+#ifdef MSG_NOSIGNAL
+    flags |= MSG_NOSIGNAL;
+#endif
+    ssize_t sent;
+    do sent = sendmsg(socket, &message, flags);
+    while (sent < 0 && errno == EINTR);
+    return sent;
+}
+
+struct start {
+    void (*body)(void *context);
+    void *context;
+};
+
+static void *run(void *argument) {
+    struct start start = *(struct start *)argument;
+    free(argument);
+    start.body(start.context);
+    return NULL;
+}
+
+int avatar_start_thread(void (*body)(void *context), void *context) {
+    struct start *start = malloc(sizeof *start);
+    if (!start) return ENOMEM;
+    start->body = body;
+    start->context = context;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    // The new thread inherits the mask.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    pthread_t thread;
+    int error = pthread_create(&thread, &attributes, run, start);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (error) free(start);
+    return error;
+}

@@ -1,0 +1,219 @@
+import AvatarCore
+import Foundation
+import Testing
+
+@testable import AvatarRenditions
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// The life of helpers: their start, their queue, their end by time, by force and by the pool.
+@Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"))
+struct DecoderPoolTests {
+    private static let rendition = Rendition(size: 48, format: .jpeg)
+
+    private func pool(
+        _ script: HelperScript,
+        most: Int = 1,
+        picture: Duration = .seconds(20),
+        idle: DispatchTimeInterval = .seconds(30),
+        pictures: Int = 1_000
+    ) -> DecoderPool {
+        var limits = DecoderWorkers.Limits()
+        limits.picture = picture
+        limits.pictures = pictures
+        limits.idle = idle
+        return DecoderPool(helperPath: script.path, most: most, limits: limits)
+    }
+
+    /// The fields of a process in /proc.
+    private func status(_ pid: Int32) throws -> [String: String] {
+        let text = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+        let lines = text.split(separator: "\n").map { $0.split(separator: ":", maxSplits: 1) }
+        return Dictionary(
+            uniqueKeysWithValues: lines.filter { $0.count == 2 }.map {
+                (String($0[0]), $0[1].trimmingCharacters(in: .whitespaces))
+            }
+        )
+    }
+
+    /// Stops a process, and waits until it is stopped.
+    private func stop(_ pid: Int32) async throws {
+        kill(pid, SIGSTOP)
+        try await waitUntil("\(pid) is stopped") { try status(pid)["State"]?.hasPrefix("T") == true }
+    }
+
+    @Test func oneHelperServesManyPictures() async throws {
+        let script = try HelperScript.wrapped()
+        let pool = pool(script)
+        for _ in 0..<5 { _ = try await pool.make(Self.rendition, of: "small.png") }
+
+        #expect(script.pids.count == 1)
+        withExtendedLifetime(pool) {}
+    }
+
+    @Test func aHelperEndsAfterItsPictures() async throws {
+        let script = try HelperScript.wrapped()
+        let pool = pool(script, pictures: 2)
+        for _ in 0..<4 { _ = try await pool.make(Self.rendition, of: "small.png") }
+
+        // Ended by now or soon, although there is no further picture.
+        try await script.waitForEnd()
+        _ = try await pool.make(Self.rendition, of: "small.png")
+        #expect(script.pids.count == 3)
+        #expect(DecoderWorkers.Limits().pictures == 1_000)
+        withExtendedLifetime(pool) {}
+    }
+
+    @Test func theHelperIsInItsSandbox() async throws {
+        let script = try HelperScript.wrapped()
+        let pool = pool(script)
+        // A descriptor that every child inherits, as careless programs have them.
+        let inherited = open("/dev/null", O_RDONLY)
+        defer { close(inherited) }
+        _ = try await pool.make(Self.rendition, of: "photo.jpg")
+
+        let pid = try #require(script.pids.first)
+        let status = try status(pid)
+        #expect(status["Seccomp"] == "2")
+        #expect(status["NoNewPrivs"] == "1")
+        let peak = Int(status["VmHWM"]?.split(separator: " ").first ?? "") ?? .max
+        #expect(peak < 30_000, "kB")
+        // The system ends it before the program, when memory is short.
+        #expect(try String(contentsOfFile: "/proc/\(pid)/oom_score_adj", encoding: .utf8) == "1000\n")
+        if geteuid() == 0 {
+            #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd") == ["0"])
+        }
+        let limits = try String(contentsOfFile: "/proc/\(pid)/limits", encoding: .utf8)
+        #expect(limits.contains(/Max core file size +0 +0/) && limits.contains(/Max file size +0 +0/))
+        #expect(limits.contains(/Max address space +671088640 +671088640/))
+        withExtendedLifetime(pool) {}
+    }
+
+    @Test func anIdleHelperEnds() async throws {
+        let script = try HelperScript.wrapped()
+        let pool = pool(script, idle: .milliseconds(50))
+        _ = try await pool.make(Self.rendition, of: "small.png")
+        try await script.waitForEnd()
+
+        _ = try await pool.make(Self.rendition, of: "small.png")
+        #expect(script.pids.count == 2)
+    }
+
+    @Test func helpersEndWithTheirPool() async throws {
+        let script = try HelperScript.wrapped()
+        do {
+            let pool = pool(script)
+            _ = try await pool.make(Self.rendition, of: "small.png")
+        }
+        try await script.waitForEnd()
+    }
+
+    @Test(arguments: [SIGKILL, SIGSEGV])
+    func aKilledHelperIsReplaced(_ signal: Int32) async throws {
+        let script = try HelperScript.wrapped()
+        let pool = pool(script)
+        _ = try await pool.make(Self.rendition, of: "small.png")
+        let pid = try #require(script.pids.first)
+        try await stop(pid)
+        async let made = pool.refusal(Self.rendition, of: try Fixture.bytes("small.png"))
+        // Enough time that the picture is mostly sent; if it is not, the helper is found dead before it has one.
+        try await Task.sleep(for: .milliseconds(50))
+        kill(pid, signal)
+        kill(pid, SIGCONT)
+
+        let refusal = try await made
+        #expect(refusal == .decoderDied("The decoder was ended by signal \(signal) while it had the picture."))
+        #expect(!HelperScript.exists(pid), "a zombie")
+        _ = try await pool.make(Self.rendition, of: "small.png")
+        #expect(script.pids.count == 2)
+    }
+
+    @Test func aHelperThatDoesNotAnswerIsKilled() async throws {
+        let script = try HelperScript.wrapped()
+        let pool = pool(script, picture: .milliseconds(400))
+        _ = try await pool.make(Self.rendition, of: "small.png")
+        let pid = try #require(script.pids.first)
+        try await stop(pid)
+
+        let refusal = try await pool.refusal(Self.rendition, of: try Fixture.bytes("small.png"))
+
+        #expect(refusal == .decoderDied("The decoder did not answer in time while it had the picture."))
+        try await waitUntil("\(pid) is gone") { !HelperScript.exists(pid) }
+        _ = try await pool.make(Self.rendition, of: "small.png")
+        #expect(script.pids.count == 2)
+    }
+
+    @Test func pictureHasTwoSeconds() {
+        #expect(DecoderWorkers.Limits().picture == .seconds(2))
+    }
+
+    @Test func cancellationDoesNotWaitForTheHelper() async throws {
+        let script = try HelperScript.wrapped()
+        let pool = pool(script)
+        _ = try await pool.make(Self.rendition, of: "small.png")
+        let pid = try #require(script.pids.first)
+        try await stop(pid)
+        let running = Task { try await pool.make(Self.rendition, of: "small.png") }
+        let queued = Task { try await pool.make(Self.rendition, of: "small.png") }
+        let last = Task { try await pool.make(Self.rendition, of: "small.png") }
+
+        // All wait, because the only helper is stopped.
+        queued.cancel()
+        await #expect(throws: CancellationError.self) { try await queued.value }
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
+        kill(pid, SIGCONT)
+        _ = try await last.value
+        // The one helper was neither killed nor confused by the answers that nothing waits for.
+        #expect(script.pids.count == 1)
+        let before = Task { try await pool.make(Self.rendition, of: "small.png") }
+        before.cancel()
+        _ = await before.result
+        #expect(try await pool.make(Self.rendition, of: "thin.png").height == 48)
+    }
+
+    @Test func atMostSoManyHelpers() async throws {
+        let script = try HelperScript.wrapped()
+        let pool = pool(script, most: 3)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<60 {
+                group.addTask { _ = try await pool.make(Self.rendition, of: "photo.jpg") }
+            }
+            try await group.waitForAll()
+        }
+
+        #expect((1...3).contains(script.pids.count))
+    }
+
+    @Test func otherChildrenAreLeftAlone() async throws {
+        var child: pid_t = 0
+        var arguments = [strdup("/bin/sleep"), strdup("60"), nil]
+        defer { for argument in arguments { free(argument) } }
+        #expect(posix_spawn(&child, "/bin/sleep", nil, nil, &arguments, nil) == 0)
+        let script = try HelperScript.wrapped()
+        do {
+            let pool = pool(script)
+            _ = try await pool.make(Self.rendition, of: "small.png")
+        }
+        try await script.waitForEnd()
+
+        #expect(HelperScript.exists(child))
+        kill(child, SIGKILL)
+        var status: Int32 = 0
+        #expect(waitpid(child, &status, 0) == child)
+    }
+
+    @Test func theDefaultHelperIsBesideTheProgram() async throws {
+        #expect(try await DecoderPool().make(Self.rendition, of: "small.png").width == 40)
+    }
+
+    @Test func anOriginalFormatIsForTheCaller() async throws {
+        await #expect(throws: RenditionError.self) {
+            try await DecoderPool().make(Rendition(size: 48), of: "small.png")
+        }
+    }
+}

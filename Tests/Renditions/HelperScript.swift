@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// A program in place of the helper, in a folder of its own: a shell script, whose descriptor 0 is the socket.
+final class HelperScript: Sendable {
+    /// The helper that was built with the tests: beside their own program.
+    static var real: String {
+        let program = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+        let places = [program, Bundle.module.bundleURL.deletingLastPathComponent()]
+        return places.map { $0.appending(path: "avatars-decoder").path }.first { access($0, X_OK) == 0 }
+            ?? "avatars-decoder"
+    }
+
+    /// The bytes of a first message, for `printf`.
+    static func hello(version: Int = 1, sandbox: Int = 1) -> String {
+        "printf 'AVDC\\\(version)\\0\\0\\0\\\(sandbox)\\0\\0\\0' >&0"
+    }
+
+    /// Waits for a request. The script has no PATH.
+    static let takeRequest = "/usr/bin/head -c 24 <&0 >/dev/null"
+
+    let path: String
+    private let folder: URL
+
+    /// A script that first writes its process number to a file.
+    init(_ body: String, permissions: Int = 0o755) throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "helper-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        path = folder.appending(path: "helper").path
+        let draft = path + ".draft"
+        try Data("#!/bin/sh\necho $$ >> \"$0.pids\"\n\(body)\n".utf8).write(to: URL(filePath: draft))
+        // By another process: a child that another test starts meanwhile would hold the file open for writing, and a file
+        // that is open for writing cannot be executed.
+        let copy = Process()
+        copy.executableURL = URL(filePath: "/bin/cp")
+        copy.arguments = [draft, path]
+        try copy.run()
+        copy.waitUntilExit()
+        try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
+    }
+
+    /// The real helper, with its process number known.
+    static func wrapped() throws -> HelperScript { try HelperScript("exec '\(real)' \"$@\"") }
+
+    deinit {
+        // A leftover in the temporary folder is no failure.
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// The numbers of the processes that were started, in their order.
+    var pids: [Int32] {
+        // Before the first start there is no file.
+        let text = (try? String(contentsOfFile: path + ".pids", encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").compactMap { Int32($0) }
+    }
+
+    /// Whether a process runs or was not waited for.
+    static func exists(_ pid: Int32) -> Bool { kill(pid, 0) == 0 }
+
+    /// Waits until no process that was started is left.
+    func waitForEnd() async throws {
+        try await waitUntil("the helpers \(pids) are gone") { !self.pids.contains(where: Self.exists) }
+    }
+}
+
+/// Waits until `condition` holds, for at most 20 seconds.
+func waitUntil(_ what: String, _ condition: () throws -> Bool) async throws {
+    let end = ContinuousClock.now + .seconds(20)
+    while try !condition() {
+        try #require(ContinuousClock.now < end, "Waited in vain until \(what).")
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}

@@ -99,7 +99,8 @@ let package = Package(
                 .embedInCode("0007_last_sync.sql"), .embedInCode("0008_pending_batch.sql"),
                 .embedInCode("0009_access.sql"),
                 .embedInCode("0010_eviction_queue.sql"), .embedInCode("0011_contact.sql"),
-                .embedInCode("0012_contact_address.sql"),
+                .embedInCode("0012_contact_address.sql"), .embedInCode("0013_rendition.sql"),
+                .embedInCode("0014_ignored_picture.sql"),
             ],
             swiftSettings: swiftSettings
         ),
@@ -249,6 +250,7 @@ let package = Package(
             name: "AvatarFrontEnds",
             dependencies: [
                 "AvatarStore",
+                "AvatarPlaceholder",
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ],

@@ -24,6 +24,8 @@ package struct Migration: Sendable {
         Migration(version: 10, name: "0010_eviction_queue", bytes: PackageResources._010_eviction_queue_sql),
         Migration(version: 11, name: "0011_contact", bytes: PackageResources._011_contact_sql),
         Migration(version: 12, name: "0012_contact_address", bytes: PackageResources._012_contact_address_sql),
+        Migration(version: 13, name: "0013_rendition", bytes: PackageResources._013_rendition_sql),
+        Migration(version: 14, name: "0014_ignored_picture", bytes: PackageResources._014_ignored_picture_sql),
     ]
 
     /// The schema version of this program.

@@ -140,6 +140,9 @@ package final class OpenFile: ByteSource, Sendable {
     /// The length in bytes.
     package var byteCount: Int { source.byteCount }
 
+    /// The descriptor, which is valid as long as this value.
+    package var descriptor: Int32 { source.descriptor }
+
     /// Reads at most `count` bytes at `offset`; fewer at the end of the file.
     ///
     /// - Throws: an error of the disk.

@@ -41,6 +41,8 @@ package enum Absence: String, Sendable {
     case evicted
     /// The file was gone from its indexed path: the system purged it, or a user deleted it.
     case missing
+    /// The origin's picture is one that counts as none (`ignored_picture`).
+    case ignored
 }
 
 /// One entry of the index in full: a key, its file if it has one, and the origin's last response.
@@ -69,6 +71,8 @@ package final class AvatarEntry: Sendable {
     package let lowDataURL: String?
     /// Whether the stored file is the smaller image at `lowDataURL`.
     package let isLowData: Bool
+    /// The digest of the ignored picture that the origin gives; `nil` for any other entry.
+    package let ignoredSHA256: [UInt8]?
 
     /// An entry with these values, as read from the index.
     package init(
@@ -82,7 +86,8 @@ package final class AvatarEntry: Sendable {
         absence: Absence?,
         validation: ValidationRecord,
         lowDataURL: String? = nil,
-        isLowData: Bool = false
+        isLowData: Bool = false,
+        ignoredSHA256: [UInt8]? = nil
     ) {
         self.id = id
         self.key = key
@@ -95,7 +100,11 @@ package final class AvatarEntry: Sendable {
         self.validation = validation
         self.lowDataURL = lowDataURL
         self.isLowData = isLowData
+        self.ignoredSHA256 = ignoredSHA256
     }
+
+    /// Whether the origin gives an ignored picture, so that the entry has none.
+    package var isIgnored: Bool { absence == .ignored }
 
     /// The same entry as if its last request had not failed.
     package func withoutFailure() -> AvatarEntry {
@@ -112,7 +121,8 @@ package final class AvatarEntry: Sendable {
             absence: absence,
             validation: validation,
             lowDataURL: lowDataURL,
-            isLowData: isLowData
+            isLowData: isLowData,
+            ignoredSHA256: ignoredSHA256
         )
     }
 }

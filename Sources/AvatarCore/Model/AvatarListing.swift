@@ -67,6 +67,8 @@ public enum AvatarState: String, Sendable, CaseIterable, Codable {
     case evicted
     /// The file is lost: deleted by another program, or damaged.
     case missing
+    /// The origin gives a picture that is ignored, so the entry has none.
+    case ignored
     /// An own image or an embedded photo. It has no origin.
     case own
 }

@@ -35,6 +35,8 @@ public struct FailureKind: RawRepresentable, Hashable, Sendable, Codable, Custom
     public static let timeout = FailureKind(rawValue: "timeout")
     /// No connection to the host came up, or it broke.
     public static let unreachable = FailureKind(rawValue: "unreachable")
+    /// The picture is one that counts as none (`AvatarStore.ignore(digests:)`).
+    public static let ignored = FailureKind(rawValue: "ignored")
     /// There is no network, or the read policy forbade a request.
     public static let offline = FailureKind(rawValue: "offline")
     /// More redirects than the limit, or redirects in a circle.

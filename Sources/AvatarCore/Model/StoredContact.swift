@@ -10,14 +10,24 @@ public struct StoredContact: Hashable, Sendable {
     public var state: AvatarState?
     /// Whether the index has a file of that image.
     public var hasFile: Bool
+    /// The ThumbHash of that image, even while it is evicted; `nil` before a rendition of it was made.
+    public var thumbHash: [UInt8]?
 
     /// A contact, as read from the index.
-    package init(id: String, name: String?, key: AvatarKey? = nil, state: AvatarState? = nil, hasFile: Bool = false) {
+    package init(
+        id: String,
+        name: String?,
+        key: AvatarKey? = nil,
+        state: AvatarState? = nil,
+        hasFile: Bool = false,
+        thumbHash: [UInt8]? = nil
+    ) {
         self.id = id
         self.name = name
         self.key = key
         self.state = state
         self.hasFile = hasFile
+        self.thumbHash = thumbHash
     }
 }
 

@@ -2,9 +2,16 @@
 package enum Hexadecimal {
     /// The bytes in lower-case hexadecimal, two digits per byte.
     package static func text(_ bytes: some Sequence<UInt8>) -> String {
-        var digits: [UInt8] = []
-        append(bytes, to: &digits)
-        return String(decoding: digits, as: UTF8.self)
+        let bytes = Array(bytes)
+        return String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+            var place = 0
+            for byte in bytes {
+                text.initializeElement(at: place, to: digit(byte >> 4))
+                text.initializeElement(at: place + 1, to: digit(byte & 15))
+                place += 2
+            }
+            return place
+        }
     }
 
     /// Appends the digits of `text(_:)` in ASCII.

@@ -95,5 +95,5 @@ package struct FetchTarget: Sendable {
     }
 
     /// Whether a new image needs new room in the caches.
-    package var bringsCacheFile: Bool { storageClass == .caches && entry?.file == nil }
+    package var bringsCacheFile: Bool { storageClass == .caches && entry?.file == nil && entry?.isIgnored != true }
 }

@@ -3,8 +3,9 @@ package enum SyncItem: Sendable {
     /// An image that a list names by its URL.
     case image(ListedImage)
     /// Several images for one contact, the preferred one first. The next one counts if the origin has none for the one
-    /// before: several URLs of a list, or the URLs of its e-mail addresses at all sources.
-    case candidates([AvatarKey], contact: String, lowDataURL: String? = nil)
+    /// before: several URLs of a list, or the URLs of its e-mail addresses at all sources. `byEmail`: the latter, to ask for
+    /// if the URLs have none but ignored pictures.
+    case candidates([AvatarKey], contact: String, lowDataURL: String? = nil, byEmail: [AvatarKey] = [])
     /// An entry of the index.
     case entry(AvatarEntry)
     /// A number of entries that get no request, counted without reading them.
@@ -130,6 +131,10 @@ package struct CandidateChain: Sendable {
     package var position = 0
     /// Whether the current candidate was requested for this contact, and is counted with its image.
     package var ownsTarget = false
+    /// The images of its e-mail addresses, to ask for if the last URL has an ignored picture.
+    package var byEmail: [AvatarKey] = []
+    /// Whether the candidates follow URLs with ignored pictures, to which the contact stays linked.
+    private var followsURLs = false
 
     package init(contact: String, candidates: [AvatarKey], lowDataURL: String?, linked: Set<AvatarKey>) {
         self.contact = contact
@@ -146,8 +151,24 @@ package struct CandidateChain: Sendable {
     /// Whether another URL follows. The outcome of the last one is that of the contact.
     package var hasNext: Bool { !isByEmail && position + 1 < candidates.count }
 
-    /// Whether the contact stays linked to the candidates before this one, which are gone.
-    package var keepsGone: Bool { !isByEmail && position > 0 }
+    /// Whether the contact stays linked to the candidates before this one, which are gone or ignored.
+    package var keepsGone: Bool { followsURLs || !isByEmail && position > 0 }
+
+    /// Whether another candidate follows if the current one has an ignored picture.
+    package var hasNextIfIgnored: Bool { hasNext || isByEmail || !byEmail.isEmpty }
+
+    /// The chain of the e-mail addresses, once the URLs are passed; `nil` without addresses.
+    var emailChain: CandidateChain? {
+        guard !byEmail.isEmpty else { return nil }
+        var chain = CandidateChain(
+            contact: contact,
+            candidates: byEmail,
+            lowDataURL: nil,
+            linked: linked.subtracting(candidates)
+        )
+        chain.followsURLs = true
+        return chain
+    }
 }
 
 extension AvatarKey {

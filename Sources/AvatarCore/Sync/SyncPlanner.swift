@@ -102,12 +102,13 @@ package struct SyncPlanner: Sendable {
         case .image(let image):
             noteContact(image.contact, &steps)
             try plan(image, in: context, into: &steps)
-        case .candidates(let keys, let contact, let lowDataURL):
+        case .candidates(let keys, let contact, let lowDataURL, let byEmail):
             noteContact(contact, &steps)
             let linked = Set(context.known.images(of: contact))
-            let chain = CandidateChain(contact: contact, candidates: keys, lowDataURL: lowDataURL, linked: linked)
+            var chain = CandidateChain(contact: contact, candidates: keys, lowDataURL: lowDataURL, linked: linked)
+            chain.byEmail = byEmail
             let photos = context.formerPhotos(of: contact)
-            if !photos.isEmpty { steps.append(.replace(contact: contact, former: photos, by: keys)) }
+            if !photos.isEmpty { steps.append(.replace(contact: contact, former: photos, by: keys + byEmail)) }
             try plan(chain, in: context, into: &steps)
         case .withoutImage:
             contactCount += 1
@@ -231,6 +232,7 @@ package struct SyncPlanner: Sendable {
             }
             chain.position += 1
         }
+        if let next = chain.emailChain { return try plan(next, in: context, into: &steps) }
         let former = rules.prunes ? chain.linked.filter { !chain.candidates.contains($0) } : []
         steps.append(.withoutImage(contact: chain.contact, former: Array(former)))
     }
@@ -271,17 +273,27 @@ package struct SyncPlanner: Sendable {
     ) throws -> Bool {
         guard let entry else { return false }
         let wasNamed = named.contains(KeyFingerprint(entry.key.rawValue))
+        if entry.isIgnored {
+            guard chain.hasNextIfIgnored, !isInFlight(entry.key) else { return false }
+            if wasNamed { return true }
+            if case .request = try decision(entry, context) { return false }
+            return true
+        }
         if chain.isByEmail {
             guard !isInFlight(entry.key), entry.isKnownNone else { return false }
             return wasNamed || rules.believes(entry, at: context.circumstances.now)
         }
         guard chain.hasNext, entry.hasNothing else { return false }
         if !isInFlight(entry.key), wasNamed { return true }
+        if case .skip = try decision(entry, context) { return true }
+        return false
+    }
+
+    /// The decision about an entry without a file.
+    private func decision(_ entry: AvatarEntry, _ context: Context) throws -> SyncDecision {
         let host = entry.sourceURL.flatMap { AvatarKey(stored: $0).host?.description }
         let hostReason = host.flatMap { context.circumstances.hosts.reasonToSkip($0, at: context.circumstances.now) }
-        let decision = try rules.classify(entry, hasFile: false, hostReason: hostReason, at: context.circumstances.now)
-        if case .skip = decision { return true }
-        return false
+        return try rules.classify(entry, hasFile: false, hostReason: hostReason, at: context.circumstances.now)
     }
 
     /// Whether the index says already that the current candidate is the contact's one fetched image.
@@ -300,9 +312,9 @@ package struct SyncPlanner: Sendable {
         _ known: SyncSnapshot
     ) -> [(contact: String, key: AvatarKey)] {
         var former: [(contact: String, key: AvatarKey)] = []
-        for case .candidates(let keys, let contact, _) in items {
+        for case .candidates(let keys, let contact, _, let byEmail) in items {
             let isByEmail = keys.first?.isEmailImage == true
-            for key in known.images(of: contact) where !keys.contains(key) {
+            for key in known.images(of: contact) where !keys.contains(key) && !byEmail.contains(key) {
                 guard let entry = known.entry(for: key) else { continue }
                 let hasNothing = isByEmail ? key.isEmailImage && entry.file == nil : key.isURL && entry.hasNothing
                 if hasNothing { former.append((contact, key)) }

@@ -69,7 +69,10 @@ extension SyncRules {
         hostReason: SkipReason?,
         at now: Timestamp
     ) throws -> SyncDecision {
-        guard let entry, hasFile else { return request(entry, isNew: true, hostReason: hostReason, at: now) }
+        // An ignored picture is revalidated like a stored one.
+        guard let entry, hasFile || entry.isIgnored else {
+            return request(entry, isNew: true, hostReason: hostReason, at: now)
+        }
         if entry.isLowData, !isConstrained { return request(entry, isNew: false, hostReason: hostReason, at: now) }
         if policy == .cacheFirst { return .keep }
         if policy != .reload, !checksAll, try isFresh(entry, at: now) { return .keep }

@@ -127,12 +127,17 @@ package struct SyncSnapshot: Sendable {
     package func lacksImage(for items: [SyncItem]) -> Bool {
         items.contains { item in
             switch item {
-            case .entry(let entry): !hasFile(entry)
-            case .image(let image): image.key.map { !hasFile(entries[$0]) } ?? false
-            case .candidates(let keys, _, _): keys.contains { !hasFile(entries[$0]) }
+            case .entry(let entry): lacksImage(entry)
+            case .image(let image): image.key.map { lacksImage(entries[$0]) } ?? false
+            case .candidates(let keys, _, _, _): keys.contains { lacksImage(entries[$0]) }
             case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet: false
             }
         }
+    }
+
+    /// Whether a request may bring an image that is not stored. Of an ignored picture that is not to be expected.
+    private func lacksImage(_ entry: AvatarEntry?) -> Bool {
+        !hasFile(entry) && entry?.isIgnored != true
     }
 
     func images(of contact: String) -> [AvatarKey] {

@@ -91,9 +91,12 @@ final class ReadConnections: Sendable {
     ///
     /// Random, so that waiting reads spread over all connections.
     private func withFreeSlot<Result: Sendable>(_ body: (ReadConnection, Slot) throws -> Result) throws -> Result {
-        for slot in slots {
+        // To try a lock that is taken is a system call, and so is then its release by the other thread.
+        for slot in slots where !slot.isInUse.load(ordering: .relaxed) {
             let result = try slot.connection.withLockIfAvailable { connection in
-                try body(open(&connection), slot)
+                slot.isInUse.store(true, ordering: .relaxed)
+                defer { slot.isInUse.store(false, ordering: .relaxed) }
+                return try body(open(&connection), slot)
             }
             if let result { return result }
         }
@@ -126,6 +129,8 @@ final class ReadConnections: Sendable {
     private final class Slot: Sendable {
         /// The connection; `nil` until its first use and after closing. The lock is held for a whole read.
         let connection: Mutex<ReadConnection?>
+        /// Whether a thread holds the lock, as far as another one can see. Only a hint.
+        let isInUse = Atomic(false)
         /// Whether a release of the snapshot is scheduled.
         private let isTimerRunning = Atomic(false)
 

@@ -20,6 +20,7 @@ extension IndexTransaction {
     package func forgetWork() throws {
         try run(KeepsHits("DELETE FROM pending_file"))
         try run(KeepsHits("DELETE FROM pending_batch"))
+        try forgetRenditions()
         try setSyncHolder(nil)
         try endBoot()
         try restartFeed(at: AvatarIndex.systemTime())

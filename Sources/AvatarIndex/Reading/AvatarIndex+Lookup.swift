@@ -16,18 +16,26 @@ package final class IndexHit: Sendable {
     package let isLowData: Bool
     /// Whether its key is a URL.
     package let isURL: Bool
+    /// The row id of the original's file, if the file is a rendition; else `nil`.
+    package let originalID: Int64?
+    /// The ThumbHash of the picture; `nil` before a rendition was made.
+    package let thumbHash: [UInt8]?
     /// When it was last used, in microseconds, if the index lacks that time; 0 otherwise. The recorder of uses sets it.
     package let unwrittenUse = Atomic<Int64>(0)
     /// The last use that was handed out to be written, in microseconds; 0 before the first. The recorder of uses sets it.
     package let writtenUse = Atomic<Int64>(0)
 
     /// The hit in a row of `AvatarIndex.hitSQL`.
-    init(_ row: borrowing Row, of key: AvatarKey) {
+    ///
+    /// - Parameter isRendition: whether it is a row of `AvatarIndex.renditionHitSQL`. Default: no.
+    init(_ row: borrowing Row, of key: AvatarKey, isRendition: Bool = false) {
         self.key = key
+        originalID = isRendition ? row.integer("original_id") : nil
         isURL = key.isURL
         file = FileRecord(row)
         freshUntil = row.timestamp("fresh_until_ms")
         isLowData = row.bool("is_low_data")
+        thumbHash = row.optionalBlob("thumb_hash")
         entryID = row.integer("entry_id")
     }
 }
@@ -55,7 +63,7 @@ extension AvatarIndex {
 
     /// The query of a hit. Its parameter is the key.
     static let hitSQL = """
-        SELECT \(FileRecord.columns), avatar.fresh_until_ms, avatar.is_low_data, avatar.id AS entry_id
+        SELECT \(FileRecord.columns), avatar.fresh_until_ms, avatar.is_low_data, avatar.thumb_hash, avatar.id AS entry_id
         FROM avatar JOIN file ON file.id = avatar.file_id
         WHERE avatar.key = ?
         """
@@ -66,6 +74,16 @@ extension AvatarIndex {
             try connection.firstRow(Self.entryByKeySQL, text: key.rawValue) { AvatarEntry($0) }
         }
     }
+
+    /// The ThumbHash of the picture of `key`, which an entry keeps while its file is evicted; `nil` if it has none.
+    package func thumbHash(for key: AvatarKey) throws -> [UInt8]? {
+        try readers.lookUp { connection in
+            try connection.firstRow(Self.thumbHashSQL, text: key.rawValue) { $0.optionalBlob("thumb_hash") } ?? nil
+        }
+    }
+
+    /// The query of `thumbHash(for:)`. Its parameter is the key.
+    static let thumbHashSQL = "SELECT thumb_hash FROM avatar WHERE key = ?"
 
     /// The entry for `key` in full, and whether an interrupted download of its image can be resumed.
     package func entryToFetch(for key: AvatarKey) throws -> (entry: AvatarEntry, isPartial: Bool)? {
@@ -124,7 +142,7 @@ extension AvatarIndex {
     private static let entryColumns = """
         \(FileRecord.columns), file.sha256, access.last_access_us,
             avatar.id AS entry_id, avatar.key, avatar.host_id IS NULL AS is_own, avatar.source_url, avatar.storage_class,
-            avatar.absence, avatar.etag, avatar.last_modified, avatar.response_fields,
+            avatar.absence, avatar.absent_sha256, avatar.etag, avatar.last_modified, avatar.response_fields,
             avatar.response_ms, avatar.response_delay_ms, avatar.fetched_ms, avatar.checked_ms, avatar.fresh_until_ms,
             avatar.next_check_ms, avatar.failure, avatar.failure_count, avatar.low_data_url, avatar.is_low_data
         """
@@ -185,6 +203,7 @@ extension AvatarEntry {
     /// The entry in a row of `AvatarIndex.entrySQL`.
     convenience init(_ row: borrowing Row) {
         let key = AvatarKey(stored: row.text("key"))
+        let absence = row.optionalText("absence").flatMap(Absence.init(rawValue:))
         self.init(
             id: row.integer("entry_id"),
             key: key,
@@ -193,10 +212,11 @@ extension AvatarEntry {
             file: row.isNull("file_row") ? nil : FileRecord(row),
             sha256: row.optionalBlob("sha256"),
             lastAccessMicroseconds: row.optionalInteger("last_access_us"),
-            absence: row.optionalText("absence").flatMap(Absence.init(rawValue:)),
+            absence: absence,
             validation: ValidationRecord(row),
             lowDataURL: row.optionalText("low_data_url"),
-            isLowData: row.bool("is_low_data")
+            isLowData: row.bool("is_low_data"),
+            ignoredSHA256: absence == .ignored ? row.optionalBlob("absent_sha256") : nil
         )
     }
 }

@@ -39,7 +39,7 @@ extension AvatarIndex {
 
     /// The query of the image that a contact shows, in the order of `imageKeys(of:)`. Its parameter is the contact.
     private static let shownImage = """
-        SELECT overview.key, overview.state, avatar.file_id IS NOT NULL AS has_file
+        SELECT overview.key, overview.state, avatar.file_id IS NOT NULL AS has_file, avatar.thumb_hash
         FROM owner JOIN avatar ON avatar.id = owner.avatar_id JOIN avatar_overview AS overview ON overview.key = avatar.key
         WHERE owner.contact = ?
         ORDER BY \(contactOrder) LIMIT 1
@@ -65,7 +65,8 @@ extension AvatarIndex {
                 name: name,
                 key: AvatarKey(stored: row.text("key")),
                 state: try AvatarState(word: row.text("state")),
-                hasFile: row.bool("has_file")
+                hasFile: row.bool("has_file"),
+                thumbHash: row.optionalBlob("thumb_hash")
             )
         }
         return shown ?? StoredContact(id: id, name: name)

@@ -188,17 +188,37 @@ extension AvatarIndex {
         WHERE storage_class = 0 AND last_access_us >= ? ORDER BY last_access_us, file_id
         """
 
-    /// The number of files of `caches` that are evicted before the file `id`, last used at `microseconds`. The order is
-    /// that of `forEachEvictionCandidate`. Reads the times of all files.
-    package func filesEvicted(before id: Int64, usedAt microseconds: Int64) throws -> Int {
+    /// The place of the file `id` of `caches`, last used at `microseconds`, in the order of `forEachEvictionCandidate`.
+    ///
+    /// The files of the queue are read in their order. For a file behind it, the times of all files are read.
+    /// - Parameter limit: the number of rows after which the count ends.
+    package func evictionPlace(of id: Int64, usedAt microseconds: Int64, readingAtMost limit: Int = .max) throws
+        -> EvictionPlace
+    {
         try readers.read { connection in
-            let count = try connection.integer(
-                "SELECT count(*) FROM access WHERE storage_class = 0 AND (last_access_us, file_id) < (?, ?)",
-                [microseconds, id]
-            )
-            return Int(count ?? 0)
+            try connection.snapshot {
+                let isQueued = try microseconds < connection.integer(Self.queueEndSQL) ?? .min
+                let place = try connection.firstRow(
+                    isQueued ? Self.queuedBeforeSQL : Self.usedBeforeSQL,
+                    [microseconds, id, Int64(limit)]
+                ) { EvictionPlace(filesBefore: Int($0.integer("before")), isExact: $0.integer("rows") < limit) }
+                return place ?? EvictionPlace(filesBefore: 0, isExact: true)
+            }
         }
     }
+
+    /// The rows of the queue before a time and a row id, at most a number.
+    static let queuedBeforeSQL = """
+        SELECT count(*) AS rows, count(*) AS before FROM (
+            SELECT 1 FROM eviction_queue WHERE (last_access_us, file_id) < (?1, ?2) LIMIT ?3
+        )
+        """
+    /// The files before a time and a row id, among the first rows of all files.
+    static let usedBeforeSQL = """
+        SELECT count(*) AS rows,
+            count(*) FILTER (WHERE storage_class = 0 AND (last_access_us, file_id) < (?1, ?2)) AS before
+        FROM (SELECT storage_class, last_access_us, file_id FROM access LIMIT ?3)
+        """
 
     /// The entries that use the file.
     package func keys(usingFile id: Int64) throws -> [AvatarKey] {
@@ -246,5 +266,17 @@ extension RowSource {
         try firstRow("SELECT boot_id, durable_file_id FROM store WHERE boot_id IS NOT NULL") {
             ($0.text("boot_id"), $0.integer("durable_file_id"))
         }
+    }
+}
+
+/// The number of files that are evicted before a file.
+package struct EvictionPlace: Equatable, Sendable {
+    package let filesBefore: Int
+    /// Whether all of them were counted; else there are at least `filesBefore`.
+    package let isExact: Bool
+
+    package init(filesBefore: Int, isExact: Bool) {
+        self.filesBefore = filesBefore
+        self.isExact = isExact
     }
 }

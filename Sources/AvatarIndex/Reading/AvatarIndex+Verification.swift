@@ -122,7 +122,9 @@ extension AvatarIndex {
 
     /// All columns of an `IndexedFile`. A condition follows.
     private static let indexedFileSQL = """
-        SELECT \(FileRecord.columns), sha256, EXISTS (SELECT 1 FROM avatar WHERE avatar.file_id = file.id) AS is_used
+        SELECT \(FileRecord.columns), sha256,
+            EXISTS (SELECT 1 FROM avatar WHERE avatar.file_id = file.id)
+            OR EXISTS (SELECT 1 FROM rendition WHERE file_id = file.id AND original_id <> file.id) AS is_used
         FROM file
 
         """

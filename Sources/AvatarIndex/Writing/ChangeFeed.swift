@@ -80,7 +80,7 @@ final class TransactionNews {
 /// The feed of changes. It is written at the end of the transaction that makes them, so it is as complete as the index.
 ///
 /// A picture is its bytes. Evicting it, purging it or fetching the same bytes again is not a change. The feed has a
-/// removal only if the entry is removed, or its image is dropped together with its digest.
+/// removal only if the entry is removed, its image is dropped together with its digest, or the bytes are ignored.
 extension IndexTransaction {
     /// Called before the picture or the contacts of entry `id` change.
     func noteContent(of id: Int64) throws {
@@ -208,9 +208,11 @@ extension IndexTransaction {
         try rows("SELECT contact FROM owner WHERE avatar_id = ?", [id]) { $0.text("contact") }
     }
 
-    /// The key of an entry, and the digest of its picture, even if that was evicted.
+    /// The key of an entry, and the digest of its picture, even if that was evicted. An ignored picture does not count.
     private static let contentSQL = """
-        SELECT avatar.key, coalesce(file.sha256, avatar.absent_sha256) AS sha256
+        SELECT avatar.key, coalesce(
+            file.sha256, CASE WHEN avatar.absence IS NOT 'ignored' THEN avatar.absent_sha256 END
+        ) AS sha256
         FROM avatar LEFT JOIN file ON file.id = avatar.file_id WHERE avatar.id = ?
         """
 }

@@ -12,7 +12,7 @@ final class CommitWatch {
     /// another one or none: foreign keys make sure of that.
     static let watched = WatchedColumns(
         updates: [
-            "avatar": .only(["key", "file_id", "fresh_until_ms", "is_low_data"]),
+            "avatar": .only(["key", "file_id", "fresh_until_ms", "is_low_data", "thumb_hash"]),
             "file": .allBut([]),
         ],
         deletions: ["avatar"],

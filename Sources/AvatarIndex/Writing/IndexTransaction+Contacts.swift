@@ -60,7 +60,7 @@ extension IndexTransaction {
     /// Unlinks `contact` from every URL whose image it waited for and never had, except that of entry `avatarID`, which
     /// the contact has now. Entries for its e-mail addresses, and images that were evicted, stay linked.
     ///
-    /// - Parameter keepsGone: whether the contact also keeps URLs that are gone.
+    /// - Parameter keepsGone: whether the contact also keeps URLs that are gone, or give an ignored picture.
     /// - Returns: the entries that were unlinked.
     package func unlinkSuperseded(
         of contact: String,
@@ -71,8 +71,9 @@ extension IndexTransaction {
             """
             SELECT owner.avatar_id, avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id
             WHERE owner.contact = ? AND owner.avatar_id <> ? AND avatar.host_id IS NOT NULL AND avatar.file_id IS NULL
-                AND (owner.replaces OR avatar.absence IS NULL) AND avatar.key NOT GLOB 'email:http*'
-                AND NOT (? AND avatar.failure IS 'gone')
+                AND (owner.replaces OR avatar.absence IS NULL OR avatar.absence = 'ignored')
+                AND avatar.key NOT GLOB 'email:http*'
+                AND NOT (? AND (avatar.failure IS 'gone' OR avatar.absence IS 'ignored'))
             """,
             [contact, avatarID, keepsGone]
         ) { (id: $0.integer("avatar_id"), key: AvatarKey(stored: $0.text("key"))) }
@@ -84,8 +85,8 @@ extension IndexTransaction {
     ///
     /// Called once the new image is stored: until then the contact keeps the old one.
     ///
-    /// - Parameter keepsGone: whether the contact also keeps URLs that are gone and have no file. Once they have one, they
-    ///   take the place of this image.
+    /// - Parameter keepsGone: whether the contact also keeps URLs that have no file because they are gone or give an ignored
+    ///   picture. Once they have one, they take the place of this image.
     /// - Parameter keepsNone: whether the contact also keeps entries of sources that have no image for its addresses.
     /// - Returns: the entries that were unlinked.
     @discardableResult
@@ -99,8 +100,9 @@ extension IndexTransaction {
             """
             SELECT owner.avatar_id, avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id
             WHERE owner.contact = ? AND owner.avatar_id <> ? AND avatar.host_id IS NOT NULL
-                AND NOT (? AND avatar.file_id IS NULL AND avatar.failure = 'gone' AND avatar.key GLOB 'email:http*')
-                AND NOT (? AND avatar.file_id IS NULL AND avatar.failure IS 'gone' AND avatar.key NOT GLOB 'email:http*')
+                AND NOT (
+                    avatar.file_id IS NULL AND (avatar.failure IS 'gone' OR avatar.absence IS 'ignored')
+                    AND CASE WHEN avatar.key GLOB 'email:http*' THEN ? ELSE ? END)
             """,
             [contact, avatarID, keepsNone, keepsGone]
         ) { (id: $0.integer("avatar_id"), key: AvatarKey(stored: $0.text("key"))) }

@@ -21,6 +21,8 @@ package struct EntryState: Sendable {
     package let nextCheck: Timestamp?
     /// Whether the file is the smaller image for constrained networks.
     package let isLowData: Bool
+    /// Whether it has no file because its origin gives an ignored picture.
+    package let isIgnored: Bool
 }
 
 extension IndexTransaction {
@@ -29,7 +31,7 @@ extension IndexTransaction {
         try firstRow(
             """
             SELECT id, CASE WHEN host_id IS NOT NULL THEN coalesce(source_url, key) END AS source_url, storage_class,
-                file_id, failure, failure_count, checked_ms, next_check_ms, is_low_data
+                file_id, failure, failure_count, checked_ms, next_check_ms, is_low_data, absence IS 'ignored' AS is_ignored
             FROM avatar WHERE key = ?
             """,
             [key.rawValue]
@@ -43,7 +45,8 @@ extension IndexTransaction {
                 failureCount: Int(row.integer("failure_count")),
                 checked: row.timestamp("checked_ms"),
                 nextCheck: row.timestamp("next_check_ms"),
-                isLowData: row.bool("is_low_data")
+                isLowData: row.bool("is_low_data"),
+                isIgnored: row.bool("is_ignored")
             )
         }
     }
@@ -150,13 +153,15 @@ extension IndexTransaction {
         )
     }
 
-    /// Takes the image from the entry, with its validators: its file, if it has one, and the digest of an evicted one.
+    /// Takes the image from the entry, with its validators: its file, if it has one, and the digest of an evicted or ignored
+    /// one.
     package func dropFile(of id: Int64) throws {
         try noteContent(of: id)
         try run(
             ChangesHits(
                 """
-                UPDATE avatar SET file_id = NULL, absent_sha256 = NULL, etag = NULL, last_modified = NULL
+                UPDATE avatar SET file_id = NULL, absence = nullif(absence, 'ignored'), absent_sha256 = NULL, etag = NULL,
+                    last_modified = NULL, thumb_hash = NULL
                 WHERE id = ? AND (file_id IS NOT NULL OR absent_sha256 IS NOT NULL)
                 """
             ),

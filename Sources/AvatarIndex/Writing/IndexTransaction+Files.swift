@@ -165,6 +165,7 @@ extension IndexTransaction {
             (file: PendingFile(row, holder: holder), sha256: row.blob("sha256"))
         }
         guard let found else { return nil }
+        try retireRenditions(of: "[\(id)]", holder: holder)
         if let absence {
             try run(
                 ChangesHits(
@@ -188,6 +189,7 @@ extension IndexTransaction {
     package func retireFiles(ids: [Int64], absence: Absence, holder: String) throws -> PendingBatch? {
         guard !ids.isEmpty else { return nil }
         let list = "[" + ids.map(String.init).joined(separator: ",") + "]"
+        try retireRenditions(of: list, holder: holder)
         try run(
             ChangesHits(
                 """
@@ -214,9 +216,16 @@ extension IndexTransaction {
         return try addPending(retired, of: holder)
     }
 
-    /// Retires the file if no entry uses it any more.
+    /// Retires the file if no entry uses it any more, and it is not the rendition of another file.
     package func retireFileIfUnused(id: Int64, holder: String) throws -> PendingFile? {
-        let isUsed = try hasRow("SELECT 1 FROM avatar WHERE file_id = ? LIMIT 1", [id])
+        // A small PNG may be its own rendition, which is no use of it.
+        let isUsed = try hasRow(
+            """
+            SELECT 1 FROM avatar WHERE file_id = ?1
+            UNION ALL SELECT 1 FROM rendition WHERE file_id = ?1 AND original_id <> ?1 LIMIT 1
+            """,
+            [id]
+        )
         return isUsed ? nil : try retireFile(id: id, absence: nil, holder: holder)
     }
 }
@@ -224,8 +233,10 @@ extension IndexTransaction {
 // MARK: Repair
 
 extension IndexTransaction {
-    /// Removes the file's row and leaves the file at its path alone: the row was wrong, not the file.
-    package func forgetFile(id: Int64) throws {
+    /// Removes the file's row and leaves the file at its path alone: the row was wrong, not the file. Its renditions are
+    /// deleted.
+    package func forgetFile(id: Int64, holder: String) throws {
+        try retireRenditions(of: "[\(id)]", holder: holder)
         try run(
             ChangesHits(
                 """

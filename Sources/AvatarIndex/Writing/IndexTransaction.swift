@@ -42,8 +42,12 @@ final class TransactionMemory {
     var insertedEntries: Set<AvatarKey> = []
     /// The digests of the files that were published or removed.
     var changedDigests: Set<[UInt8]> = []
+    /// The files of renditions that were taken out of the index with their originals.
+    var retiredRenditions: [PendingFile] = []
     /// Whether there is an interrupted download; `nil`: not known.
     var hasPartials: Bool?
+    /// Whether any picture is ignored; `nil`: not known.
+    var ignoresPictures: Bool?
 }
 
 /// One write transaction: everything that is changed together. Valid only inside the closure that it is handed to.

@@ -57,7 +57,7 @@ import Testing
         try withIndex { index in
             let (id, start) = try makePicture(index, owners: "anna")
 
-            try index.write { try $0.forgetFile(id: 1) }
+            try index.write { try $0.forgetFile(id: 1, holder: "h") }
             try index.write { try $0.setFile($0.addFile(1), storageClass: .caches, of: id) }
 
             #expect(try index.changes(since: start, limit: 10) == [])

@@ -14,7 +14,12 @@ INSERT INTO file (id, storage_class, sha256, path, size_bytes, media_type, width
     (2, 0, CAST('0123456789abcdef0123456789abcd02' AS BLOB), '30/313233-00000000000000a2.jpg', 2000, 'image/jpeg', 40, 30, 1767225601000000),
     (3, 0, CAST('0123456789abcdef0123456789abcd03' AS BLOB), '30/313233-00000000000000a3.svg', 300, 'image/svg+xml', 0, 0, 1767225602999999),
     (4, 1, CAST('0123456789abcdef0123456789abcd01' AS BLOB), '30/313233-00000000000000a4.png', 1000, 'image/png', 96, 96, 1767225603000000),
-    (5, 1, CAST('0123456789abcdef0123456789abcd05' AS BLOB), '30/313233-00000000000000a5.webp', 50, 'image/webp', 1, 1, 0);
+    (5, 1, CAST('0123456789abcdef0123456789abcd05' AS BLOB), '30/313233-00000000000000a5.webp', 50, 'image/webp', 1, 1, 0),
+    (6, 0, CAST('0123456789abcdef0123456789abcd06' AS BLOB), '30/313233-00000000000000a6.jpg', 400, 'image/jpeg', 32, 32, 1767225604000000);
+
+-- A rendition of a picture, and a picture that cannot be decoded.
+INSERT INTO rendition (original_id, spec, file_id) VALUES (1, 'jpeg 32 square', 6);
+INSERT INTO undecodable (file_id, decoder_version, deaths, reason) VALUES (3, 1, 0, 'SVG is not decoded.');
 
 -- A file that was used after it was published.
 UPDATE access SET last_access_us = 1767225703000000 WHERE file_id = 4;
@@ -64,6 +69,9 @@ VALUES
         1767225600000, 1767225600000, 1767225600000, 1767225600000, NULL, 0),
     (8, 'https://img.example.com/missing.png', NULL, 1, 0, NULL, 'missing', NULL, NULL, NULL, NULL, NULL,
         1767225600000, 1767225600000, 253402300799000, 1767225600000, NULL, 0),
+    -- ignored
+    (11, 'https://img.example.com/silhouette.png', NULL, 1, 0, NULL, 'ignored', '"s"', NULL, NULL, NULL, NULL,
+        1767225600000, 1767225600000, 253402300799000, 1767225600000, NULL, 0),
     -- own images
     (9, 'name:logo', NULL, NULL, 1, 5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0),
     (10, 'contact:dora#2', NULL, NULL, 0, 2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0);
@@ -112,3 +120,13 @@ INSERT INTO contact_address (digest, contact) VALUES
     (CAST('0123456789abcde1' AS BLOB), 'zoë''s "id"'), (CAST('0123456789abcdef0123456789abcde1' AS BLOB), 'zoë''s "id"'),
     (CAST('0123456789abcde2' AS BLOB), 'emil'), (CAST('0123456789abcdef0123456789abcde2' AS BLOB), 'emil');
 INSERT INTO setting (name, value) VALUES ('keep-addresses', 1);
+
+-- A picture with a stand-in.
+UPDATE avatar SET thumb_hash = x'1C08066A0689758F80877778788877' WHERE id = 1;
+
+-- A picture that is ignored, and one that no entry has; the second one is to be looked for yet.
+UPDATE avatar SET absent_sha256 = CAST('0123456789abcdef0123456789abcd0b' AS BLOB) WHERE id = 11;
+INSERT INTO ignored_picture (sha256, since_ms, is_complete) VALUES
+    (CAST('0123456789abcdef0123456789abcd0b' AS BLOB), 1767225600000, 1),
+    (CAST('0123456789abcdef0123456789abcd0c' AS BLOB), 1767225601000, 0);
+INSERT INTO owner (contact, avatar_id) VALUES ('ben', 11);

@@ -18,8 +18,8 @@ import Testing
             let index = try AvatarIndex.openReadOnly(path: path, isImmutable: isImmutable)
             #expect(try index.entry(for: Self.key)?.file?.sizeBytes == 1000)
             #expect(try index.hit(for: Self.key)?.file.sizeBytes == 1000)
-            #expect(try index.list(AvatarListQuery()).items.count == 10)
-            #expect(try index.statistics().entries == 10)
+            #expect(try index.list(AvatarListQuery()).items.count == 11)
+            #expect(try index.statistics().entries == 11)
             #expect(try index.truncateWAL() == false)
             try index.close()
 
@@ -114,7 +114,7 @@ import Testing
             try makeIndex(at: path)
 
             let index = try AvatarIndex.openReadOnly(path: path, isImmutable: true)
-            #expect(try index.statistics().entries == 10)
+            #expect(try index.statistics().entries == 11)
             try index.close()
         }
     }

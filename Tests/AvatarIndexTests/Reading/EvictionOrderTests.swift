@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarSQLite
 import Testing
 
 @testable import AvatarIndex
@@ -32,7 +33,7 @@ import Testing
             try index.write { _ = try $0.addFile(1, storageClass: .documents, lastAccess: 1) }
 
             #expect(try candidates(index, accessedBefore: .max) == [])
-            #expect(try index.filesEvicted(before: 9, usedAt: .max) == 0)
+            #expect(try index.evictionPlace(of: 9, usedAt: .max) == EvictionPlace(filesBefore: 0, isExact: true))
         }
     }
 
@@ -42,20 +43,43 @@ import Testing
 
             #expect(try candidates(index, accessedBefore: 11).map(\.fileID) == [ids[0]])
             #expect(try candidates(index, accessedBefore: 10) == [])
-            #expect(try index.filesEvicted(before: ids[1], usedAt: 11) == 1)
+            #expect(try index.evictionPlace(of: ids[1], usedAt: 11).filesBefore == 1)
         }
     }
 
     @Test func whatGoesBeforeAFileIsCountedInTheOrderOfTheWalk() throws {
         try withIndex { index in
             // Equal times: the row id decides.
-            _ = try fill(index, lastAccesses: [7, 3, 7, 7, 1])
-            let walked = try candidates(index, accessedBefore: .max)
-            let times = [walked[0].fileID: 1, walked[1].fileID: 3] as [Int64: Int64]
+            let times: [Int64] = [7, 3, 7, 7, 1]
+            let ids = try fill(index, lastAccesses: times)
+            // Before and after a walk has filled the queue.
+            for order in [
+                [4, 1, 0, 2, 3], try candidates(index, accessedBefore: .max).map { ids.firstIndex(of: $0.fileID) },
+            ] {
+                for case (let place, let number?) in order.enumerated() {
+                    let counted = try index.evictionPlace(of: ids[number], usedAt: times[number])
+                    #expect(counted == EvictionPlace(filesBefore: place, isExact: true))
+                }
+            }
+        }
+    }
 
-            for (place, file) in walked.enumerated() {
-                let before = try index.filesEvicted(before: file.fileID, usedAt: times[file.fileID] ?? 7)
-                #expect(before == place)
+    /// The page about a contact counts, and must not take longer in a large store.
+    @Test func countEndsAtItsLimit() throws {
+        try withIndex { index in
+            let ids = try fill(index, lastAccesses: (1...40).map { $0 * 10 })
+            func place(_ number: Int, atMost limit: Int) throws -> EvictionPlace {
+                try index.evictionPlace(of: ids[number], usedAt: Int64(number + 1) * 10, readingAtMost: limit)
+            }
+            for isQueued in [false, true] {
+                if isQueued { _ = try candidates(index, accessedBefore: .max) }
+                #expect(try place(39, atMost: 10) == EvictionPlace(filesBefore: 10, isExact: false))
+                #expect(try place(39, atMost: 41) == EvictionPlace(filesBefore: 39, isExact: true))
+                #expect(try place(5, atMost: 10) == EvictionPlace(filesBefore: 5, isExact: isQueued))
+            }
+            try Connection.using(index.path) { connection in
+                let plan = try connection.queryPlan(of: AvatarIndex.queuedBeforeSQL)
+                #expect(plan.contains { $0.contains("SEARCH eviction_queue USING PRIMARY KEY") }, "\(plan)")
             }
         }
     }

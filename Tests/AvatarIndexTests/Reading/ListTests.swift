@@ -43,9 +43,14 @@ import Testing
         Filter("another host's end", []) { $0.host = "example.org" },
         Filter("wildcards are no wildcards", []) { $0.host = "%" },
         Filter("wildcards are no wildcards, one character", []) { $0.host = "_low.example.org" },
-        Filter("contact", ["http://slow.example.org:8080/ben.svg", "https://img.example.com/logo.png?size=96"]) {
-            $0.contact = "ben"
-        },
+        Filter(
+            "contact",
+            [
+                "http://slow.example.org:8080/ben.svg", "https://img.example.com/logo.png?size=96",
+                "https://img.example.com/silhouette.png",
+            ]
+        ) { $0.contact = "ben" },
+        Filter("ignored", ["https://img.example.com/silhouette.png"]) { $0.state = .ignored },
         Filter("a contact's quotes", ["crm/42 \"Zoë\" 🦊"]) { $0.contact = "zoë's \"id\"" },
         Filter("no such contact", []) { $0.contact = "zoe" },
         Filter("all at once", ["https://img.example.com/logo.png?size=96"]) {
@@ -99,7 +104,7 @@ import Testing
             var query = AvatarListQuery()
             query.order = .size
             query.isReversed = true
-            query.limit = 9
+            query.limit = 10
             query.after = try index.list(query).next
             try index.write { transaction in
                 let key = AvatarKey.stored("contact:dora#2")
@@ -147,9 +152,9 @@ import Testing
         let ranks =
             switch order {
             case .key: Array(Self.keys.indices)
-            case .size: [-2000, -2000, -300, 1, -1000, 1, -1000, 1, -1000, -50]
-            case .lastAccess: [-2, -2, -3, 1, -1, 1, -1, 1, -4, 0]
-            case .nextCheck: [99, 2, 3, 3, 9, 1, 9, 1, 4, 99]
+            case .size: [-2000, -2000, -300, 1, -1000, 1, -1000, 1, 1, -1000, -50]
+            case .lastAccess: [-2, -2, -3, 1, -1, 1, -1, 1, 1, -4, 0]
+            case .nextCheck: [99, 2, 3, 3, 9, 1, 9, 1, 1, 4, 99]
             }
         let signed = ranks.map { isReversed ? -$0 : $0 }
         return zip(signed, Self.keys.indices).sorted { $0 < $1 }.map { Self.keys[$0.1] }
@@ -165,6 +170,7 @@ import Testing
         "https://img.example.com/evicted.png",
         "https://img.example.com/logo.png?size=96",
         "https://img.example.com/missing.png",
+        "https://img.example.com/silhouette.png",
         "https://xn--bcher-kva.example/shop.png",
         "name:logo",
     ]

@@ -82,6 +82,7 @@ import Testing
             ("https://xn--bcher-kva.example/shop.png", .gone),
             ("https://img.example.com/evicted.png", .evicted),
             ("https://img.example.com/missing.png", .missing),
+            ("https://img.example.com/silhouette.png", .ignored),
             ("name:logo", .own),
             ("contact:dora#2", .own),
         ]
@@ -104,14 +105,14 @@ import Testing
         try withGoldenIndex { index in
             let statistics = try index.statistics()
 
-            #expect(statistics.entries == 10)
+            #expect(statistics.entries == 11)
             #expect(
                 statistics.states == [
-                    .fresh: 2, .stale: 1, .failing: 2, .gone: 1, .evicted: 1, .missing: 1, .own: 2,
+                    .fresh: 2, .stale: 1, .failing: 2, .gone: 1, .evicted: 1, .missing: 1, .ignored: 1, .own: 2,
                 ]
             )
             #expect(statistics.hosts == 3)
-            #expect(statistics.caches == ClassTotal(files: 3, bytes: 3300, pendingFiles: 3, pendingBytes: 810))
+            #expect(statistics.caches == ClassTotal(files: 4, bytes: 3700, pendingFiles: 3, pendingBytes: 810))
             #expect(statistics.documents == ClassTotal(files: 2, bytes: 1050, pendingFiles: 2, pendingBytes: 12))
             #expect(statistics.oldestAccessMicroseconds == 0)
             #expect(statistics.newestAccessMicroseconds == 1_767_225_703_000_000)

@@ -32,6 +32,15 @@ import Testing
 
     static let reads = [
         Case("hit", "sqlite_autoindex_avatar_1 (key=?)", "file USING INTEGER PRIMARY KEY") { _ = try $0.hit(for: key) },
+        Case(
+            "rendition",
+            "sqlite_autoindex_avatar_1 (key=?)",
+            "rendition USING PRIMARY KEY (original_id=? AND spec=?)",
+            "undecodable USING INTEGER PRIMARY KEY"
+        ) { index in
+            _ = try index.hit(for: key, rendition: "png 32 inside", of: 1)
+            _ = try index.undecodable(1)
+        },
         Case("entry", "sqlite_autoindex_avatar_1 (key=?)", "file USING INTEGER PRIMARY KEY") {
             _ = try $0.entry(for: key)
         },
@@ -65,6 +74,7 @@ import Testing
         Case("picture by digest", "sqlite_autoindex_file_1 (storage_class=? AND sha256=?)", sorts: true) {
             _ = try $0.picture(withDigest: [])
         },
+        Case("ignored picture", "ignored_picture USING PRIMARY KEY (sha256=?)") { _ = try $0.isIgnored([]) },
         Case("due hosts", "host_by_next_check (next_check_ms<?)") { _ = try $0.dueHosts(at: now) },
         Case("due entries", "avatar_due (host_id=? AND next_check_ms>? AND next_check_ms<?)") { index in
             var walks = [DueWalk(over: DueHost(id: 1, name: "example.com:443", health: HostHealth()))]
@@ -160,6 +170,35 @@ import Testing
         Case("eviction", "avatar_by_file (file_id=?)", "file USING INTEGER PRIMARY KEY") { index in
             try index.write { transaction in
                 _ = try transaction.retireFiles(ids: [transaction.addFile(1)], absence: .evicted, holder: "me")
+            }
+        },
+        Case(
+            "renditions of an original",
+            "rendition USING PRIMARY KEY (original_id=?)",
+            "rendition USING COVERING INDEX rendition_by_file (file_id=?)"
+        ) { index in
+            try index.write { transaction in
+                let file = try transaction.addFile(1)
+                try transaction.insertRendition("png 32 inside", of: file, file: transaction.addFile(2))
+                try transaction.setThumbHash([1, 2, 3, 4, 5], ofFile: file)
+                try transaction.noteUndecodable(file, decoder: 1, isDeath: true, reason: "It died.")
+                _ = try transaction.retireFile(id: file, absence: .evicted, holder: "me")
+            }
+        },
+        Case(
+            "ignored picture",
+            "ignored_picture USING PRIMARY KEY (sha256=?)",
+            "sqlite_autoindex_file_1 (storage_class=? AND sha256=?)",
+            "avatar_by_file (file_id=?)",
+            "avatar_ignored (absent_sha256=?)"
+        ) { index in
+            let digest = FileRecord.sampleDigest(1)
+            try index.write { transaction in
+                try transaction.addIgnored(digest, at: now)
+                _ = try transaction.isIgnored(digest)
+                _ = try transaction.entries(withPicture: digest, limit: 9)
+                try transaction.ignorePicture(digest, of: transaction.add("a"))
+                _ = try transaction.entries(ignoring: digest, limit: 9)
             }
         },
         Case("pending files of a holder", "pending_file_by_holder (holder=?)") { index in

@@ -107,7 +107,7 @@ import Testing
             )
         case .removal: try transaction.removeEntry(id: id)
         case .stop: try transaction.stopChecking(id)
-        case .forgottenFile: try transaction.forgetFile(id: file)
+        case .forgottenFile: try transaction.forgetFile(id: file, holder: "h")
         case .plain: try transaction.run(KeepsHits("UPDATE avatar SET failure_count = failure_count"))
         }
     }

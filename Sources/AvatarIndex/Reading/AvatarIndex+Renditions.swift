@@ -1,0 +1,85 @@
+package import AvatarCore
+import AvatarSQLite
+
+/// A picture of which no rendition could be made.
+package struct UndecodableFile: Hashable, Sendable {
+    /// The version of the decoder that failed.
+    package let decoderVersion: Int
+    /// How often the decoder ended while it had the file.
+    package let deaths: Int
+    /// The reason, as a sentence.
+    package let reason: String
+}
+
+extension AvatarIndex {
+    /// The hit for the rendition `spec` of the picture stored for `key`; `nil` if it was not made.
+    ///
+    /// Kept in memory like the hit of the picture. When the entry gets another file, the hits of its renditions end too.
+    ///
+    /// - Parameter original: the row id of the picture's file. A rendition of another picture of the entry does not count.
+    package func hit(for key: AvatarKey, rendition spec: String, of original: Int64) throws -> IndexHit? {
+        let hit = hits.hit(for: Self.name(of: key, spec))
+        return try hit?.originalID == original ? hit : hitInFile(for: key, rendition: spec, of: original)
+    }
+
+    /// As `hit(for:rendition:of:)`, always looked up in the index.
+    package func hitInFile(for key: AvatarKey, rendition spec: String, of original: Int64) throws -> IndexHit? {
+        let hit = try lookUp(key, spec)
+        return hit?.originalID == original ? hit : nil
+    }
+
+    private func lookUp(_ key: AvatarKey, _ spec: String) throws -> IndexHit? {
+        let name = Self.name(of: key, spec)
+        return try readers.lookUp { connection in
+            var hit: IndexHit?
+            try connection.forEachRow(Self.renditionHitSQL, [key.rawValue, spec]) { row in
+                hit = IndexHit(row, of: name, isRendition: true)
+                return false
+            }
+            return hit
+        } _: { [hits] connection, hit, state in
+            if let hit, let state, let walIndex = connection.walIndex { hits.keep(hit, in: walIndex, state) }
+        }
+    }
+
+    /// The name of a rendition in the hit cache. No key holds NUL.
+    private static func name(of key: AvatarKey, _ spec: String) -> AvatarKey {
+        AvatarKey(stored: key.rawValue + "\u{0}" + spec)
+    }
+
+    /// The query of a rendition. Its parameters are the key and the spec.
+    static let renditionHitSQL = """
+        SELECT \(FileRecord.columns), avatar.fresh_until_ms, avatar.is_low_data, avatar.thumb_hash, avatar.id AS entry_id,
+            rendition.original_id
+        FROM avatar JOIN rendition ON rendition.original_id = avatar.file_id JOIN file ON file.id = rendition.file_id
+        WHERE avatar.key = ? AND rendition.spec = ?
+        """
+
+    /// The record that no rendition of the file could be made; `nil` without one.
+    package func undecodable(_ file: Int64) throws -> UndecodableFile? {
+        try readers.read { connection in
+            try connection.firstRow("SELECT decoder_version, deaths, reason FROM undecodable WHERE file_id = ?", [file])
+            {
+                UndecodableFile(
+                    decoderVersion: Int($0.integer("decoder_version")),
+                    deaths: Int($0.integer("deaths")),
+                    reason: $0.text("reason")
+                )
+            }
+        }
+    }
+
+    /// The number of renditions, and of the bytes of their files.
+    package func renditionTotal() throws -> (count: Int, bytes: Int) {
+        try readers.read { connection in
+            let row = try connection.firstRow(
+                """
+                SELECT (SELECT count(*) FROM rendition) AS number,
+                    (SELECT coalesce(sum(size_bytes), 0) FROM file WHERE id IN (SELECT file_id FROM rendition)) AS bytes
+                """,
+                []
+            ) { (Int($0.integer("number")), Int($0.integer("bytes"))) }
+            return row ?? (0, 0)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+package import AvatarCore
+import AvatarSQLite
+
+/// Pictures that count as none, by the digests of their bytes.
+///
+/// An entry whose origin gives such a picture has no file. Its column `absence` says 'ignored', `absent_sha256` has the
+/// digest, and its validators stay, so that it is revalidated like any other. An embedded photo has no origin, so its entry
+/// is removed: the next list that has the photo brings it again. An own image keeps its bytes, which the caller chose.
+extension IndexTransaction {
+    // MARK: The list
+
+    /// Whether the picture with the digest `sha256` is ignored.
+    ///
+    /// Asked for each image that a batch brings. Most stores ignore none, which is read once in a transaction.
+    package func isIgnored(_ sha256: [UInt8]) throws -> Bool {
+        guard try ignoresPictures() else { return false }
+        return try hasRow("SELECT 1 FROM ignored_picture WHERE sha256 = ?", [sha256])
+    }
+
+    /// Whether any picture is ignored. Reads it once.
+    private func ignoresPictures() throws -> Bool {
+        if let known = memory.ignoresPictures { return known }
+        let found = try hasRow("SELECT 1 FROM ignored_picture LIMIT 1")
+        memory.ignoresPictures = found
+        return found
+    }
+
+    /// Ignores the picture from now on. `completeIgnoring` says when all entries have lost it.
+    package func addIgnored(_ sha256: [UInt8], at time: Timestamp) throws {
+        try run(
+            KeepsHits(
+                """
+                INSERT INTO ignored_picture (sha256, since_ms) VALUES (?, ?)
+                ON CONFLICT (sha256) DO UPDATE SET is_complete = 0
+                """
+            ),
+            [sha256, time.milliseconds]
+        )
+        memory.ignoresPictures = true
+    }
+
+    /// Records that all entries have lost the picture.
+    package func completeIgnoring(_ sha256: [UInt8]) throws {
+        try run(KeepsHits("UPDATE ignored_picture SET is_complete = 1 WHERE sha256 = ?"), [sha256])
+    }
+
+    /// Ignores the picture no longer.
+    ///
+    /// - Returns: whether it was ignored.
+    package func removeIgnored(_ sha256: [UInt8]) throws -> Bool {
+        try run(KeepsHits("DELETE FROM ignored_picture WHERE sha256 = ?"), [sha256])
+        memory.ignoresPictures = nil
+        return changedRowCount > 0
+    }
+
+    // MARK: Entries
+
+    /// At most `limit` entries that have the picture's file, except own images.
+    package func entries(withPicture sha256: [UInt8], limit: Int) throws -> [(id: Int64, key: AvatarKey)] {
+        try rows(
+            """
+            SELECT avatar.id, avatar.key FROM file JOIN avatar ON avatar.file_id = file.id
+            WHERE file.storage_class IN (0, 1) AND file.sha256 = ? AND \(AvatarIndex.isIgnorable) LIMIT ?
+            """,
+            [sha256, limit]
+        ) { (id: $0.integer("id"), key: AvatarKey(stored: $0.text("key"))) }
+    }
+
+    /// Takes the picture from an entry with an origin. The caller releases the file.
+    ///
+    /// - Parameter isEvicted: only if the entry has no file and remembers this picture. Default: no.
+    /// - Returns: whether the entry had it.
+    @discardableResult
+    package func ignorePicture(_ sha256: [UInt8], of id: Int64, ifEvicted isEvicted: Bool = false) throws -> Bool {
+        try noteContent(of: id)
+        // An evicted entry is not due, and this one is from now on: naming the column lowers the due time of its host.
+        try run(
+            ChangesHits(
+                """
+                UPDATE avatar SET file_id = NULL, absence = 'ignored', absent_sha256 = ?1, thumb_hash = NULL,
+                    next_check_ms = next_check_ms
+                WHERE id = ?2 AND (NOT ?3 OR file_id IS NULL AND absent_sha256 = ?1)
+                """
+            ),
+            [sha256, id, isEvicted]
+        )
+        return changedRowCount > 0
+    }
+
+    /// Records that the origin gives an ignored picture, in place of the image that the entry has.
+    ///
+    /// - Parameters:
+    ///   - lowDataURL: the URL of the smaller image for constrained networks; `nil` leaves it as it is.
+    ///   - isLowData: whether the picture is that smaller image.
+    package func ignorePicture(
+        _ sha256: [UInt8],
+        of id: Int64,
+        lowDataURL: String?,
+        isLowData: Bool,
+        _ validation: ValidationRecord
+    ) throws {
+        try ignorePicture(sha256, of: id)
+        try run(
+            ChangesHits("UPDATE avatar SET low_data_url = coalesce(?, low_data_url), is_low_data = ? WHERE id = ?"),
+            [lowDataURL, isLowData, id]
+        )
+        try setValidation(validation, of: id)
+    }
+
+    /// At most `limit` entries that have no file because the picture is ignored.
+    package func entries(ignoring sha256: [UInt8], limit: Int) throws -> [Int64] {
+        try rows("SELECT id FROM avatar WHERE absence = 'ignored' AND absent_sha256 = ? LIMIT ?", [sha256, limit]) {
+            $0.integer("id")
+        }
+    }
+
+    /// Makes an entry with an ignored picture one that misses its file, without validators and due at once.
+    ///
+    /// An entry that is never due stays so: no contact needs it.
+    package func seekAgain(_ id: Int64, at time: Timestamp) throws {
+        try run(
+            KeepsHits(
+                """
+                UPDATE avatar SET absence = 'missing', absent_sha256 = NULL, etag = NULL, last_modified = NULL,
+                    next_check_ms = CASE WHEN next_check_ms IS NOT NULL THEN ? END
+                WHERE id = ? AND absence = 'ignored'
+                """
+            ),
+            [time.milliseconds, id]
+        )
+    }
+
+    /// The number of contacts that use the entry.
+    package func contactCount(of id: Int64) throws -> Int {
+        Int(try integer("SELECT count(*) FROM owner WHERE avatar_id = ?", [id]) ?? 0)
+    }
+}

@@ -31,6 +31,12 @@ public struct AvatarFile: Sendable {
     public var isStale: Bool
     /// Whether this is the smaller image that stands in on a metered network (`FetchOptions.lowDataURL`).
     public var isLowData = false
+    /// The rendition that this is, with a format of its own; `nil` for the original.
+    public var rendition: Rendition?
+    /// The reason why this is the original although a rendition was asked for, as a sentence; else `nil`.
+    public var renditionFailure: String?
+    /// The ThumbHash of the image, at most 25 bytes: a blurred stand-in. `nil` before a rendition of it was made.
+    public var thumbHash: [UInt8]?
     /// The place that the image came from.
     public var source: Source
     /// The reason why the request failed or was not sent, if one was due; else `nil`.

@@ -67,6 +67,9 @@ extension AvatarStore {
         /// How the store's own client sends requests. Not used with an `originClient`.
         public var http: HTTPOrigin.Configuration
         #endif
+        /// Makes renditions: the product `AvatarRenditions` has a maker. Default: `nil`; reads that ask for a rendition give the
+        /// original.
+        public var renditions: (any RenditionMaker)?
         /// The clock for freshness and access times. Default: the system's clock.
         public var clock: any WallClock
         /// Receives reports that no call can return. Default: no output.

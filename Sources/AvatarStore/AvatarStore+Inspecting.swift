@@ -49,6 +49,7 @@ extension AvatarStore {
         let index = [layout.indexPath, layout.indexPath + "-shm"].map(DiskUsage.init(file:))
         let roots = [layout.cachesRoot, layout.documentsRoot].map(DiskUsage.init(folder:))
         let budget = try self.index.budget()
+        let renditions = try self.index.renditionTotal()
         return StoreStatistics(
             entries: counted.entries,
             files: counted.caches.files + counted.documents.files,
@@ -67,6 +68,8 @@ extension AvatarStore {
             schemaVersion: counted.schemaVersion,
             addressGuard: fetching.origin.addressGuard,
             lastSync: counted.lastSync,
+            renditions: renditions.count,
+            renditionBytes: renditions.bytes,
             failures: counted.failures,
             neverHad: counted.neverHad
         )
@@ -78,17 +81,17 @@ extension AvatarStore {
     public func details(for key: AvatarKey) throws -> AvatarDetails? {
         guard let entry = try index.entry(for: key), let overview = try index.overview(of: key) else { return nil }
         let sharing = try entry.file.map { try index.keys(usingFile: $0.id).filter { $0 != key } } ?? []
-        return try details(entry, overview, sharing: sharing, eviction: try eviction(of: entry))
+        return try details(entry, overview, sharing: sharing, eviction: try evictionPlace(of: entry))
     }
 
     /// As `details(for:)`, but without the contacts and the keys that share the file, of which there may be thousands.
     ///
-    /// - Parameter withEvictionOrder: whether to count the files that are evicted before it, which reads a row for each.
+    /// - Parameter withEvictionOrder: whether to count the files that are evicted before it, as far as 10,000 rows tell.
     package func summary(of key: AvatarKey, withEvictionOrder: Bool) throws -> AvatarDetails? {
         guard let entry = try index.entry(for: key),
             let overview = try index.overview(of: key, withContacts: false)
         else { return nil }
-        let eviction = withEvictionOrder ? try eviction(of: entry) : nil
+        let eviction = withEvictionOrder ? try evictionPlace(of: entry, readingAtMost: Self.mostRows) : nil
         return try details(entry, overview, sharing: [], eviction: eviction)
     }
 
@@ -96,7 +99,7 @@ extension AvatarStore {
         _ entry: AvatarEntry,
         _ overview: AvatarListItem,
         sharing: [AvatarKey],
-        eviction: Int?
+        eviction: EvictionPlace?
     ) throws -> AvatarDetails {
         let validation = entry.validation
         return AvatarDetails(
@@ -114,21 +117,25 @@ extension AvatarStore {
             failure: validation.failure,
             failureCount: validation.failureCount,
             sharedWith: sharing,
-            evictedAfterFiles: eviction,
+            evictedAfterFiles: eviction.flatMap { $0.isExact ? $0.filesBefore : nil },
+            thumbHash: try index.thumbHash(for: entry.key),
             reasons: try reasons(entry, eviction)
         )
     }
 
-    /// The number of files that are evicted before it; `nil` for a document, and without a file.
-    private func eviction(of entry: AvatarEntry) throws -> Int? {
+    /// The rows that a summary reads at most for the eviction order, so that it takes as long in a large store.
+    private static let mostRows = 10_000
+
+    /// Its place in the order of eviction; `nil` for a document, and without a file.
+    private func evictionPlace(of entry: AvatarEntry, readingAtMost limit: Int = .max) throws -> EvictionPlace? {
         guard let file = entry.file, file.storageClass == .caches, let lastAccess = entry.lastAccessMicroseconds else {
             return nil
         }
-        return try index.filesEvicted(before: file.id, usedAt: lastAccess)
+        return try index.evictionPlace(of: file.id, usedAt: lastAccess, readingAtMost: limit)
     }
 
     /// Sentences about freshness, the host's pause and the eviction order.
-    private func reasons(_ entry: AvatarEntry, _ eviction: Int?) throws -> [String] {
+    private func reasons(_ entry: AvatarEntry, _ eviction: EvictionPlace?) throws -> [String] {
         let explanation = EntryExplanation(
             entry: entry,
             now: clock.now(),
@@ -142,7 +149,7 @@ extension AvatarStore {
         }
         if let eviction {
             let used = try index.total(of: .caches).accountedBytes
-            reasons.append(explanation.eviction(after: eviction, used: used, budget: limits.budget))
+            reasons.append(explanation.eviction(at: eviction, used: used, budget: limits.budget))
         } else if entry.file?.storageClass == .documents {
             reasons.append("It is a document: it is never evicted.")
         }

@@ -6,7 +6,7 @@ import AvatarIndex
 /// A stored picture as a server gives it to its clients: with the digest of its bytes, and until when it is fresh.
 public struct StoredPicture: Sendable {
     /// The key of the entry.
-    public var key: AvatarKey { hit.key }
+    public let key: AvatarKey
     /// The SHA-256 of the bytes in hexadecimal digits. The same digest always means the same bytes.
     public let sha256: String
     /// The media type found in the bytes, such as `image/png`.
@@ -19,12 +19,16 @@ public struct StoredPicture: Sendable {
     public var width: Int { hit.file.width }
     /// The height in pixels; 0 for an SVG that states none.
     public var height: Int { hit.file.height }
-    /// When the bytes were stored.
+    /// Whether this is a rendition of the picture that was stored.
+    public var isRendition: Bool { original != nil }
+    /// When the bytes were stored; of a rendition, those of the original.
     public let published: Timestamp
     /// Until when the image is fresh (RFC 9111 section 4.2); `nil` for an own image, which is always fresh.
     public var freshUntil: Timestamp? { hit.freshUntil }
     /// The hit that the picture was read from.
     let hit: IndexHit
+    /// The hit of the original, if the picture is a rendition; else `nil`.
+    let original: IndexHit?
 }
 
 /// The open file of a picture. It stays readable after it is evicted or replaced, and is closed with the last reference.
@@ -87,7 +91,10 @@ extension AvatarStore {
     /// - Throws: an error of the disk.
     public func open(_ picture: StoredPicture) throws -> OpenPicture? {
         guard let file = try roots.open(picture.hit.file) else { return nil }
-        accesses.record(picture.hit, at: clock.now())
+        let now = clock.now()
+        accesses.record(picture.hit, at: now)
+        // The original is used with a rendition: else it would be evicted first, and take its renditions along.
+        if let original = picture.original { accesses.record(original, at: now) }
         return OpenPicture(picture, file)
     }
 
@@ -99,7 +106,13 @@ extension AvatarStore {
         for _ in 0..<8 {
             guard let found = try look() else { return nil }
             guard let hit = try index.hit(for: found.key), hit.file.id == found.fileID else { continue }
-            return StoredPicture(sha256: Hexadecimal.text(found.sha256), published: found.published, hit: hit)
+            return StoredPicture(
+                key: found.key,
+                sha256: Hexadecimal.text(found.sha256),
+                published: found.published,
+                hit: hit,
+                original: nil
+            )
         }
         return nil
     }

@@ -40,7 +40,10 @@ extension AvatarStore {
         from source: String? = nil,
         options: FetchOptions = FetchOptions()
     ) async throws -> AvatarImage {
-        try await ImageRead(key, from: source, options: options, fetching: fetching) { [self] in
+        if let rendition = options.rendition {
+            return try await image(for: key, as: rendition, of: original(for: key, from: source, options: options))
+        }
+        return try await ImageRead(key, from: source, options: options, fetching: fetching) { [self] in
             try storedImage(for: key)
         } storedFile: { [self] in
             try storedFile(for: key)
@@ -75,6 +78,9 @@ extension AvatarStore {
         from source: String? = nil,
         options: FetchOptions = FetchOptions()
     ) async throws -> AvatarFile {
+        if let rendition = options.rendition {
+            return try await file(for: key, as: rendition, of: original(for: key, from: source, options: options))
+        }
         let look: @Sendable () throws -> AvatarFile? = { [self] in try storedFile(for: key) }
         return try await ImageRead(
             key,
@@ -204,7 +210,7 @@ extension AvatarStore {
 
     /// Runs `read` on the index's hit for `key`. If the file is missing, looks once more in the index: another process
     /// may have replaced the image in between.
-    private func lookTwice<Result>(_ key: AvatarKey, _ read: (IndexHit) throws -> Result?) throws -> Result? {
+    func lookTwice<Result>(_ key: AvatarKey, _ read: (IndexHit) throws -> Result?) throws -> Result? {
         guard let hit = try index.hit(for: key) else { return nil }
         if let result = try read(hit) { return result }
         guard let second = try index.hitInFile(for: key), second.file.id != hit.file.id else { return nil }
@@ -212,7 +218,7 @@ extension AvatarStore {
     }
 
     /// The stored image, and its use recorded. The metrics do not count it.
-    private func storedImage(for key: AvatarKey) throws -> AvatarImage? {
+    func storedImage(for key: AvatarKey) throws -> AvatarImage? {
         try lookTwice(key) { try image(of: $0, key) }
     }
 
@@ -226,7 +232,7 @@ extension AvatarStore {
     }
 
     /// Records the access and describes the file.
-    private func used(_ hit: IndexHit, _ key: AvatarKey) -> AvatarFile {
+    func used(_ hit: IndexHit, _ key: AvatarKey) -> AvatarFile {
         let now = clock.now()
         accesses.record(hit, at: now)
         return AvatarFile(
@@ -239,6 +245,7 @@ extension AvatarStore {
             storageClass: hit.file.storageClass,
             isStale: hit.freshUntil.map { $0 <= now } ?? false,
             isLowData: hit.isLowData,
+            thumbHash: hit.thumbHash,
             source: .store
         )
     }

@@ -26,7 +26,7 @@ extension AvatarStore {
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
     ) async throws -> SyncReport where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
         try await runSync(
-            .list(records, emailSources: options.emailSources),
+            try listed(records, options),
             options: options,
             total: total,
             progress: progress
@@ -42,7 +42,7 @@ extension AvatarStore {
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
     ) async throws -> SyncReport {
         try await runSync(
-            .contacts(contacts, emailSources: options.emailSources),
+            try listed(contacts, options),
             options: options,
             total: contacts.count,
             progress: progress
@@ -69,7 +69,7 @@ extension AvatarStore {
     ) -> SyncEvents where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
         SyncEvents { [self] emit in
             try await runSync(
-                .list(records, emailSources: options.emailSources),
+                try listed(records, options),
                 options: options,
                 total: total,
                 emit: emit
@@ -81,7 +81,7 @@ extension AvatarStore {
     public func syncEvents(contacts: [Contact], options: SyncOptions = SyncOptions()) -> SyncEvents {
         SyncEvents { [self] emit in
             try await runSync(
-                .contacts(contacts, emailSources: options.emailSources),
+                try listed(contacts, options),
                 options: options,
                 total: contacts.count,
                 emit: emit
@@ -103,7 +103,7 @@ extension AvatarStore {
         _ records: Records,
         options: SyncOptions = SyncOptions()
     ) async throws -> SyncPreview where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
-        try await preview(.list(records, emailSources: options.emailSources), options)
+        try await preview(try listed(records, options), options)
     }
 
     /// The plan of a sync without a list. Changes nothing.
@@ -112,6 +112,21 @@ extension AvatarStore {
     ///   index; `CancellationError`.
     public func syncPreview(options: SyncOptions = SyncOptions()) async throws -> SyncPreview {
         try await preview(try source(options), options)
+    }
+
+    /// The items of a sync with the list `records`.
+    ///
+    /// - Throws: an error of the index.
+    private func listed<Records>(_ records: Records, _ options: SyncOptions) throws -> SyncSource
+    where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
+        .list(records, emailSources: options.emailSources, ignoring: try index.ignoredDigests())
+    }
+
+    /// The items of a sync with the list `contacts`, as `listed(_:_:)` with records.
+    ///
+    /// - Throws: an error of the index.
+    private func listed(_ contacts: [Contact], _ options: SyncOptions) throws -> SyncSource {
+        .contacts(contacts, emailSources: options.emailSources, ignoring: try index.ignoredDigests())
     }
 
     /// The entries of a sync without a list: those that are due, or all.
@@ -148,6 +163,7 @@ extension AvatarStore {
         let begun = ContinuousClock.now
         try await writer.beginSync(at: clock.now())
         do {
+            try await writer.finishIgnoring(at: clock.now())
             let run = try SyncRun(
                 fetching,
                 source: source,

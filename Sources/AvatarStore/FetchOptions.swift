@@ -35,6 +35,10 @@ public struct FetchOptions: Sendable {
     public var isConstrained: Bool?
     /// A lower budget of `caches` for this read, in bytes. It is not kept. Default: `nil`, the store's budget.
     public var budgetCeiling: Int?
+    /// The rendition that the read gives in place of the picture, made if necessary. Default: `nil`, the picture itself.
+    ///
+    /// If it cannot be made, the read gives the picture, and `AvatarFile.renditionFailure` says why.
+    public var rendition: Rendition?
     /// The watcher that is told the progress, and that can change the priority meanwhile.
     package var watch: FetchWatch?
 
@@ -47,7 +51,8 @@ public struct FetchOptions: Sendable {
         timeout: Duration? = nil,
         lowDataURL: String? = nil,
         isConstrained: Bool? = nil,
-        budgetCeiling: Int? = nil
+        budgetCeiling: Int? = nil,
+        rendition: Rendition? = nil
     ) {
         self.policy = policy
         self.storage = storage
@@ -57,5 +62,6 @@ public struct FetchOptions: Sendable {
         self.lowDataURL = lowDataURL
         self.isConstrained = isConstrained
         self.budgetCeiling = budgetCeiling
+        self.rendition = rendition
     }
 }

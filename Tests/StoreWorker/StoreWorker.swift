@@ -21,12 +21,15 @@ import Darwin
 ///
 /// `StoreWorker DIRECTORY mirror FILE` reads the store's change feed instead, and keeps the resulting state in FILE,
 /// until it is killed. It writes `open`, and `kept NUMBER` once the events up to that number are in FILE.
+///
+/// `StoreWorker DIRECTORY renditions SEED [KILLPOINT]` makes renditions until it is killed. It writes `open`.
 @main
 struct StoreWorker {
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count >= 3 else { exit(64) }
         if arguments.count == 4, arguments[2] == "mirror" { return try await mirror(arguments[1], in: arguments[3]) }
+        if arguments[2] == "renditions", arguments.count >= 4 { return try await makeRenditions(arguments) }
         let point = arguments.count > 3 ? KillPoint(arguments[3]) : nil
         let performer = try await Performer(
             directory: arguments[1],
@@ -60,6 +63,20 @@ struct StoreWorker {
             try mirror.keep(in: file)
             say("kept \(mirror.sequence)")
             try await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
+    private static func makeRenditions(_ arguments: [String]) async throws {
+        let point = arguments.count > 4 ? KillPoint(arguments[4]) : nil
+        let load = try await RenditionLoad(arguments[1], fileSystem: KillingFileSystem(point))
+        var random = RandomOperations(seed: UInt64(arguments[3]) ?? 0)
+        say("open")
+        while true {
+            do {
+                try await load.step(&random)
+            } catch is AvatarStoreError {
+                // Refused, such as a save for which there is no room.
+            }
         }
     }
 

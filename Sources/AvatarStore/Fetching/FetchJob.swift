@@ -131,6 +131,7 @@ final class FetchJob: Sendable {
                 "Another process requested \(key) at the same time, and its request failed (\(kind.rawValue))."
             return .failed(FetchFailure(kind: kind, message: message))
         }
+        if entry.isIgnored { return .ignored(isReceived: false) }
         guard let file = entry.file, engine.places.stored.contains(file) else { return nil }
         guard entry.validation.fetched == checked else { return .notModified }
         return .stored(isChanged: seen?.file.map { $0.id != file.id } ?? false)
@@ -186,8 +187,8 @@ final class FetchJob: Sendable {
             )
         case .notModified(let response):
             let validation = validation(response, fetched: target.entry?.validation.fetched)
-            // Only an entry with a file gets a conditional request.
-            let file = target.entry?.file?.id ?? 0
+            // Only an entry with a file or an ignored picture gets a conditional request.
+            let file = target.entry?.file?.id
             change = Change(.confirmed(validation, file: file), of: target, requested: response.metadata.requestTime)
         case .failed(let failure):
             change = Change(.failed(failure, checked: engine.clock.now()), of: target, requested: result.began)
@@ -252,6 +253,8 @@ final class FetchJob: Sendable {
     }
 
     /// Reads a staged image into memory, and discards its file.
+    ///
+    /// - Throws: `fetchFailed` if the picture is ignored; an error of the index or the disk.
     private func takeImage(_ result: FetchResult) throws -> AvatarImage {
         guard case .image(let staged, let response) = result.content else {
             throw AvatarStoreError(
@@ -262,6 +265,7 @@ final class FetchJob: Sendable {
         }
         let files = engine.places.files(of: staged.storageClass)
         defer { files.staging.discard(staged) }
+        guard try !engine.index.isIgnored(staged.sha256) else { throw FetchFailure.ignored(key).error }
         let file = AvatarFile(
             key: key,
             sizeBytes: staged.sizeBytes,
@@ -287,9 +291,9 @@ extension FetchLeases {
     ///
     /// - Parameter bound: how long to wait.
     /// - Returns: `nil` if another process had the lease throughout `bound`, or if the lock failed. The caller then
-    ///   fetches without a lease: that costs at most one more request.
+    ///   works without a lease: that costs at most one more request, or one more decoding.
     /// - Throws: `CancellationError`.
-    fileprivate func take(_ key: AvatarKey, within bound: Duration, _ logger: Logger) async throws -> FetchLease? {
+    func take(_ key: AvatarKey, within bound: Duration, _ logger: Logger) async throws -> FetchLease? {
         let end = ContinuousClock.now.advanced(by: bound)
         var pause = Self.shortestPause
         while true {

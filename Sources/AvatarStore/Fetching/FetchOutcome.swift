@@ -11,6 +11,9 @@ public enum FetchOutcome: Sendable {
     /// An image was received and is not stored: its response forbids that and the mode obeys (RFC 9111 section 3), or
     /// its entry was removed meanwhile.
     case notStored
+    /// The origin gave a picture that is ignored (`AvatarStore.ignore(digests:)`), so that nothing is stored. `isReceived`:
+    /// its bytes came; else the origin confirmed that it is still the same.
+    case ignored(isReceived: Bool)
     /// An image was received, and there is no room for it in the budget. The stored image stays.
     case overBudget(AvatarStoreError)
     /// No image was received. The stored image stays.
@@ -58,6 +61,15 @@ public struct FetchFailure: Error, Sendable {
         FetchFailure(
             kind: health.failure ?? .rateLimited,
             message: "\(host) \(health.reason(at: now) ?? "is paused"), for \(until.seconds(since: now) + 1) seconds."
+        )
+    }
+
+    /// The failure of a read whose picture is ignored.
+    static func ignored(_ key: AvatarKey) -> FetchFailure {
+        FetchFailure(
+            kind: .ignored,
+            message:
+                "The picture of \(key) is ignored. `avatars shared --ignored` lists such pictures."
         )
     }
 

@@ -220,14 +220,21 @@ struct Fetcher: Sendable {
 
     /// The stored response of the image; `nil` if the entry has no file, or the file is missing.
     private func stored(_ target: FetchTarget) -> ResponseMetadata? {
-        guard let file = target.entry?.file, places.stored.contains(file) else { return nil }
-        return metadata(target)
+        isConfirmable(target) ? metadata(target) : nil
     }
 
-    /// The stored response by the index, without a look at the disk; `nil` if the entry has no file, or has the smaller
-    /// image while `target` is the full one (or the reverse).
+    /// Whether a 304 says which picture the entry has: its file is in its place, or its picture is ignored.
+    private func isConfirmable(_ target: FetchTarget) -> Bool {
+        guard let entry = target.entry else { return false }
+        return entry.file.map(places.stored.contains) ?? entry.isIgnored
+    }
+
+    /// The stored response by the index, without a look at the disk; `nil` if the entry has no file or ignored picture, or
+    /// has the smaller image while `target` is the full one (or the reverse).
     func metadata(_ target: FetchTarget) -> ResponseMetadata? {
-        guard let entry = target.entry, entry.file != nil, entry.isLowData == target.isLowData else { return nil }
+        guard let entry = target.entry, entry.file != nil || entry.isIgnored, entry.isLowData == target.isLowData else {
+            return nil
+        }
         return ResponseMetadata(stored: entry.validation)
     }
 
@@ -262,7 +269,7 @@ struct Fetcher: Sendable {
         for target: FetchTarget
     ) -> FetchResult.Content? {
         // The file may have been deleted while the request was sent.
-        guard let stored, let file = target.entry?.file, places.stored.contains(file) else { return nil }
+        guard let stored, isConfirmable(target) else { return nil }
         let updated = stored.updating(
             with: fields,
             requestTime: times.request,

@@ -77,6 +77,7 @@ struct ImageRead<Result: ReadResult>: Sendable {
             fetching.metrics.read(from: .store)
             return try await promote(found)
         }
+        if found == nil { try requireNotIgnored() }
         guard options.policy != .offline else {
             let reason =
                 found == nil
@@ -103,6 +104,8 @@ struct ImageRead<Result: ReadResult>: Sendable {
                 if let found = try stored() { return try await promote(found.coming(from: .revalidated)) }
             case .notStored:
                 if let image = fetched.image { return Result(notStored: image) }
+            case .ignored:
+                throw FetchFailure.ignored(key).error
             case .overBudget(let error):
                 return try await promote(fallback(for: error))
             case .failed(let failure):
@@ -170,6 +173,17 @@ struct ImageRead<Result: ReadResult>: Sendable {
     private func isFresh(_ file: AvatarFile) throws -> Bool {
         guard !file.isStale else { return false }
         return try strictFreshness()?.isFresh(at: now) ?? true
+    }
+
+    /// Checks that the origin may be asked: an ignored picture suffices as a stored one would, and the read gives no picture then.
+    ///
+    /// - Throws: `fetchFailed` if the picture is ignored.
+    private func requireNotIgnored() throws {
+        guard options.policy != .reload, let entry = try parts.index.entry(for: key), entry.isIgnored else { return }
+        let sufficesStale = options.policy == .offline || options.policy == .cacheFirst && mode == .offlineFirst
+        let suffices =
+            try sufficesStale || entry.validation.isFresh(at: now) && strictFreshness()?.isFresh(at: now) != false
+        if suffices { throw FetchFailure.ignored(key).error }
     }
 
     /// Whether a stale image may be served (RFC 9111 section 4.2.4).

@@ -1,5 +1,6 @@
 public import AvatarCore
 import AvatarImages
+import AvatarIndex
 
 /// All that the store knows about one entry, with sentences that explain its state.
 public struct AvatarDetails: Sendable {
@@ -33,6 +34,8 @@ public struct AvatarDetails: Sendable {
     public var sharedWith: [AvatarKey]
     /// The number of files that are evicted before this one; `nil` for a document, and without a file.
     public var evictedAfterFiles: Int?
+    /// The ThumbHash of the image, at most 25 bytes, even while it is evicted; `nil` before a rendition of it was made.
+    public var thumbHash: [UInt8]?
     /// Sentences that explain why it is fresh, stale or failing, and how soon it would be evicted.
     public var reasons: [String]
 
@@ -76,14 +79,16 @@ struct EntryExplanation {
 
     /// A sentence about how soon it is evicted.
     ///
-    /// - Parameter files: the number of files evicted before it.
+    /// - Parameter place: its place in the order of eviction.
     /// - Parameter used: the bytes in use, of the `budget` bytes.
-    func eviction(after files: Int, used: Int, budget: Int) -> String {
+    func eviction(at place: EvictionPlace, used: Int, budget: Int) -> String {
         let order =
-            switch files {
-            case 0: "It is the first to be evicted when room is needed"
-            case 1: "1 file was used less recently and would be evicted before it"
-            default: "\(files) files were used less recently and would be evicted before it"
+            switch (place.filesBefore, place.isExact) {
+            case (0, true): "It is the first to be evicted when room is needed"
+            case (0, false): "It is evicted when room is needed, after the files used less recently"
+            case (1, true): "1 file was used less recently and would be evicted before it"
+            case (let files, true): "\(files) files were used less recently and would be evicted before it"
+            case (let files, false): "At least \(files) files were used less recently and would be evicted before it"
             }
         let room = ByteSize.text(max(0, budget - used))
         return
@@ -96,6 +101,9 @@ struct EntryExplanation {
         switch entry.absence {
         case .evicted: "Its file was evicted to keep the budget; a read or a list that names it fetches it again."
         case .missing: "Its file was missing; it is fetched again when it is due or read."
+        case .ignored:
+            "Its origin gives an ignored picture (\(Hexadecimal.text(entry.ignoredSHA256 ?? []))), so it has none; another one is "
+                + "stored when it comes. `avatars ignore --undo DIGEST` takes it for a picture again."
         case nil: entry.file != nil && !isThere ? "Its file is missing; the next read or sync fetches it again." : nil
         }
     }

@@ -11,6 +11,10 @@ public struct ExportReport: Hashable, Sendable {
     public var bytes = 0
     /// The number of entries left out because their file is missing or damaged.
     public var missing = 0
+    /// The number of images that are the originals because the rendition could not be made; 0 in an export without renditions.
+    public var originals = 0
+    /// The number of vCards; 0 in an export without them.
+    public var cards = 0
     /// The number of pages for people; 0 in an export without them.
     public var pages = 0
 }
@@ -27,6 +31,10 @@ extension AvatarStore {
     /// - Parameter query: the entries to export; its limit and position are ignored. Default: all.
     /// - Parameter directory: an absolute path. It is created if it is missing, and must be empty. The remains of a
     ///   killed export are removed first.
+    /// - Parameter rendition: the copy that is exported of each image, made if necessary and not stored. An image of which it
+    ///   cannot be made is exported as it is. Default: `nil`, each image as it is.
+    /// - Parameter withCards: whether to write `contacts.vcf` too, a vCard 3.0 of each contact with its exported picture. Default:
+    ///   no.
     /// - Parameter progress: called after each image.
     /// - Throws: `notEmpty` if `directory` holds files; `invalidConfiguration` for a path that is not absolute or lies
     ///   inside the store; `busy` if another export to it is running; `diskFull`; another error of the index or the
@@ -34,12 +42,16 @@ extension AvatarStore {
     public func exportPictures(
         _ query: AvatarListQuery = AvatarListQuery(),
         to directory: String,
+        as rendition: Rendition? = nil,
+        withCards: Bool = false,
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> ExportReport {
-        try await exportPictures(query, to: directory, progress: progress, pages: nil)
+        let directory = try exportDirectory(directory)
+        let export = PictureExport(of: query, from: fetching, to: directory, progress: progress)
+        return try await export.run(as: rendition, withCards: withCards, pages: nil)
     }
 
-    /// As `exportPictures(_:to:progress:)`, with pages for people beside the images.
+    /// As `exportPictures(_:to:as:withCards:progress:)`, with pages for people beside the images.
     ///
     /// - Parameter pages: writes the pages once all images are written, and returns their number. If it fails, the images
     ///   are removed too.
@@ -47,24 +59,33 @@ extension AvatarStore {
         _ query: AvatarListQuery,
         to directory: String,
         progress: @escaping ProgressHandler,
-        pages: (@Sendable (ExportFolder) throws -> Int)?
+        pages: @escaping @Sendable (ExportFolder) throws -> Int
     ) async throws -> ExportReport {
+        let directory = try exportDirectory(directory)
+        let export = PictureExport(of: query, from: fetching, to: directory, progress: progress)
+        return try await export.run(as: nil, withCards: false, pages: pages)
+    }
+
+    /// - Throws: `invalidConfiguration` for a path that is not absolute or lies inside the store.
+    private func exportDirectory(_ directory: String) throws -> String {
         let directory = try StoreLayout.absoluteDirectory(directory)
         try configuration.layout.requireOutside(directory)
-        return try await PictureExport(of: query, from: parts, to: directory, progress: progress, pages: pages).run()
+        return directory
     }
 }
 
 /// One export.
 private actor PictureExport {
-    private let parts: StoreParts
+    private let fetching: FetchParts
     private let query: AvatarListQuery
     private let directory: String
     private let progress: ProgressHandler
-    private let pages: (@Sendable (ExportFolder) throws -> Int)?
     /// The images for the pages; `nil` in an export without pages.
     private var exported: ExportedPictures?
+    private var rendition: Rendition?
     private var report = ExportReport()
+    /// The length of the vCards so far; `nil` in an export without them.
+    private var cardBytes: Int?
     /// The length of the manifest so far: the place of its next line.
     private var manifestBytes = 0
 
@@ -77,26 +98,32 @@ private actor PictureExport {
 
     init(
         of query: AvatarListQuery,
-        from parts: StoreParts,
+        from fetching: FetchParts,
         to directory: String,
-        progress: @escaping ProgressHandler,
-        pages: (@Sendable (ExportFolder) throws -> Int)?
+        progress: @escaping ProgressHandler
     ) {
-        self.parts = parts
+        self.fetching = fetching
         self.query = query
         self.directory = directory
         self.progress = progress
-        self.pages = pages
-        exported = pages.map { _ in ExportedPictures() }
     }
 
+    private var parts: StoreParts { fetching.parts }
+
     /// Exports all images. The manifest gets its final name last, so a killed export is not taken for a finished one.
-    func run() throws -> ExportReport {
+    func run(
+        as rendition: Rendition?,
+        withCards: Bool,
+        pages: (@Sendable (ExportFolder) throws -> Int)?
+    ) async throws -> ExportReport {
+        self.rendition = rendition
+        cardBytes = withCards ? 0 : nil
+        exported = pages.map { _ in ExportedPictures() }
         let folder = try PictureFolder(writing: directory, fileMode: parts.configuration.fileMode)
         try folder.lock()
         try clearLeftovers(in: folder)
         do {
-            try write(to: folder)
+            try await write(to: folder)
             if let pages, let exported {
                 let mode = parts.configuration.fileMode
                 report.pages = try pages(ExportFolder(folder, pictures: exported, fileMode: mode))
@@ -117,6 +144,7 @@ private actor PictureExport {
                 if let file = line.entry?.file { folder.remove(file) }
             }
             folder.remove(PictureManifest.firstPageName)
+            folder.remove(PictureManifest.cardsName)
             try folder.removeFolder(PictureManifest.pageFolderName, filesEndingIn: PictureManifest.pageSuffixes)
             folder.remove(PictureManifest.unfinishedName)
         }
@@ -130,7 +158,7 @@ private actor PictureExport {
     }
 
     /// Writes the matching images, page by page.
-    private func write(to folder: PictureFolder) throws {
+    private func write(to folder: PictureFolder) async throws {
         // An export without images writes an empty manifest.
         try folder.append([], to: PictureManifest.unfinishedName, at: 0, mode: parts.configuration.fileMode)
         let total = try query.selectsAll ? parts.index.imageCount() : nil
@@ -141,7 +169,7 @@ private actor PictureExport {
             let page = try parts.index.list(query)
             for item in page.items where item.localFile != nil {
                 try Task.checkCancellation()
-                try write(item, to: folder)
+                try await write(item, to: folder)
                 let total = total.map { max($0, report.images) }
                 let (done, failed, bytes) = (report.images, report.missing, report.bytes)
                 progress(WorkProgress(.exporting, .files, done: done, of: total, failed: failed, bytes: bytes))
@@ -151,33 +179,74 @@ private actor PictureExport {
     }
 
     /// Writes one image, or counts it as missing.
-    private func write(_ item: AvatarListItem, to folder: PictureFolder) throws {
+    private func write(_ item: AvatarListItem, to folder: PictureFolder) async throws {
         let key = item.key
         // Another process may replace or evict the image meanwhile.
         for _ in 0..<3 {
             guard let entry = try parts.index.entry(for: key), let file = entry.file else { break }
             guard let bytes = try parts.roots.read(file), ContentDigest.sha256(bytes) == entry.sha256 else { continue }
-            let name = name(for: key, ImageFormat(rawValue: file.mediaType), in: folder)
-            try note(entry, file: file, owners: item.contacts, as: name, in: folder)
-            try folder.write(bytes, to: name, mode: parts.configuration.fileMode)
+            var image = (bytes: bytes, mediaType: file.mediaType)
+            if let rendition {
+                if let made = try await made(rendition, of: key) { image = made } else { report.originals += 1 }
+            }
+            let name = name(for: key, ImageFormat(rawValue: image.mediaType), in: folder)
+            try note(entry, storageClass: file.storageClass, image, owners: item.contacts, as: name, in: folder)
+            try folder.write(image.bytes, to: name, mode: parts.configuration.fileMode)
+            try writeCards(of: item.contacts, key, image, in: folder)
             report.images += 1
-            report.bytes += bytes.count
+            report.bytes += image.bytes.count
             return
         }
         report.missing += 1
     }
 
+    /// The rendition of the image; `nil` if it cannot be made, or has too many bytes at every quality.
+    private func made(_ rendition: Rendition, of key: AvatarKey) async throws -> (bytes: [UInt8], mediaType: String)? {
+        guard let hit = try parts.index.hit(for: key) else { return nil }
+        let work = RenditionWork(rendition.resolved(of: hit.file), of: hit, key, fetching, stores: false)
+        do {
+            switch try await work.run() {
+            case .stored(let stored): return try parts.roots.read(stored.file).map { ($0, stored.file.mediaType) }
+            case .made(let made): return (made.bytes, made.mediaType)
+            case .none, .lost: return nil
+            }
+        } catch let error as AvatarStoreError where error.code == .imageRefused {
+            // One picture must not end the export of the others.
+            return nil
+        }
+    }
+
+    /// Appends the cards of the contacts whose picture this is.
+    private func writeCards(
+        of contacts: [String],
+        _ key: AvatarKey,
+        _ image: (bytes: [UInt8], mediaType: String),
+        in folder: PictureFolder
+    ) throws {
+        guard var place = cardBytes else { return }
+        // A contact may have several images. Its picture is the first of them.
+        for contact in contacts where try parts.index.picture(of: contact)?.key == key {
+            let name = try parts.index.contact(contact)?.name
+            let card = ContactCard.text(id: contact, name: name, photo: image.bytes, mediaType: image.mediaType)
+            try folder.append(card, to: PictureManifest.cardsName, at: place, mode: parts.configuration.fileMode)
+            place += card.count
+            report.cards += 1
+        }
+        cardBytes = place
+    }
+
     /// A name that no earlier image of the export has.
     private func name(for key: AvatarKey, _ format: ImageFormat, in folder: PictureFolder) -> String {
         let name = PictureName.make(for: key, format: format)
-        return folder.has(name) || name == PictureManifest.name
+        return folder.has(name) || name == PictureManifest.name || name == PictureManifest.cardsName
             ? PictureName.makeDistinct(for: key, format: format) : name
     }
 
     /// Appends the file's line to the manifest, before the file is written.
     private func note(
         _ entry: AvatarEntry,
-        file: FileRecord,
+        storageClass: StorageClass,
+        _ image: (bytes: [UInt8], mediaType: String),
         owners: [String],
         as name: String,
         in folder: PictureFolder
@@ -186,11 +255,11 @@ private actor PictureExport {
             file: name,
             key: entry.key.rawValue,
             sourceURL: entry.sourceURL,
-            storageClass: file.storageClass.rawValue,
+            storageClass: storageClass.rawValue,
             owners: owners,
-            mediaType: file.mediaType,
-            sizeBytes: file.sizeBytes,
-            sha256: entry.sha256.map(Hexadecimal.text)
+            mediaType: image.mediaType,
+            sizeBytes: image.bytes.count,
+            sha256: Hexadecimal.text(ContentDigest.sha256(image.bytes))
         ).line
         try folder.append(
             line,

@@ -57,11 +57,11 @@ extension AvatarStore {
     ///
     /// A file is stored as your own image under its name without the extension: `Ada.png` becomes `name:Ada`. A file
     /// named in `manifest.jsonl` gets the key, the storage class and the contacts that it had when
-    /// `exportPictures(_:to:progress:)` wrote it. An image with a URL is due for a check at once, because its origin
+    /// `exportPictures(_:to:as:withCards:progress:)` wrote it. An image with a URL is due for a check at once, because its origin
     /// may have changed it since; if the store has an image for that URL, that one stays.
     ///
     /// Each image is checked by its bytes. A file that is not an image is reported and left out, as are folders,
-    /// symbolic links and names that lead out of the folder. Names that begin with a dot are skipped, and so are the pages
+    /// symbolic links, ignored pictures and names that lead out of the folder. Names that begin with a dot are skipped, and so are the pages
     /// of an exported gallery. Nothing in the folder is changed. On return the images are in the index and on disk; documents are on stable storage.
     ///
     /// - Parameter directory: an absolute path.
@@ -202,6 +202,10 @@ private actor PictureImport {
             throw AvatarStoreError(.invalidKey, "\(other) has the same key, \(picture.key).", failure: .badRecord)
         }
         files[picture.key] = picture.file
+        let isChosen = picture.key.isOwnImage && !picture.key.isContactPhoto
+        if !isChosen, try parts.index.isIgnored(picture.sha256) {
+            throw AvatarStoreError.ignoredPicture(picture.key)
+        }
         let present = try parts.index.entry(for: picture.key)
         let image = try intake.inspect(ByteArraySource(picture.bytes))
         let isStored = present?.file.map(parts.roots.contains) ?? false
@@ -233,7 +237,7 @@ private actor PictureImport {
             owners: picture.owners,
             content: .image(staged, validation: picture.sourceURL == nil ? nil : .dueAt(parts.clock.now()))
         )
-        try await writable.writer.commitNow(change, RoomRules(intake.limits)).requireStored()
+        try await writable.writer.commitNow(change, RoomRules(intake.limits)).requireStored(picture.key)
     }
 }
 

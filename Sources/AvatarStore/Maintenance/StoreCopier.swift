@@ -59,7 +59,7 @@ actor StoreCopier {
                 if outcome == .taken { try files.drop(file.path, of: file.storageClass) }
                 let keys = try copy.write { transaction in
                     let users = try transaction.users(ofFile: file.id)
-                    try transaction.forgetFile(id: file.id)
+                    try transaction.forgetFile(id: file.id, holder: "copy")
                     return users.map(\.key)
                 }
                 leftOut.entries += keys.count

@@ -141,7 +141,7 @@ extension AvatarStore {
         change.order = AnswerOrder(requested: time, lastCheck: nil)
         let committed = try await writable.writer.commitNow(change, RoomRules(limits))
         if committed.wasChangedMeanwhile { return false }
-        try committed.requireStored()
+        try committed.requireStored(key)
         return true
     }
 }

@@ -115,7 +115,7 @@ actor ImageSaving {
         return batch.map { staged in
             staged.flatMap { change in
                 do throws(AvatarStoreError) {
-                    try committed.popFirst()?.requireStored()
+                    try committed.popFirst()?.requireStored(change.key)
                     return .success(change.key)
                 } catch {
                     return .failure(error)

@@ -54,13 +54,14 @@ final class SyncContacts {
 
     /// Records that the candidate `key` has no image: its chains go on to their next candidates.
     ///
+    /// - Parameter isIgnored: whether it has an ignored one. Then e-mail addresses follow the last URL. Default: no.
     /// - Returns: the change in the number of settled contacts. It is negative if contacts that were counted with `key`
     ///   are open again.
-    func fail(_ key: AvatarKey) -> Int {
+    func fail(_ key: AvatarKey, isIgnored: Bool = false) -> Int {
         var settled = 0
         for chain in chains.removeValue(forKey: key) ?? [] {
             // The contact is settled when its last candidate is.
-            let isSettled = !chain.hasNext && !chain.isByEmail
+            let isSettled = isIgnored ? !chain.hasNextIfIgnored : !chain.hasNext && !chain.isByEmail
             settled += (isSettled ? 1 : 0) - (chain.ownsTarget ? 1 : 0)
             if !isSettled { toAdvance.append(chain) }
         }

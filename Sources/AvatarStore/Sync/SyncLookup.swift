@@ -64,8 +64,8 @@ struct SyncLookup {
                 guard let key = image.key else { continue }
                 keys.append(key)
                 listed.append(image.contact)
-            case .candidates(let candidates, let contact, _):
-                keys += candidates
+            case .candidates(let candidates, let contact, _, let byEmail):
+                keys += candidates + byEmail
                 images.append((contact, try index.imageKeys(of: contact)))
             case .photos(let photos):
                 images.append((photos.contact, try index.imageKeys(of: photos.contact)))
@@ -87,7 +87,7 @@ struct SyncLookup {
     ///
     /// - Throws: an error of the index.
     func snapshot(for chain: CandidateChain) throws -> (known: SyncSnapshot, lost: [FileRecord]) {
-        let keys = Array(chain.candidates.dropFirst(chain.position + 1))
+        let keys = Array(chain.candidates.dropFirst(chain.position + 1) + chain.byEmail)
         let entries = try index.entries(for: keys).compactMap(\.self)
         let lost = self.lost(among: entries)
         return (SyncSnapshot(entries: entries, lost: Set(lost.map(\.id)), images: []), lost)

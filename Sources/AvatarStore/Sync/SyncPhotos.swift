@@ -87,7 +87,7 @@ struct SyncPhotos {
         case .stored(let isChanged): tally.countSaved(key, isChanged: isChanged)
         case .overBudget(let error): countUnsaved(key, error)
         case .failed(let failure): countUnsaved(key, failure.error)
-        case .notModified, .notStored, nil: break
+        case .notModified, .notStored, .ignored, nil: break
         }
     }
 

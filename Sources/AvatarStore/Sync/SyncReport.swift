@@ -64,6 +64,9 @@ public struct SyncReport: Sendable {
     public var unstored = 0
     /// Images that the origin confirmed with 304 (RFC 9110 section 15.4.5).
     public var notModified = 0
+    /// Images whose pictures are ignored (`AvatarStore.ignore(digests:)`), so that they count as none. Included in `fresh`,
+    /// `fetched` and `notModified`.
+    public var ignored = 0
     /// Images whose bytes differ from those stored before. Included in `fetched`.
     public var changed = 0
     /// Images that could not be fetched. The stored ones stay.
@@ -134,6 +137,9 @@ public struct SyncReport: Sendable {
         case .notStored:
             fetched += 1
             unstored += 1
+        case .ignored(let isReceived):
+            if isReceived { fetched += 1 } else { notModified += 1 }
+            ignored += 1
         case .overBudget: overBudget += 1
         case .failed(let failure): return fail(failure.kind)
         }
@@ -163,7 +169,8 @@ extension SyncReport: CustomStringConvertible {
     public var description: String {
         let images = ReportText.counts([
             (fresh, "fresh"), (fetched, "fetched"), (changed, "of them changed"), (unstored, "of them not stored"),
-            (notModified, "not modified"), (failed, "failed"), (skipped, "skipped"), (overBudget, "over budget"),
+            (notModified, "not modified"), (ignored, "ignored"), (failed, "failed"), (skipped, "skipped"),
+            (overBudget, "over budget"),
         ])
         let list = ReportText.counts([
             (contacts, "contacts"), (withoutImage, "without an image"), (unreadable, "unreadable"),

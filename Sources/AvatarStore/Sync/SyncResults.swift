@@ -104,6 +104,10 @@ struct SyncResults {
                 report.fresh += 1
             }
         }
+        if case .ignored = outcome {
+            tally.update { $0.ignored += 1 }
+            tally.settle(contacts.fail(target.key, isIgnored: true))
+        }
         if let file = target.entry?.file { room.protect(file.id) }
         promotion.add(target.key)
         linkAll(of: target)
@@ -177,7 +181,11 @@ struct SyncResults {
 
     /// Counts the outcome of a fetch. A failure does not count while all contacts have another candidate.
     private func count(_ outcome: FetchOutcome, of target: FetchTarget) {
-        guard case .failed(let failure) = outcome else { return tally.count(outcome, target.key) }
+        guard case .failed(let failure) = outcome else {
+            tally.count(outcome, target.key)
+            if case .ignored = outcome { tally.settle(contacts.fail(target.key, isIgnored: true)) }
+            return
+        }
         if contacts.takeLastResort(target.key) || !failure.isNone(for: target) {
             tally.count(failure, target.key, of: target.owners.first)
         } else {

@@ -127,7 +127,7 @@ extension SyncSource {
                 switch item {
                 case .entry(let entry): if let file = entry.file { files.insert(file.id) }
                 case .image(let image): keys += [image.key].compactMap(\.self)
-                case .candidates(let candidates, _, _): keys += candidates
+                case .candidates(let candidates, _, _, let byEmail): keys += candidates + byEmail
                 case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet: break
                 }
             }

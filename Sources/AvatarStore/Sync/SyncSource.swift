@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFiles
 import AvatarIndex
 
 /// The source of a sync's items: a contact list, the due entries, or all entries. Each walk starts at the beginning.
@@ -23,7 +24,12 @@ struct SyncSource: Sendable {
     /// The first walk begins with a survey of the whole list. Records that the survey kept are not read again.
     ///
     /// - Parameter emailSources: the services to request for contacts without an image of their own, in this order.
-    static func list<Records>(_ records: Records, emailSources: [EmailSource]) -> SyncSource
+    /// - Parameter ignored: the digests of pictures that count as none.
+    static func list<Records>(
+        _ records: Records,
+        emailSources: [EmailSource],
+        ignoring ignored: Set<[UInt8]>
+    ) -> SyncSource
     where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
         let shared = SharedSurvey()
         return SyncSource {
@@ -56,7 +62,7 @@ struct SyncSource: Sendable {
                         break
                     }
                     let found = list.duplicate(record, at: position).map { [SyncItem.duplicate($0)] }
-                    let new = try found ?? SyncItem.items(of: record, emailSources)
+                    let new = try found ?? SyncItem.items(of: record, emailSources, ignored)
                     for case .photos(let listed) in new { bytes += listed.byteCount }
                     items += new
                     position += 1
@@ -66,9 +72,13 @@ struct SyncSource: Sendable {
         }
     }
 
-    /// The images of `contacts`.
-    static func contacts(_ contacts: [Contact], emailSources: [EmailSource]) -> SyncSource {
-        list(ContactArray(contacts: contacts), emailSources: emailSources)
+    /// The images of `contacts`, as `list`.
+    static func contacts(
+        _ contacts: [Contact],
+        emailSources: [EmailSource],
+        ignoring ignored: Set<[UInt8]>
+    ) -> SyncSource {
+        list(ContactArray(contacts: contacts), emailSources: emailSources, ignoring: ignored)
     }
 
     /// The entries that are due at `time`, of hosts that may get requests; a few of each host in turn.
@@ -129,12 +139,13 @@ extension SyncItem {
     /// - Throws: `unsupportedURL`, as `AvatarKey.init(url:)`, for the URL of an e-mail source.
     fileprivate static func items(
         of record: ContactRecord,
-        _ sources: [EmailSource]
+        _ sources: [EmailSource],
+        _ ignored: Set<[UInt8]>
     ) throws(AvatarStoreError) -> [SyncItem] {
         switch record {
         case .contact(let contact):
             if let fault = contact.idFault { return [.unreadable(contact.place, reason: fault)] }
-            let pictures = try pictures(of: contact, sources)
+            let pictures = try pictures(of: contact.without(ignored), sources, asksBehindURLs: !ignored.isEmpty)
             // A list of bare URLs names its contacts by them. One that is refused may hold a password.
             guard contact.id != contact.avatarURL else { return pictures }
             let listed = ListedContact(id: contact.id, name: contact.name)
@@ -145,28 +156,36 @@ extension SyncItem {
     }
 
     /// The items for the pictures of `contact`.
+    ///
+    /// - Parameter asksBehindURLs: whether e-mail sources follow a URL whose picture is ignored.
     private static func pictures(
         of contact: Contact,
-        _ sources: [EmailSource]
+        _ sources: [EmailSource],
+        asksBehindURLs: Bool
     ) throws(AvatarStoreError) -> [SyncItem] {
         let photos = ListedPhotos(contact).map { [SyncItem.photos($0)] } ?? []
         guard let url = contact.avatarURL else {
-            return photos.isEmpty ? [try withoutURL(contact, sources)] : photos
+            guard photos.isEmpty else { return photos }
+            let candidates = try emailImages(of: contact, sources)
+            return candidates.isEmpty ? [.withoutImage] : [.candidates(candidates, contact: contact.id)]
         }
-        let candidates = contact.candidates
-        guard candidates.count > 1 else {
+        let byEmail = asksBehindURLs ? try emailImages(of: contact, sources) : []
+        let candidates = byEmail.isEmpty ? contact.candidates : contact.allURLs
+        guard candidates.count > 1 || !candidates.isEmpty && !byEmail.isEmpty else {
             let only = candidates.first?.rawValue ?? url
             return photos + [.listed(url: only, contact: contact.id, lowDataURL: contact.lowDataURL)]
         }
-        return photos + [.candidates(candidates, contact: contact.id, lowDataURL: contact.lowDataURL)]
+        return photos + [
+            .candidates(candidates, contact: contact.id, lowDataURL: contact.lowDataURL, byEmail: byEmail)
+        ]
     }
 
     /// The candidates that e-mail sources may have for `contact`: those of the first source for all addresses, then
     /// those of the next source.
-    private static func withoutURL(
-        _ contact: Contact,
+    private static func emailImages(
+        of contact: Contact,
         _ sources: [EmailSource]
-    ) throws(AvatarStoreError) -> SyncItem {
+    ) throws(AvatarStoreError) -> [AvatarKey] {
         var candidates: [AvatarKey] = []
         for source in sources {
             for url in contact.emails.compactMap(source.url) {
@@ -174,7 +193,7 @@ extension SyncItem {
                 if !candidates.contains(key) { candidates.append(key) }
             }
         }
-        return candidates.isEmpty ? .withoutImage : .candidates(candidates, contact: contact.id)
+        return candidates
     }
 }
 
@@ -182,11 +201,25 @@ extension Contact {
     /// The keys of the images at URLs, in order and without repetition; empty if the contact has fewer than two. Texts
     /// that are not URLs are left out.
     fileprivate var candidates: [AvatarKey] {
-        let urls = images.compactMap(\.url)
-        guard urls.count > 1 else { return [] }
-        return urls.compactMap(AvatarKey.init(listed:)).reduce(into: []) { keys, key in
+        images.count { $0.url != nil } > 1 ? allURLs : []
+    }
+
+    /// The keys of the images at URLs, in order and without repetition. Texts that are not URLs are left out.
+    fileprivate var allURLs: [AvatarKey] {
+        images.compactMap(\.url).compactMap(AvatarKey.init(listed:)).reduce(into: []) { keys, key in
             if !keys.contains(key) { keys.append(key) }
         }
+    }
+
+    /// The same contact without the photos that are ignored.
+    fileprivate func without(_ ignored: Set<[UInt8]>) -> Contact {
+        guard !ignored.isEmpty else { return self }
+        var contact = self
+        contact.images.removeAll { image in
+            guard case .photo(let photo) = image else { return false }
+            return ignored.contains(ContentDigest.sha256(photo.bytes))
+        }
+        return contact
     }
 }
 

@@ -80,7 +80,10 @@ struct SyncStepRunner {
         let key = image.key
         switch image.action {
         case .keep:
-            tally.update { $0.fresh += 1 }
+            tally.update { report in
+                report.fresh += 1
+                if image.entry?.isIgnored == true { report.ignored += 1 }
+            }
             tally.settle()
             try await promotion.promote(key)
             linkStored(image, &kept)

@@ -35,7 +35,7 @@ extension StoreWriter {
             for case .file(let file, let kind) in findings {
                 switch kind {
                 case .duplicatePath, .outsideRoot:
-                    try transaction.forgetFile(id: file.file.id)
+                    try transaction.forgetFile(id: file.file.id, holder: places.holder.name)
                 default:
                     let id = file.file.id
                     let pending = try transaction.retireFile(id: id, absence: .missing, holder: places.holder.name)

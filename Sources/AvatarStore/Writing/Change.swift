@@ -38,21 +38,33 @@ struct Change: Sendable {
         case image(StagedImage, validation: ValidationRecord?)
         /// The entry's own bytes, staged for another storage class. Valid only while the entry's file is `file`.
         case moved(StagedImage, file: Int64)
-        /// The origin confirmed the entry's file `file`.
-        case confirmed(ValidationRecord, file: Int64)
+        /// The origin confirmed the entry's file `file`; without one, the ignored picture of the entry.
+        case confirmed(ValidationRecord, file: Int64?)
         /// No image was received. The stored image stays.
         case failed(FetchFailure, checked: Timestamp)
         /// Only links to contacts are added.
         case linked
+        /// A rendition of the entry's file. Valid only while that file is published.
+        case rendition(StagedImage, of: RenditionSource)
     }
 
     /// The staged image that the change brings; `nil` if it brings none.
     var image: StagedImage? {
         switch content {
-        case .image(let image, _), .moved(let image, _): image
+        case .image(let image, _), .moved(let image, _), .rendition(let image, _): image
         case .confirmed, .failed, .linked: nil
         }
     }
+}
+
+/// The original of a rendition.
+struct RenditionSource: Sendable {
+    /// The row id of the original's file.
+    var file: Int64
+    /// The size, format and fit, as the index names them.
+    var spec: String
+    /// The ThumbHash of the original.
+    var thumbHash: [UInt8]
 }
 
 /// Times that tell whether another response reached the index first.
@@ -86,11 +98,16 @@ extension Change {
     /// The result if the change stores no new image.
     var recorded: Committed {
         switch content {
-        case .image, .moved: Committed(outcome: .notStored)
+        case .image, .moved, .rendition: Committed(outcome: .notStored)
         case .confirmed: Committed(outcome: .notModified)
         case .failed(let failure, _): Committed(outcome: .failed(failure))
         case .linked: Committed()
         }
+    }
+
+    /// Whether the change brings a rendition.
+    var isRendition: Bool {
+        if case .rendition = content { true } else { false }
     }
 
     /// The bytes of the image that are in memory rather than in a file.
@@ -134,11 +151,13 @@ struct Committed: Sendable {
         return failure.storeError?.code == .busy
     }
 
+    /// - Parameter key: the key of the image.
     /// - Throws: the error for the caller of a save or a move, if the image is not stored.
-    func requireStored() throws(AvatarStoreError) {
+    func requireStored(_ key: AvatarKey) throws(AvatarStoreError) {
         switch outcome {
         case .overBudget(let error): throw error
         case .failed(let failure): throw failure.error
+        case .ignored: throw .ignoredPicture(key)
         case .stored, .notModified, .notStored, nil: break
         }
     }

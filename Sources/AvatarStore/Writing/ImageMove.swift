@@ -44,7 +44,7 @@ extension StoreParts {
         let change = Change(key: key, sourceURL: nil, host: nil, content: .moved(image, file: file.id))
         let committed = try await writable.writer.commitNow(change, RoomRules(limits))
         if committed.wasChangedMeanwhile { return nil }
-        try committed.requireStored()
+        try committed.requireStored(key)
         return true
     }
 }

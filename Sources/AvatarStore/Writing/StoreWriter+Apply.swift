@@ -12,6 +12,9 @@ extension StoreWriter {
         in transaction: IndexTransaction,
         leaving surplus: inout Surplus
     ) throws -> Committed? {
+        if case .rendition(let image, let source) = change.content {
+            return try apply(image, as: source, at: placement, in: transaction, leaving: &surplus)
+        }
         let state =
             if surplus.seesStep1, let placement {
                 try transaction.state(of: change.key, seenAs: placement.entry)
@@ -29,6 +32,17 @@ extension StoreWriter {
         switch change.content {
         case .image(let image, let validation):
             guard let placement else { return change.recorded }
+            if try isIgnored(change, image, in: transaction) {
+                return try applyIgnored(
+                    change,
+                    image,
+                    validation,
+                    to: state,
+                    isOvertaken: isOvertaken,
+                    in: transaction,
+                    leaving: &surplus
+                )
+            }
             // If another process made the entry a document meanwhile, an image fetched for `caches` does not demote it.
             let isFetched = change.host != nil
             let demotes = isFetched && image.storageClass == .caches && state?.storageClass == .documents
@@ -70,10 +84,15 @@ extension StoreWriter {
                 leaving: &surplus
             )
         case .confirmed(let validation, let file):
-            // The origin confirmed this file only; a newer one has validators of its own.
-            guard let state, state.fileID == file else { return change.recorded }
+            guard let state else { return change.recorded }
+            // If another process ignored the file's picture meanwhile, its entry has the same validators still.
+            guard state.isIgnored || state.fileID != nil && state.fileID == file else {
+                // The origin confirmed this file only; a newer one has validators of its own.
+                return change.recorded
+            }
             if !isOvertaken { try transaction.setValidation(validation, of: state.id) }
-            try link(change, to: state.id, hasImage: true, in: transaction, leaving: &surplus)
+            try link(change, to: state.id, hasImage: !state.isIgnored, in: transaction, leaving: &surplus)
+            if state.isIgnored { return Committed(outcome: .ignored(isReceived: false)) }
         case .failed(let failure, let checked):
             if isOvertaken, let state {
                 try link(change, to: state.id, hasImage: state.fileID != nil, in: transaction, leaving: &surplus)
@@ -90,8 +109,33 @@ extension StoreWriter {
         case .linked:
             guard let state else { return change.recorded }
             try link(change, to: state.id, hasImage: state.fileID != nil, in: transaction, leaving: &surplus)
+        case .rendition:
+            break
         }
         return change.recorded
+    }
+
+    /// Step 3 for a rendition: the row of its file, and its link to the original. Nothing if the original is gone.
+    private func apply(
+        _ image: StagedImage,
+        as source: RenditionSource,
+        at placement: Placement?,
+        in transaction: IndexTransaction,
+        leaving surplus: inout Surplus
+    ) throws -> Committed? {
+        guard let placement, try transaction.digest(ofFile: source.file) != nil else {
+            return Committed(outcome: .notStored)
+        }
+        let file = try publishedFile(of: image, at: placement, replacing: nil, in: transaction, leaving: &surplus)
+        guard let file else { return nil }
+        try transaction.insertRendition(source.spec, of: source.file, file: file)
+        // The original is used last, because its eviction takes its renditions along.
+        try transaction.touch(fileID: source.file, microseconds: accesses.nextTime())
+        try transaction.forgetUndecodable(source.file)
+        // Another process may have made it too, with other bytes: then this file is not used.
+        surplus.files.append(file)
+        if !source.thumbHash.isEmpty { try transaction.setThumbHash(source.thumbHash, ofFile: source.file) }
+        return .stored(file: file, isChanged: false)
     }
 
     /// Whether a response to a later request is stored already.
@@ -136,6 +180,7 @@ extension StoreWriter {
         } else {
             id = try transaction.insertEntry(change.key, stored)
         }
+        if placement.path == nil { try transaction.shareThumbHash(ofFile: file, with: id) }
         if change.host != nil { try forgetPartial(of: change.key, transaction) }
         try link(change, to: id, hasImage: true, in: transaction, leaving: &surplus)
         if state != nil, state?.fileID == nil {
@@ -242,7 +287,8 @@ extension StoreWriter {
             of: id
         )
         if state == nil { try link(change, to: id, hasImage: false, in: transaction, leaving: &surplus) }
-        guard check.isRemovalConfirmed else { return }
+        // An ignored picture is not worth waiting for a confirmation.
+        guard check.isRemovalConfirmed || failure.kind == .gone && state?.isIgnored == true else { return }
         // An image that was evicted is now gone for good, too.
         try transaction.dropFile(of: id)
         surplus.files += [state?.fileID].compactMap(\.self)

@@ -73,6 +73,7 @@ extension StoreWriter {
     func evict(_ victims: [Int64], _ transaction: IndexTransaction) throws -> PendingBatch? {
         let evicted = try transaction.retireFiles(ids: victims, absence: .evicted, holder: places.holder.name)
         uncountedEvictions += evicted?.files ?? []
+        uncountedEvictions += transaction.retiredRenditions
         return evicted
     }
 
@@ -110,8 +111,9 @@ extension StoreWriter {
             }
             if let evicted {
                 try unlink([], [evicted])
-                freed.files += evicted.files.count
-                freed.bytes += evicted.files.reduce(0) { $0 + $1.sizeBytes }
+                // With the renditions of evicted originals.
+                freed.files += uncountedEvictions.count
+                freed.bytes += uncountedEvictions.reduce(0) { $0 + $1.sizeBytes }
             }
             progress(WorkProgress(.evicting, .bytes, done: min(freed.bytes, excess), of: excess))
             if isComplete { break }

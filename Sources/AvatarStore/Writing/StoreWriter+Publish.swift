@@ -239,8 +239,13 @@ extension StoreWriter {
                 placements.append(nil)
                 continue
             }
-            let state = try transaction.state(of: change.key)
+            // A rendition belongs to its original and not to an entry: it replaces nothing.
+            let state = change.isRendition ? nil : try transaction.state(of: change.key)
             var placement = Placement(image: image, entry: state)
+            guard try !isIgnored(change, image, in: transaction) else {
+                placements.append(placement)
+                continue
+            }
             let label = FileLabel(keys: [change.key.rawValue], originURL: change.sourceURL ?? state?.sourceURL)
             if image.storageClass == .documents { placement.label = label }
             if let first = placed[placement.content] {

@@ -100,7 +100,8 @@ extension StoreWriter {
         removal.receipt.traces = try documents.removeSetAside(digests: removal.digests, keys: Set(keys))
         removal.receipt.traces += index.removeSetAside()
         removal.receipt.isErased = try index.truncateWAL() && index.removeRemnants(of: removal.values)
-        if !removal.receipt.traces.isEmpty { removal.receipt.isErased = false }
+        // A file that could not be deleted may be one of these images.
+        if !removal.receipt.traces.isEmpty || hasLeftovers { removal.receipt.isErased = false }
         return removal.receipt
     }
 

@@ -25,8 +25,8 @@ import Logging
 /// No method awaits between its steps, so within a process each method runs as a whole.
 ///
 /// The steps are in `StoreWriter+Publish.swift` (1 and 2), `StoreWriter+Apply.swift` and `StoreWriter+Links.swift` (3), and
-/// here (delete); what is deleted and why in `StoreWriter+Evict.swift` and `StoreWriter+Remove.swift`; a dead process's work
-/// in `StoreWriter+Recover.swift`.
+/// here (delete); what is deleted and why in `StoreWriter+Evict.swift`, `StoreWriter+Remove.swift` and
+/// `StoreWriter+Ignore.swift`; a dead process's work in `StoreWriter+Recover.swift`.
 actor StoreWriter {
     /// The index: the only writer in this process is here.
     let index: AvatarIndex
@@ -42,7 +42,7 @@ actor StoreWriter {
     /// Files that the current transaction evicts. The metrics count them once it is committed.
     var uncountedEvictions: [PendingFile] = []
     /// Whether a file that this process made pending is still to be unlinked.
-    private var hasLeftovers = false
+    private(set) var hasLeftovers = false
     /// Whether a sync of this process is running.
     private var isSyncing = false
     /// Whether the holder keeps room on the disk for the transaction that ends its work.
@@ -81,15 +81,27 @@ actor StoreWriter {
         }
         let (gone, goneBatches) = (unlinked, unlinkedBatches)
         uncountedEvictions = []
-        let result = try index.write(durability) { transaction in
+        let (result, renditions) = try index.write(durability) { transaction in
             for file in gone { try transaction.dropPending(file) }
             for (batch, rest) in goneBatches { try transaction.dropPending(batch, leaving: rest) }
-            return try body(transaction)
+            return (try body(transaction), transaction.retiredRenditions)
         }
         metrics.evict(files: uncountedEvictions.count, bytes: uncountedEvictions.reduce(0) { $0 + $1.sizeBytes })
         unlinked.removeFirst(gone.count)
         unlinkedBatches.removeFirst(goneBatches.count)
+        unlinkRenditions(renditions)
         return result
+    }
+
+    /// Unlinks renditions whose originals the transaction took out of the index.
+    private func unlinkRenditions(_ files: [PendingFile]) {
+        guard !files.isEmpty else { return }
+        do {
+            try unlink(files)
+        } catch {
+            // The transaction is committed. A file that could not be unlinked stays pending, counts against the budget, and is
+            // tried again by `settle`.
+        }
     }
 
     /// Drops the pending rows of unlinked files, and retries files that could not be unlinked before.

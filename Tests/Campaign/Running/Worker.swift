@@ -42,6 +42,16 @@ final class Worker {
         try process.run()
     }
 
+    /// A worker that makes renditions until it is killed.
+    init(renditionsIn directory: String, seed: UInt64, killPoint: KillPoint?) throws {
+        process.executableURL = Self.executable
+        process.arguments = [directory, "renditions", "\(seed)"] + (killPoint.map { [$0.description] } ?? [])
+        process.standardInput = input
+        process.standardOutput = output
+        process.terminationHandler = { [hasEnded] _ in hasEnded.signal() }
+        try process.run()
+    }
+
     deinit {
         // A failed test has not told the worker to end.
         if process.isRunning { kill() }

@@ -1,0 +1,52 @@
+import Foundation
+
+/// A contact with its picture as a vCard 3.0 (RFC 2426), the version that address books share.
+enum ContactCard {
+    /// The card of the contact `id`.
+    ///
+    /// - Parameters:
+    ///   - name: the display name; `nil` for a contact without one, which is shown by its id.
+    ///   - photo: the bytes of the picture.
+    ///   - mediaType: the media type of the bytes.
+    static func text(id: String, name: String?, photo: [UInt8], mediaType: String) -> [UInt8] {
+        let label = escaped(name ?? id)
+        let type = mediaType.split(separator: "/").last.map { $0.split(separator: "+")[0].uppercased() } ?? "JPEG"
+        let lines = [
+            "BEGIN:VCARD", "VERSION:3.0", "UID:\(escaped(id))", "FN:\(label)",
+            // The parts of the name are not known. A card must have the property.
+            "N:;\(label);;;", "PHOTO;ENCODING=b;TYPE=\(type):\(Data(photo).base64EncodedString())", "END:VCARD",
+        ]
+        return lines.flatMap(folded)
+    }
+
+    /// A value with the characters escaped that structure a card.
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "\\", ",", ";": escaped += "\\\(character)"
+            case "\n": escaped += "\\n"
+            // Other control characters cannot be written.
+            case _ where character.properties.generalCategory == .control: escaped += " "
+            default: escaped.unicodeScalars.append(character)
+            }
+        }
+        return escaped
+    }
+
+    /// A line of at most 75 bytes, and its rest on lines that begin with a space. No character of UTF-8 is cut.
+    private static func folded(_ line: String) -> [UInt8] {
+        var folded: [UInt8] = []
+        var rest = Array(line.utf8)[...]
+        var room = 75
+        while rest.count > room {
+            var end = rest.startIndex + room
+            while rest[end] & 0xC0 == 0x80 { end -= 1 }
+            folded += rest[..<end]
+            folded += "\r\n ".utf8
+            rest = rest[end...]
+            room = 74
+        }
+        return folded + rest + "\r\n".utf8
+    }
+}

@@ -1,0 +1,234 @@
+public import AvatarCore
+import AvatarIndex
+
+extension AvatarStore {
+    /// The rendition of the picture stored for `key`, with its bytes; `nil` if the picture is not stored, or the rendition was not
+    /// made yet. Sends no request, decodes nothing and does not wait for writers.
+    ///
+    /// `avatar(for:from:options:)` with `FetchOptions.rendition` makes it.
+    ///
+    /// - Throws: an error of the index or the disk.
+    public func storedAvatar(for key: AvatarKey, as rendition: Rendition) throws -> AvatarImage? {
+        try storedRendition(for: key, rendition) { hit, file in
+            try roots.read(hit.file).map { AvatarImage(file: file, bytes: $0) }
+        }
+    }
+
+    /// The rendition of the picture stored for `key` as a file, as `storedAvatar(for:as:)`. Its bytes are not read.
+    ///
+    /// - Throws: an error of the index.
+    public func storedFile(for key: AvatarKey, as rendition: Rendition) throws -> AvatarFile? {
+        try storedRendition(for: key, rendition) { hit, file in roots.contains(hit.file) ? file : nil }
+    }
+
+    /// The ThumbHash of the picture of `key`, at most 25 bytes: a blurred stand-in while the picture is fetched. An entry
+    /// keeps it while its file is evicted. Sends no request and does not wait for writers.
+    ///
+    /// `ThumbHash` of the module `AvatarPlaceholder` draws it.
+    ///
+    /// - Returns: `nil` before a rendition of the picture was made.
+    /// - Throws: an error of the index.
+    public func thumbHash(for key: AvatarKey) throws -> [UInt8]? { try index.thumbHash(for: key) }
+
+    /// Looks up a stored rendition, and records its use and that of its original.
+    private func storedRendition<Result>(
+        for key: AvatarKey,
+        _ rendition: Rendition,
+        _ read: (IndexHit, AvatarFile) throws -> Result?
+    ) throws -> Result? {
+        guard let original = try index.hit(for: key) else { return nil }
+        let resolved = rendition.resolved(of: original.file)
+        for look in [index.hit(for:rendition:of:), index.hitInFile(for:rendition:of:)] {
+            guard let hit = try look(key, resolved.spec, original.file.id) else { return nil }
+            if let result = try read(hit, used(hit, key, as: resolved, of: original)) { return result }
+        }
+        return nil
+    }
+
+    /// Records the use of a rendition and of its original, and describes the rendition.
+    private func used(_ hit: IndexHit, _ key: AvatarKey, as rendition: Rendition, of original: IndexHit) -> AvatarFile {
+        var file = used(hit, key)
+        // The original is used after it: else it would be evicted first, and take its renditions along.
+        accesses.record(original, at: clock.now())
+        file.rendition = rendition
+        return file
+    }
+}
+
+// MARK: Renditions of pictures
+
+extension AvatarStore {
+    /// The stored rendition of `picture`; `nil` if it was not made, or its file is missing. Decodes nothing, does not wait for
+    /// writers, and does not count as a use: `open(_:)` does.
+    ///
+    /// - Throws: an error of the index.
+    public func rendition(_ rendition: Rendition, of picture: StoredPicture) throws -> StoredPicture? {
+        let spec = rendition.resolved(of: picture.hit.file).spec
+        guard let hit = try index.hit(for: picture.key, rendition: spec, of: picture.hit.file.id),
+            roots.contains(hit.file)
+        else { return nil }
+        return try self.picture(hit, of: picture)
+    }
+
+    /// The rendition of `picture`, made if necessary.
+    ///
+    /// - Returns: `nil` if it cannot be made or stored. Use the picture itself then.
+    /// - Throws: `imageRefused` if `maxBytes` is too small for it; an error of the index or the disk; `CancellationError`.
+    public func makeRendition(_ rendition: Rendition, of picture: StoredPicture) async throws -> StoredPicture? {
+        let resolved = rendition.resolved(of: picture.hit.file)
+        let outcome = try await RenditionWork(resolved, of: picture.hit, picture.key, fetching).run()
+        guard case .stored(let hit) = outcome else { return nil }
+        return try self.picture(hit, of: picture)
+    }
+
+    /// The rendition with this hit as a picture.
+    private func picture(_ hit: IndexHit, of original: StoredPicture) throws -> StoredPicture? {
+        guard let digest = try index.digest(ofFile: hit.file.id) else { return nil }
+        return StoredPicture(
+            key: original.key,
+            sha256: Hexadecimal.text(digest),
+            published: original.published,
+            hit: hit,
+            original: original.hit
+        )
+    }
+}
+
+// MARK: Reads that make a rendition
+
+extension AvatarStore {
+    /// The original that a read with a rendition begins with: fetched if necessary, and its bytes only if it is not stored.
+    func original(
+        for key: AvatarKey,
+        from source: String?,
+        options: FetchOptions
+    ) async throws -> RenditionOriginal {
+        let look: @Sendable () throws -> AvatarFile? = { [self] in try storedFile(for: key) }
+        return try await ImageRead(
+            key,
+            from: source,
+            options: options,
+            fetching: fetching,
+            stored: { try look().map { RenditionOriginal(file: $0, bytes: nil) } },
+            storedFile: look
+        ).run()
+    }
+
+    /// The rendition of `original` with its bytes, or the original.
+    func image(for key: AvatarKey, as rendition: Rendition, of original: RenditionOriginal) async throws -> AvatarImage
+    {
+        switch try await find(rendition, of: original, key) {
+        case .file(let file, let hit):
+            if let bytes = try roots.read(hit.file) { return AvatarImage(file: file, bytes: bytes) }
+        case .image(let image): return image
+        case .original(let file, let bytes):
+            if let bytes { return AvatarImage(file: file, bytes: bytes) }
+            if var image = try storedImage(for: key) {
+                image.file.renditionFailure = file.renditionFailure
+                return image
+            }
+        }
+        throw AvatarStoreError.lostMeanwhile(key)
+    }
+
+    /// The rendition of `original` as a file, or the original.
+    func file(for key: AvatarKey, as rendition: Rendition, of original: RenditionOriginal) async throws -> AvatarFile {
+        switch try await find(rendition, of: original, key) {
+        case .file(let file, _): file
+        case .image(let image): image.file
+        case .original(let file, _): file
+        }
+    }
+
+    private enum Found {
+        case file(AvatarFile, IndexHit)
+        case image(AvatarImage)
+        case original(AvatarFile, [UInt8]?)
+    }
+
+    /// Finds or makes the rendition. If the original is replaced meanwhile, that of the new one.
+    private func find(_ rendition: Rendition, of original: RenditionOriginal, _ key: AvatarKey) async throws -> Found {
+        var file = original.file
+        guard original.bytes == nil else {
+            file.renditionFailure = "An image that is not stored has no renditions."
+            return .original(file, original.bytes)
+        }
+        for _ in 0..<4 {
+            guard let hit = try index.hit(for: key) else { break }
+            let resolved = rendition.resolved(of: hit.file)
+            switch try await RenditionWork(resolved, of: hit, key, fetching).run() {
+            case .stored(let stored):
+                return .file(used(stored, key, as: resolved, of: hit).after(original.file), stored)
+            case .made(let made):
+                return .image(AvatarImage(made, as: resolved, original.file))
+            case .none(let reason):
+                file.renditionFailure = reason
+                return .original(file, nil)
+            case .lost: continue
+            }
+        }
+        throw AvatarStoreError.lostMeanwhile(key)
+    }
+}
+
+/// The original of a rendition as a read found it.
+struct RenditionOriginal: ReadResult {
+    var file: AvatarFile
+    /// The bytes of an image that is not stored; `nil` for a stored one.
+    let bytes: [UInt8]?
+
+    init(file: AvatarFile, bytes: [UInt8]?) {
+        self.file = file
+        self.bytes = bytes
+    }
+
+    init(notStored image: AvatarImage) {
+        self.init(file: image.file, bytes: image.bytes)
+    }
+}
+
+extension Rendition {
+    /// The rendition that is made of `file`.
+    func resolved(of file: FileRecord) -> Rendition {
+        resolved(mediaType: file.mediaType, width: file.width, height: file.height)
+    }
+}
+
+extension AvatarFile {
+    /// The same file, with what the read of the original found out.
+    fileprivate func after(_ original: AvatarFile) -> AvatarFile {
+        var file = self
+        file.isStale = original.isStale
+        file.source = original.source
+        file.failure = original.failure
+        file.failureMessage = original.failureMessage
+        return file
+    }
+}
+
+extension AvatarImage {
+    /// A rendition that is not stored.
+    fileprivate init(_ made: MadeRendition, as rendition: Rendition, _ original: AvatarFile) {
+        var file = original
+        file.sizeBytes = made.bytes.count
+        file.mediaType = made.mediaType
+        file.width = made.width
+        file.height = made.height
+        file.localFile = nil
+        file.storageClass = nil
+        file.rendition = rendition
+        file.thumbHash = made.thumbHash
+        self.init(file: file, bytes: made.bytes)
+    }
+}
+
+extension AvatarStoreError {
+    /// The image went while it was read.
+    fileprivate static func lostMeanwhile(_ key: AvatarKey) -> AvatarStoreError {
+        AvatarStoreError(
+            .fetchFailed,
+            "Other processes evicted or replaced \(key) each time it was read. Try again.",
+            failure: .storage
+        )
+    }
+}

@@ -1,0 +1,228 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+
+/// Pictures that count as none: how entries lose them, and how a fetched one is kept out.
+extension StoreWriter {
+    /// The most entries that one transaction changes: other processes wait for it.
+    private static let ignoreBatchSize = 512
+
+    // MARK: On demand
+
+    /// Ignores the pictures with these digests from now on, and takes them from all entries, 512 in a transaction.
+    ///
+    /// The first transaction of a picture records its digest, so that no other process stores it again. The last one that
+    /// takes it from an entry removes its file. If this is interrupted in between, the next sync or another call goes on.
+    nonisolated func ignore(_ digests: [[UInt8]], at now: Timestamp) async throws -> IgnoreReport {
+        var report = IgnoreReport()
+        for digest in digests {
+            var begin: Timestamp? = now
+            while true {
+                let step = try await takeStored(digest, beginningAt: begin)
+                report.add(step)
+                begin = nil
+                if step.isLast { break }
+            }
+            // An evicted entry still counts as one that has the picture.
+            let remembering = try index.entriesRemembering(digest)
+            for start in stride(from: 0, to: remembering.count, by: Self.ignoreBatchSize) {
+                let batch = remembering[start..<min(start + Self.ignoreBatchSize, remembering.count)]
+                report.add(try await takeRemembered(digest, from: batch))
+            }
+            try await completeIgnoring(digest)
+        }
+        try await settle()
+        return report
+    }
+
+    /// Goes on where a process that ignored a picture was killed, and mends entries that ignore one which is not in the list
+    /// any more.
+    nonisolated func finishIgnoring(at now: Timestamp) async throws {
+        let unfinished = try index.incompletelyIgnored()
+        if !unfinished.isEmpty { _ = try await ignore(unfinished, at: now) }
+        while let digest = try index.digestIgnoredInVain() { try await seekAgain(digest, at: now) }
+    }
+
+    /// Makes the next entries with the picture due, unless it is ignored meanwhile.
+    private func seekAgain(_ sha256: [UInt8], at now: Timestamp) throws {
+        try write { transaction in
+            guard try !transaction.isIgnored(sha256) else { return }
+            for id in try transaction.entries(ignoring: sha256, limit: Self.ignoreBatchSize) {
+                try transaction.seekAgain(id, at: now)
+            }
+        }
+    }
+
+    /// Takes the picture from the next entries that have its file. The last step removes the file.
+    ///
+    /// - Parameter time: when it is ignored, in the first step; `nil` in the others.
+    private func takeStored(_ sha256: [UInt8], beginningAt time: Timestamp?) throws -> IgnoreStep {
+        let step = try write(.power) { transaction in
+            var step = IgnoreStep()
+            if let time { try transaction.addIgnored(sha256, at: time) }
+            // Another process may have undone it since the step before.
+            guard try transaction.isIgnored(sha256) else {
+                step.isLast = true
+                return step
+            }
+            let entries = try transaction.entries(withPicture: sha256, limit: Self.ignoreBatchSize)
+            for (id, key) in entries { try take(sha256, from: id, key: key, in: transaction, adding: &step) }
+            step.isLast = entries.count < Self.ignoreBatchSize
+            guard step.isLast else { return step }
+            for storageClass in StorageClass.allCases {
+                guard let file = try transaction.file(withDigest: sha256, in: storageClass) else { continue }
+                if let unused = try release(file.id, in: transaction) { step.retired.append(unused) }
+            }
+            return step
+        }
+        try unlink(step.retired)
+        return step
+    }
+
+    /// Takes the picture from entries that had lost its file to an eviction or a purge.
+    private func takeRemembered(
+        _ sha256: [UInt8],
+        from entries: ArraySlice<(id: Int64, key: AvatarKey)>
+    ) throws -> IgnoreStep {
+        try write { transaction in
+            var step = IgnoreStep()
+            guard try transaction.isIgnored(sha256) else { return step }
+            for (id, key) in entries {
+                try take(sha256, from: id, key: key, ifEvicted: true, in: transaction, adding: &step)
+            }
+            return step
+        }
+    }
+
+    private func completeIgnoring(_ sha256: [UInt8]) throws {
+        try write { try $0.completeIgnoring(sha256) }
+    }
+
+    /// Takes the picture from one entry. An embedded photo goes with its entry.
+    private func take(
+        _ sha256: [UInt8],
+        from id: Int64,
+        key: AvatarKey,
+        ifEvicted: Bool = false,
+        in transaction: IndexTransaction,
+        adding step: inout IgnoreStep
+    ) throws {
+        let contacts = try transaction.contactCount(of: id)
+        if key.isContactPhoto {
+            // Between the look-up of an evicted photo and this transaction, a sync may have brought another one.
+            if ifEvicted, try transaction.state(of: key)?.fileID != nil { return }
+            try transaction.removeEntry(id: id)
+        } else {
+            guard try transaction.ignorePicture(sha256, of: id, ifEvicted: ifEvicted) else { return }
+        }
+        step.entries += 1
+        step.contacts += contacts
+    }
+
+    /// Ignores the pictures with these digests no longer. Their entries miss a file and are due at once.
+    ///
+    /// - Returns: the entries concerned, and the digests that were not ignored.
+    nonisolated func unignore(
+        _ digests: [[UInt8]],
+        at now: Timestamp
+    ) async throws -> (report: IgnoreReport, unknown: [[UInt8]]) {
+        var (report, unknown) = (IgnoreReport(), [[UInt8]]())
+        for digest in digests {
+            while true {
+                let (step, wasIgnored) = try await giveBack(digest, at: now)
+                report.add(step)
+                if !wasIgnored { unknown.append(digest) }
+                if step.isLast { break }
+            }
+        }
+        return (report, unknown)
+    }
+
+    /// Makes the next entries that ignore the picture due. The last step takes it from the ignored ones: if this process is
+    /// killed before it, another call goes on.
+    private func giveBack(_ sha256: [UInt8], at now: Timestamp) throws -> (step: IgnoreStep, wasIgnored: Bool) {
+        try write(.power) { transaction in
+            var step = IgnoreStep()
+            let entries = try transaction.entries(ignoring: sha256, limit: Self.ignoreBatchSize)
+            for id in entries {
+                step.entries += 1
+                step.contacts += try transaction.contactCount(of: id)
+                try transaction.seekAgain(id, at: now)
+            }
+            step.isLast = entries.count < Self.ignoreBatchSize
+            return (step, try step.isLast ? transaction.removeIgnored(sha256) : true)
+        }
+    }
+
+    // MARK: As the outcome of a fetch
+
+    /// Whether the picture of `change` counts as none. An own image never does: the caller chose it.
+    func isIgnored(_ change: Change, _ image: StagedImage, in transaction: IndexTransaction) throws -> Bool {
+        guard case .image = change.content, change.host != nil || change.key.isContactPhoto else { return false }
+        return try transaction.isIgnored(image.sha256)
+    }
+
+    /// Step 3 for a change whose picture is ignored: the entry has no image, and keeps the validators of the response.
+    ///
+    /// Nothing is stored for an image that the caller passed in, and for an embedded photo.
+    func applyIgnored(
+        _ change: Change,
+        _ image: StagedImage,
+        _ validation: ValidationRecord?,
+        to state: EntryState?,
+        isOvertaken: Bool,
+        in transaction: IndexTransaction,
+        leaving surplus: inout Surplus
+    ) throws -> Committed {
+        let committed = Committed(outcome: .ignored(isReceived: true))
+        guard let source = change.sourceURL, let host = change.host, let validation, !change.isSupplied else {
+            return committed
+        }
+        if isOvertaken, let state {
+            try link(change, to: state.id, hasImage: state.fileID != nil, in: transaction, leaving: &surplus)
+            return committed
+        }
+        let id: Int64
+        if let state {
+            id = state.id
+            try transaction.setSource(source, host: host, of: id, key: change.key)
+        } else {
+            id = try transaction.insertEntry(
+                change.key,
+                sourceURL: source,
+                host: host,
+                storageClass: image.storageClass
+            )
+        }
+        try transaction.ignorePicture(
+            image.sha256,
+            of: id,
+            lowDataURL: change.lowDataURL,
+            isLowData: change.isLowData,
+            validation
+        )
+        try forgetPartial(of: change.key, transaction)
+        surplus.files += [state?.fileID].compactMap(\.self)
+        try link(change, to: id, hasImage: false, in: transaction, leaving: &surplus)
+        return committed
+    }
+}
+
+/// One transaction of `ignore` or `unignore`.
+private struct IgnoreStep {
+    var entries = 0
+    var contacts = 0
+    /// Files that no entry uses any more, to be unlinked after the commit.
+    var retired: [PendingFile] = []
+    /// Whether no entries are left.
+    var isLast = false
+}
+
+extension IgnoreReport {
+    fileprivate mutating func add(_ step: IgnoreStep) {
+        entries += step.entries
+        contacts += step.contacts
+        files += step.retired.count
+        bytes += step.retired.reduce(0) { $0 + $1.sizeBytes }
+    }
+}

@@ -1,0 +1,44 @@
+import AvatarStore
+import Foundation
+import ProgramRunning
+import Testing
+import Workload
+
+@Suite(.serialized)
+struct RenditionKills {
+    @Test("a process killed while it makes renditions leaves none that is wrong or orphaned, and keeps the budget")
+    func renditionKills() async throws {
+        let directory = FileManager.default.temporaryDirectory.path + "/avatars-renditions-\(UUID().uuidString)"
+        defer { removeFolder(directory) }
+        var random = RandomOperations(seed: TestMode.seed)
+        var (looks, made) = (0, 0)
+        try await RenditionLoad(directory).store.close()
+        let rounds = TestMode.isThorough ? 500 : 25
+        for round in 0..<rounds {
+            let point = Kill(&random)
+            let killPoint: KillPoint? = if case .at(let point) = point { point } else { nil }
+            let worker = try Worker(renditionsIn: directory, seed: TestMode.seed + UInt64(round), killPoint: killPoint)
+            let end = ContinuousClock.now + .milliseconds(20 + random.number(below: 150))
+            while ContinuousClock.now < end, !worker.isSilent {
+                _ = worker.lines(waiting: 1)
+                guard let walk = FolderWalk(agreed: directory + "/caches") else { continue }
+                looks += 1
+                #expect(walk.bytes <= RenditionLoad.budget, "round \(round)")
+            }
+            worker.kill()
+            worker.waitForEnd()
+
+            // An opening finishes the work of the killed process.
+            let load = try await RenditionLoad(directory)
+            made = max(made, try load.store.statistics().renditions)
+            #expect(try await load.wrongRenditions() == [], "round \(round), killed \(point)")
+            #expect(try load.store.statistics().pendingBytes == 0, "round \(round)")
+            try await load.store.close()
+            let report = try await AvatarStore.verify(AvatarStore.Configuration(directory: directory))
+            #expect(report.faults.isEmpty, "round \(round), killed \(point): \(report.faults)")
+            #expect(report.pending == 0)
+        }
+        #expect(made > 3 && looks > rounds)
+        print("renditions: \(rounds) kills, \(looks) looks, at most \(made) renditions; seed \(TestMode.seed)")
+    }
+}

@@ -1,0 +1,96 @@
+package import AvatarFiles
+package import AvatarStore
+import AvatarStoreTesting
+import Crypto
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// Random work on a store with own images and renditions of them, under a budget that holds few of them.
+package struct RenditionLoad: Sendable {
+    /// The budget of `caches`.
+    package static let budget = 40_000
+    /// The number of images.
+    private static let names = 12
+
+    /// The store. The budget is in force.
+    package let store: AvatarStore
+
+    /// Opens the store in `directory`.
+    package init(_ directory: String, fileSystem: any FileSystem = LocalFileSystem()) async throws {
+        var configuration = AvatarStore.Configuration(directory: directory)
+        configuration.budget = Self.budget
+        configuration.renditions = DigestMaker()
+        store = try await AvatarStore.open(configuration, fileSystem: fileSystem)
+    }
+
+    /// One operation: most of them ask for a rendition, others replace, move or remove an image, or evict.
+    package func step(_ random: inout RandomOperations) async throws {
+        let name = random.number(below: Self.names)
+        let key = try AvatarKey(name: "\(name)")
+        switch random.number(below: 20) {
+        case ..<4:
+            let picture = SampleImage.png(seed: UInt64(random.number(below: 1000)), byteCount: 2000 + 300 * name)
+            try await store.save(picture, named: "\(name)", in: random.chance(70) ? .caches : .documents)
+        case 4: _ = try await store.remove(key)
+        case 5: _ = try await store.trim(to: random.number(below: Self.budget))
+        case 6: _ = try await store.move(key, to: random.chance(50) ? .caches : .documents)
+        default:
+            guard try store.storedFile(for: key) != nil else { return }
+            let sizes = Rendition.sizes
+            let rendition = Rendition(
+                size: sizes[random.number(below: sizes.count)],
+                fit: random.chance(50) ? .square : .inside
+            )
+            _ = try await store.avatar(for: key, options: FetchOptions(policy: .offline, rendition: rendition))
+        }
+    }
+
+    /// The renditions that are stored and are not those of the present image, by their keys.
+    package func wrongRenditions() async throws -> [String] {
+        var wrong: [String] = []
+        for name in 0..<Self.names {
+            let key = try AvatarKey(name: "\(name)")
+            guard let original = try store.storedAvatar(for: key) else { continue }
+            for size in Rendition.sizes {
+                for fit in Rendition.Fit.allCases {
+                    let rendition = Rendition(size: size, fit: fit)
+                    guard let stored = try store.storedAvatar(for: key, as: rendition) else { continue }
+                    guard let made = stored.rendition, stored.bytes == DigestMaker.bytes(made, of: original.bytes)
+                    else {
+                        wrong.append("\(key) \(rendition)")
+                        continue
+                    }
+                }
+            }
+        }
+        return wrong
+    }
+}
+
+/// Makes renditions whose bytes follow from those of the original, so that every process can check them.
+private struct DigestMaker: RenditionMaker {
+    var version: Int { 1 }
+
+    func make(_ rendition: Rendition, from descriptor: Int32) async throws -> MadeRendition {
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        guard count > 0 else { throw RenditionError.cannotDecode("The original cannot be read.") }
+        return MadeRendition(
+            bytes: Self.bytes(rendition, of: Array(bytes[..<count])),
+            mediaType: "image/png",
+            width: rendition.size,
+            height: rendition.size,
+            thumbHash: Array(SHA256.hash(data: bytes[..<count]).prefix(12))
+        )
+    }
+
+    static func bytes(_ rendition: Rendition, of original: [UInt8]) -> [UInt8] {
+        let digest = SHA256.hash(data: original + Array(rendition.description.utf8))
+        let seed = digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return SampleImage.png(seed: seed, byteCount: 400 + 4 * rendition.size)
+    }
+}

@@ -25,6 +25,9 @@ public final class AvatarLoader {
     /// The first bytes of the arriving file, from which a decoder can draw a coarse version of the whole picture. Only
     /// progressive JPEG and interlaced PNG and GIF have previews. `nil` once the image is loaded.
     public private(set) var preview: [UInt8]?
+    /// A blurred picture of 32 pixels as PNG to show during the fetch, below a ``preview``. `nil` once it has ended, and for
+    /// an image that had no rendition yet.
+    public private(set) var standIn: [UInt8]?
     /// The priority of the fetch. A change takes effect at once, even while the fetch waits for a connection.
     public var priority: FetchPriority {
         didSet { watch?.priority = priority }
@@ -56,7 +59,7 @@ public final class AvatarLoader {
     ///     is not stored. A later read on an unmetered network replaces it with the regular image.
     ///   - store: the store that keeps the image.
     ///   - memory: the memory cache in front of the store; `nil` for none. Default: ``MemoryCache/shared``.
-    ///   - options: the read policy, storage and limits of the fetch, and its initial priority.
+    ///   - options: the read policy, storage and limits of the fetch, its initial priority, and the rendition to give.
     ///   - fallback: the key of a stored image to show in ``image`` after a failure. Default: none.
     ///   - startsAtOnce: whether to call ``fetch()`` immediately. Default: false.
     ///   - wantsPreviews: whether to produce previews. Default: true.
@@ -119,6 +122,7 @@ public final class AvatarLoader {
 
     private func begin(_ key: AvatarKey, _ options: FetchOptions) {
         isLoading = true
+        standIn = source.standIn(key)
         let number = latest
         let feed = LoadFeed(wantsPreviews: wantsPreviews)
         let watch = FetchWatch(priority: priority, report: feed.report)
@@ -155,13 +159,14 @@ public final class AvatarLoader {
         isLoading = false
         watch = nil
         preview = nil
+        standIn = nil
         running = []
         switch result {
         case .success(let image):
             isDone = true
             self.image = image
         case .failure(let error):
-            image = source.fallback(fallback)
+            image = source.fallback(fallback, as: options.rendition)
             self.error = error
         }
     }

@@ -14,8 +14,9 @@ public final class AvatarPrefetcher: Sendable {
     /// - Parameters:
     ///   - store: the store that keeps the images.
     ///   - limit: the maximum number of concurrent fetches, at least 1. Default: 4.
-    public init(store: AvatarStore, limit: Int = 4) {
-        work = PrefetchWork(store: store, limit: max(1, limit))
+    ///   - rendition: the rendition to make of each image, so that a reader finds it ready. Default: none.
+    public init(store: AvatarStore, limit: Int = 4, rendition: Rendition? = nil) {
+        work = PrefetchWork(store: store, limit: max(1, limit), rendition: rendition)
     }
 
     deinit {
@@ -95,11 +96,13 @@ private final class PrefetchWork: Sendable {
 
     private let store: AvatarStore
     private let limit: Int
+    private let rendition: Rendition?
     private let state = Mutex(State())
 
-    init(store: AvatarStore, limit: Int) {
+    init(store: AvatarStore, limit: Int, rendition: Rendition?) {
         self.store = store
         self.limit = limit
+        self.rendition = rendition
     }
 
     var pendingCount: Int { state.withLock { $0.wanted.count + $0.running.count } }
@@ -151,8 +154,7 @@ private final class PrefetchWork: Sendable {
     }
 
     private func fetch(_ key: AvatarKey) async {
-        var options = FetchOptions()
-        options.priority = .background
+        let options = FetchOptions(priority: .background, rendition: rendition)
         do {
             _ = try await store.file(for: key, options: options)
         } catch {

@@ -23,14 +23,14 @@ extension FetchableImage {
 
     var source: ImageSource { ImageSource(store: avatarStore, memory: avatarMemory) }
 
-    /// The local file of an image, without a request.
+    /// The local file of an image, or of the rendition that `options` ask for, without a request.
     ///
     /// The content of the file never changes, but the store may delete the file later.
     ///
     /// - Parameters:
     ///   - url: the URL of the image; `nil` for an image saved under the custom name of `options`.
-    ///   - options: the custom name, and whether the store may be read.
-    /// - Returns: `nil` if the image is not stored, or `options` forbid reading the store.
+    ///   - options: the custom name, the rendition, and whether the store may be read.
+    /// - Returns: `nil` if the image is not stored, the rendition was not made yet, or `options` forbid reading the store.
     /// - Throws: `unsupportedURL` or `invalidKey` if `url` and name give no key; an error of the index or disk.
     public func localFileURL(
         for url: String?,
@@ -39,7 +39,11 @@ extension FetchableImage {
         guard options.allowLocalStorage else { return nil }
         let key = try options.key(for: url)
         let store = avatarStore
-        return try AvatarStoreError.typed { try store.localFile(for: key) }.map { URL(fileURLWithPath: $0) }
+        let path = try AvatarStoreError.typed {
+            guard let rendition = options.rendition else { return try store.localFile(for: key) }
+            return try store.storedFile(for: key, as: rendition)?.localFile
+        }
+        return path.map { URL(fileURLWithPath: $0) }
     }
 
     /// The image at `url`, from the store or else from its host. Without a URL, the image saved under the custom name
@@ -50,7 +54,7 @@ extension FetchableImage {
     ///
     /// - Parameters:
     ///   - url: the URL of the image; `nil` for an image saved under a name.
-    ///   - options: the storage class, the custom name, and whether to use the store at all.
+    ///   - options: the storage class, the custom name, the rendition, and whether to use the store at all.
     /// - Throws: `unsupportedURL` or `invalidKey` if `url` and name give no key; `noSuchEntry` if there is no URL and
     ///   the image is not stored or the store must not be read; `fetchFailed`; `overBudget`; an error of the index or
     ///   disk; `CancellationError`.
@@ -148,7 +152,7 @@ extension ImageSource {
 
     /// The fallback image of `options`, if the store may be read.
     func fallback(_ options: FetchableImageOptions) -> AvatarImage? {
-        options.allowLocalStorage ? fallback(options.fallbackImage) : nil
+        options.allowLocalStorage ? fallback(options.fallbackImage, as: options.rendition) : nil
     }
 
     /// The result after `error`: the fallback of `options`, with the error as its failure; without one, the error.
@@ -203,7 +207,7 @@ extension ImageSource {
     }
 }
 
-/// The storage class and the name under which a ``FetchableImage`` keeps an image.
+/// The storage class and the name under which a ``FetchableImage`` keeps an image, and the rendition that it gives.
 public struct FetchableImageOptions: Hashable, Sendable {
     /// Whether to store the image in the class `caches`, where it may be evicted, or in `documents`, where it stays.
     /// Default: true.
@@ -220,18 +224,24 @@ public struct FetchableImageOptions: Hashable, Sendable {
     /// The key of a stored image to use if the fetch fails or there is no URL, such as `AvatarKey(name: "silhouette")`.
     /// Save it beforehand. It is not used if `allowLocalStorage` is false. Default: none.
     public var fallbackImage: AvatarKey?
+    /// The rendition to give in place of the image, made if necessary. Default: `nil`, the image itself.
+    ///
+    /// If it cannot be made, or `allowLocalStorage` is false, the image itself is given, and its `renditionFailure` says why.
+    public var rendition: Rendition?
 
     /// Options with these values.
     public init(
         storeInCachesDirectory: Bool = true,
         allowLocalStorage: Bool = true,
         customFileName: String? = nil,
-        fallbackImage: AvatarKey? = nil
+        fallbackImage: AvatarKey? = nil,
+        rendition: Rendition? = nil
     ) {
         self.storeInCachesDirectory = storeInCachesDirectory
         self.allowLocalStorage = allowLocalStorage
         self.customFileName = customFileName
         self.fallbackImage = fallbackImage
+        self.rendition = rendition
     }
 
     /// The options for each of several URLs: without the custom name, which cannot serve more than one image.
@@ -246,8 +256,8 @@ public struct FetchableImageOptions: Hashable, Sendable {
 
     /// The options of a fetch: `transient` if `allowLocalStorage` is false.
     var fetchOptions: FetchOptions {
-        guard allowLocalStorage else { return FetchOptions(storage: .transient) }
-        return FetchOptions(storage: storeInCachesDirectory ? .caches : .documents)
+        guard allowLocalStorage else { return FetchOptions(storage: .transient, rendition: rendition) }
+        return FetchOptions(storage: storeInCachesDirectory ? .caches : .documents, rendition: rendition)
     }
 
     /// The key for `url`, the custom name, or both.

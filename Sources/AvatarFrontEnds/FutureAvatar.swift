@@ -58,15 +58,25 @@ public struct FutureAvatar: Sendable {
     ///   - cache: the place where the image is kept. Default: the store.
     ///   - retry: the number of attempts and the wait between them. Default: 3 attempts.
     ///   - placeholder: the key of a stored image to show during the fetch and after a failure. Default: none.
+    ///   - rendition: the rendition to give in place of the image. Only an image in the store has renditions: with the cache
+    ///     policies `memory` and `none`, and if it cannot be made, the image itself is given. Default: the image itself.
     public init(
         url: String,
         from store: AvatarStore? = nil,
         cache: CachePolicy = .disk,
         retry: FetchRetry = FetchRetry(),
-        placeholder: AvatarKey? = nil
+        placeholder: AvatarKey? = nil,
+        rendition: Rendition? = nil
     ) {
         self.url = url
-        shared = SharedFuture(url: url, store: store, cache: cache, retry: retry, placeholder: placeholder)
+        shared = SharedFuture(
+            url: url,
+            store: store,
+            cache: cache,
+            retry: retry,
+            placeholder: placeholder,
+            rendition: rendition
+        )
     }
 
     /// The image. Reading it starts the fetch, or joins the one that is running.
@@ -79,6 +89,10 @@ public struct FutureAvatar: Sendable {
 
     /// The current content. Reading it never starts a fetch.
     public var content: Content { shared.content }
+
+    /// A blurred picture of 32 pixels as PNG to show while the content is a placeholder without an image. `nil` for an image
+    /// that had no rendition yet, and if the store is not used.
+    public var standIn: [UInt8]? { shared.standIn }
 }
 
 extension CodingUserInfoKey {
@@ -90,6 +104,8 @@ extension CodingUserInfoKey {
     public static let avatarRetry = key("AvatarFrontEnds.retry")
     /// The `AvatarKey` of the placeholder image for decoded futures. Default: none.
     public static let avatarPlaceholder = key("AvatarFrontEnds.placeholder")
+    /// The `Rendition` for decoded futures. Default: none, the image itself.
+    public static let avatarRendition = key("AvatarFrontEnds.rendition")
 
     private static func key(_ name: String) -> CodingUserInfoKey {
         // The initialiser is failable only because `RawRepresentable` asks for that; it takes every string.
@@ -111,7 +127,8 @@ extension FutureAvatar: Codable {
             from: info[.avatarStore] as? AvatarStore,
             cache: info[.avatarCache] as? CachePolicy ?? .disk,
             retry: info[.avatarRetry] as? FetchRetry ?? FetchRetry(),
-            placeholder: info[.avatarPlaceholder] as? AvatarKey
+            placeholder: info[.avatarPlaceholder] as? AvatarKey,
+            rendition: info[.avatarRendition] as? Rendition
         )
     }
 

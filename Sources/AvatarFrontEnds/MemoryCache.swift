@@ -11,6 +11,8 @@ import Dispatch
 /// The front ends look here first. They show a cached image only if the store still has the same file for it. So they
 /// never show an image that was replaced or removed, even by another process.
 ///
+/// Each rendition of an image is an image of its own here: an image is only found by the rendition that it was cached for.
+///
 /// On Apple platforms the cache empties itself under memory pressure. On other platforms, call ``removeAll()``.
 public final class MemoryCache: Sendable {
     /// The limits of a cache.
@@ -52,16 +54,25 @@ public final class MemoryCache: Sendable {
     public var byteCount: Int { state.withLock { $0.byteCount } }
 
     /// The cached image for `key`, or `nil`. It becomes the most recently used one.
-    public func image(for key: AvatarKey) -> AvatarImage? {
-        state.withLock { $0.use(key) }
+    ///
+    /// - Parameters:
+    ///   - key: the key of the image.
+    ///   - rendition: the rendition that the image was cached for. Default: `nil`, the original.
+    public func image(for key: AvatarKey, as rendition: Rendition? = nil) -> AvatarImage? {
+        state.withLock { $0.use(ImageName(key: key, rendition: rendition)) }
     }
 
     /// Caches `image` for `key`, and replaces an earlier one. An image larger than the byte limit is not kept.
-    public func insert(_ image: AvatarImage, for key: AvatarKey) {
-        state.withLock { $0.insert(image, for: key) }
+    ///
+    /// - Parameters:
+    ///   - image: the image.
+    ///   - key: the key of the image.
+    ///   - rendition: the rendition that was asked for. Default: `nil`, the original.
+    public func insert(_ image: AvatarImage, for key: AvatarKey, as rendition: Rendition? = nil) {
+        state.withLock { $0.insert(image, for: ImageName(key: key, rendition: rendition)) }
     }
 
-    /// Removes the image for `key` from memory.
+    /// Removes the image for `key`, and all its renditions, from memory.
     public func remove(_ key: AvatarKey) {
         state.withLock { $0.remove(key) }
     }
@@ -72,42 +83,60 @@ public final class MemoryCache: Sendable {
     }
 }
 
+/// The name of an image in memory.
+private struct ImageName: Hashable {
+    let key: AvatarKey
+    /// The rendition that was asked for; `nil` for the original.
+    let rendition: Rendition?
+}
+
 /// Images with the order of their last use.
 private struct RecentImages {
     var limits: MemoryCache.Limits { didSet { trim() } }
-    private(set) var images: [AvatarKey: (image: AvatarImage, lastUse: Int)] = [:]
+    private(set) var images: [ImageName: (image: AvatarImage, lastUse: Int)] = [:]
+    /// The renditions with which each key is in `images`, so that a key is removed without a search.
+    private var renditions: [AvatarKey: Set<Rendition?>] = [:]
     private(set) var byteCount = 0
     /// Every use, the latest at the end. Only the last use of an image counts; eviction skips the earlier ones.
-    private var uses: Deque<(key: AvatarKey, number: Int)> = []
+    private var uses: Deque<(name: ImageName, number: Int)> = []
     private var useCount = 0
 
     init(limits: MemoryCache.Limits) {
         self.limits = limits
     }
 
-    /// Returns the image for `key` and records its use.
-    mutating func use(_ key: AvatarKey) -> AvatarImage? {
-        guard let image = images[key]?.image else { return nil }
-        let number = nextUse(of: key)
-        images[key]?.lastUse = number
+    /// Returns the image of this name and records its use.
+    mutating func use(_ name: ImageName) -> AvatarImage? {
+        guard let image = images[name]?.image else { return nil }
+        let number = nextUse(of: name)
+        images[name]?.lastUse = number
         return image
     }
 
-    mutating func insert(_ image: AvatarImage, for key: AvatarKey) {
-        remove(key)
+    mutating func insert(_ image: AvatarImage, for name: ImageName) {
+        remove(name)
         guard image.bytes.count <= limits.bytes, limits.count > 0 else { return }
-        images[key] = (image, nextUse(of: key))
+        images[name] = (image, nextUse(of: name))
+        renditions[name.key, default: []].insert(name.rendition)
         byteCount += image.bytes.count
         trim()
     }
 
+    /// Removes the original and all renditions.
     mutating func remove(_ key: AvatarKey) {
-        guard let removed = images.removeValue(forKey: key) else { return }
+        for rendition in renditions[key] ?? [] { remove(ImageName(key: key, rendition: rendition)) }
+    }
+
+    private mutating func remove(_ name: ImageName) {
+        guard let removed = images.removeValue(forKey: name) else { return }
         byteCount -= removed.image.bytes.count
+        renditions[name.key]?.remove(name.rendition)
+        if renditions[name.key]?.isEmpty == true { renditions[name.key] = nil }
     }
 
     mutating func removeAll() {
         images = [:]
+        renditions = [:]
         uses = []
         byteCount = 0
     }
@@ -115,16 +144,16 @@ private struct RecentImages {
     /// Evicts the least recently used images until the limits are met.
     private mutating func trim() {
         while images.count > limits.count || byteCount > limits.bytes, let use = uses.popFirst() {
-            if images[use.key]?.lastUse == use.number { remove(use.key) }
+            if images[use.name]?.lastUse == use.number { remove(use.name) }
         }
     }
 
-    /// Records a use of `key` and returns its number.
-    private mutating func nextUse(of key: AvatarKey) -> Int {
+    /// Records a use and returns its number.
+    private mutating func nextUse(of name: ImageName) -> Int {
         // Drop uses that no longer count, so that hits alone cannot grow the list.
-        if uses.count > 2 * images.count + 64 { uses.removeAll { images[$0.key]?.lastUse != $0.number } }
+        if uses.count > 2 * images.count + 64 { uses.removeAll { images[$0.name]?.lastUse != $0.number } }
         useCount += 1
-        uses.append((key, useCount))
+        uses.append((name, useCount))
         return useCount
     }
 }

@@ -35,6 +35,9 @@ public final class RemoteAvatar {
 
     /// The current state. Views that read it update when it changes.
     public private(set) var state = State.loading
+    /// A blurred picture of 32 pixels as PNG to show while the image is being loaded. `nil` in the other states, and for an
+    /// image that had no rendition yet.
+    public private(set) var standIn: [UInt8]?
     /// The URL of the image. Setting another URL loads it; setting the same one does nothing.
     public var url: String? {
         didSet { if url != oldValue { load() } }
@@ -54,7 +57,7 @@ public final class RemoteAvatar {
     ///   - url: the URL of the image; `nil` to set it later.
     ///   - store: the store that keeps the image.
     ///   - memory: the memory cache in front of the store; `nil` for none. Default: ``MemoryCache/shared``.
-    ///   - options: the read policy, storage and limits of the fetch.
+    ///   - options: the read policy, storage and limits of the fetch, and the rendition to give.
     ///   - fallback: the key of a stored image to show after a failure. Default: none.
     public init(
         url: String?,
@@ -101,6 +104,7 @@ public final class RemoteAvatar {
             let key = try AvatarKey(url: url)
             if let image = try source.stored(key, options) { return show(.image(image)) }
             state = .loading
+            standIn = source.standIn(key)
             // Replacing the task cancels the old fetch.
             running = RunningTask(task(key, latest))
         } catch {
@@ -120,13 +124,14 @@ public final class RemoteAvatar {
     private func outcome(_ result: Result<AvatarImage, AvatarStoreError>) -> State {
         switch result {
         case .success(let image): .image(image)
-        case .failure(let error): source.fallback(fallback).map { .image($0) } ?? .failure(error)
+        case .failure(let error): source.fallback(fallback, as: options.rendition).map { .image($0) } ?? .failure(error)
         }
     }
 
     /// Shows the final state of a load.
     private func show(_ state: State) {
         self.state = state
+        standIn = nil
         running = nil
     }
 }
@@ -147,6 +152,7 @@ public struct RemoteAvatarView<Loading: View, Picture: View, Failure: View>: Vie
     ///   - url: the URL of the image; `nil` shows the `loading` view.
     ///   - store: the store that keeps the image.
     ///   - fallback: the key of a stored image to show after a failure. Default: none.
+    ///   - rendition: the rendition to show in place of the image. Default: the image itself.
     ///   - loading: the view while the image is being loaded.
     ///   - image: the view of the loaded image or the fallback.
     ///   - failure: the view of an error.
@@ -154,11 +160,13 @@ public struct RemoteAvatarView<Loading: View, Picture: View, Failure: View>: Vie
         url: String?,
         from store: AvatarStore,
         fallback: AvatarKey? = nil,
+        rendition: Rendition? = nil,
         @ViewBuilder loading: @escaping () -> Loading,
         @ViewBuilder image: @escaping (AvatarImage) -> Picture,
         @ViewBuilder failure: @escaping (AvatarStoreError) -> Failure
     ) {
-        _avatar = State(initialValue: RemoteAvatar(url: nil, from: store, fallback: fallback))
+        let options = FetchOptions(rendition: rendition)
+        _avatar = State(initialValue: RemoteAvatar(url: nil, from: store, options: options, fallback: fallback))
         self.url = url
         self.loading = loading
         self.image = image

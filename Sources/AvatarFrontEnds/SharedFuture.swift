@@ -7,6 +7,7 @@ final class SharedFuture: Sendable {
     let cache: FutureAvatar.CachePolicy
     private let retry: FetchRetry
     private let placeholder: AvatarKey?
+    private let rendition: Rendition?
     /// The running fetch. Copies that ask meanwhile join it.
     let flights = FlightTable<AvatarImage>()
     private let state: Mutex<State>
@@ -26,12 +27,14 @@ final class SharedFuture: Sendable {
         store: AvatarStore?,
         cache: FutureAvatar.CachePolicy,
         retry: FetchRetry,
-        placeholder: AvatarKey?
+        placeholder: AvatarKey?,
+        rendition: Rendition?
     ) {
         self.url = url
         self.cache = cache
         self.retry = retry
         self.placeholder = placeholder
+        self.rendition = rendition
         state = Mutex(State(store: store))
     }
 
@@ -87,7 +90,7 @@ final class SharedFuture: Sendable {
         do {
             let store = try settle(nil)
             if let image = there(try AvatarKey(url: url), store) { return .image(image) }
-            let substitute = ImageSource(store: store, memory: nil).fallback(placeholder)
+            let substitute = ImageSource(store: store, memory: nil).fallback(placeholder, as: rendition)
             if let error = state.withLock({ $0.error }) { return .failure(error, substitute) }
             return .placeholder(substitute)
         } catch {
@@ -95,21 +98,36 @@ final class SharedFuture: Sendable {
         }
     }
 
+    /// The blurred stand-in for the image as PNG.
+    var standIn: [UInt8]? {
+        guard cache.isInStore else { return nil }
+        do {
+            return ImageSource(store: try settle(nil), memory: nil).standIn(try AvatarKey(url: url))
+        } catch {
+            // `content` reports that there is no store or no valid URL.
+            return nil
+        }
+    }
+
     /// The content after a fetch failed with `error`.
     func content(_ error: AvatarStoreError, _ store: AvatarStore) -> FutureAvatar.Content {
-        .failure(error, ImageSource(store: store, memory: nil).fallback(placeholder))
+        .failure(error, ImageSource(store: store, memory: nil).fallback(placeholder, as: rendition))
     }
 
     // MARK: Cache
+
+    private func options(_ storage: FetchOptions.Storage = .caches) -> FetchOptions {
+        FetchOptions(storage: storage, rendition: rendition)
+    }
 
     /// The image if it is available without a request.
     private func there(_ key: AvatarKey, _ store: AvatarStore) -> AvatarImage? {
         do {
             switch cache {
-            case .disk: return try ImageSource(store: store, memory: nil).stored(key, FetchOptions())
+            case .disk: return try ImageSource(store: store, memory: nil).stored(key, options())
             case .memoryAndDisk(let memory):
-                return try ImageSource(store: store, memory: memory).stored(key, FetchOptions())
-            case .memory(let memory): return memory.image(for: key)
+                return try ImageSource(store: store, memory: memory).stored(key, options())
+            case .memory(let memory): return memory.image(for: key, as: rendition)
             case .none: return state.withLock { $0.image }
             }
         } catch {
@@ -122,15 +140,15 @@ final class SharedFuture: Sendable {
     private func fetch(_ key: AvatarKey, _ store: AvatarStore) async throws -> AvatarImage {
         switch cache {
         case .disk:
-            return try await ImageSource(store: store, memory: nil).image(key, FetchOptions())
+            return try await ImageSource(store: store, memory: nil).image(key, options())
         case .memoryAndDisk(let memory):
-            return try await ImageSource(store: store, memory: memory).image(key, FetchOptions())
+            return try await ImageSource(store: store, memory: memory).image(key, options())
         case .memory(let memory):
-            let image = try await store.avatar(for: key, options: FetchOptions(storage: .transient))
-            memory.insert(image, for: key)
+            let image = try await store.avatar(for: key, options: options(.transient))
+            memory.insert(image, for: key, as: rendition)
             return image
         case .none:
-            let image = try await store.avatar(for: key, options: FetchOptions(storage: .transient))
+            let image = try await store.avatar(for: key, options: options(.transient))
             state.withLock { $0.image = image }
             return image
         }

@@ -42,13 +42,13 @@ public struct AvatarPublisher: Publisher, Sendable {
     let store: AvatarStore
     let options: FetchOptions
 
-    /// A publisher of the image at `url`. It fails with `noSuchEntry` if the image must not be stored, because it then
-    /// has no file.
+    /// A publisher of the image at `url`. It fails with `noSuchEntry` if the image must not be stored, or its rendition
+    /// cannot be, because it then has no file.
     ///
     /// - Parameters:
     ///   - url: the URL of the image. An invalid URL fails with `unsupportedURL` when a value is requested.
     ///   - store: the store that keeps the image.
-    ///   - options: the read policy, storage and limits of the fetch.
+    ///   - options: the read policy, storage and limits of the fetch, and the rendition to give.
     public init(url: String, from store: AvatarStore, options: FetchOptions = FetchOptions()) {
         self.url = url
         self.store = store
@@ -67,16 +67,26 @@ public struct AvatarPublisher: Publisher, Sendable {
     func fetch() async throws -> Output {
         let key = try AvatarKey(url: url)
         let file = try await store.file(for: key, options: options)
-        guard let path = file.localFile else {
-            throw AvatarStoreError(
-                .noSuchEntry,
-                "\(key) has no file, because it must not be stored (`no-store`, or the storage `transient`)."
-            )
-        }
+        guard let path = file.localFile else { throw Self.noFile(file) }
         return Output(
             fileURL: URL(fileURLWithPath: path),
             file: file,
             responseFields: try store.details(for: key)?.responseFields
+        )
+    }
+
+    /// The error for an image that is not stored.
+    private static func noFile(_ file: AvatarFile) -> AvatarStoreError {
+        guard let rendition = file.rendition else {
+            return AvatarStoreError(
+                .noSuchEntry,
+                "\(file.key) has no file, because it must not be stored (`no-store`, or the storage `transient`)."
+            )
+        }
+        return AvatarStoreError(
+            .noSuchEntry,
+            "The rendition \"\(rendition)\" of \(file.key) has no file, because `caches` has no room for it or the store is"
+                + " open for reading only. Raise the budget, or ask for the image itself."
         )
     }
 }

@@ -34,6 +34,20 @@ struct ExampleTests {
         }
     }
 
+    @Test func renditions() async throws {
+        try await StoreFixture.withStore {
+            $0.renditions = SampleMaker()
+        } _: { fixture in
+            let store = fixture.store
+            let contact = Contact(avatarURL: fixture.serve(SampleImage.png(seed: 1, byteCount: 60_000), at: "/ada.png"))
+
+            let options = FetchOptions(rendition: Rendition(size: 96, fit: .square))
+            let small = RemoteAvatar(url: contact.avatarURL, from: store, options: options)
+
+            await become { if case .image(let image) = small.state { image.rendition?.size == 96 } else { false } }
+        }
+    }
+
     @Test func fetchableImages() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store

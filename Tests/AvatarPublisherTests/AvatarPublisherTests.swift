@@ -329,6 +329,46 @@ struct AvatarPublisherTests {
         }
     }
 
+    /// The file that a publisher with this rendition delivers, or the error.
+    private func publish(_ url: String, as rendition: Rendition?, in store: AvatarStore) async -> Listener.Notes {
+        let listener = Listener()
+        AvatarPublisher(url: url, from: store, options: FetchOptions(rendition: rendition)).receive(
+            subscriber: listener
+        )
+        listener.ask(.max(1))
+        await listener.isOver()
+        return listener.notes
+    }
+
+    @Test func renditionIsPublishedAsAFile() async throws {
+        let maker = SampleMaker()
+        let large = SampleImage.png(seed: 1, byteCount: 60_000)
+        try await StoreFixture.withStore {
+            $0.renditions = maker
+        } _: { fixture in
+            let url = fixture.serve(large, at: "/a.png")
+            for size in [96, nil, 48, 96] {
+                let notes = await publish(url, as: size.map { Rendition(size: $0) }, in: fixture.store)
+                let file = try #require(notes.files.first)
+                let expected = size.map { SampleImage.png(seed: UInt64($0), byteCount: 1000) } ?? large
+                #expect(try Data(contentsOf: file) == Data(expected))
+            }
+            #expect(maker.count == 2 && fixture.origin.requestCount == 1)
+        }
+    }
+
+    @Test func renditionWithoutRoomHasNoFile_andTheErrorSaysWhy() async throws {
+        try await StoreFixture.withStore {
+            $0.renditions = SampleMaker(byteCount: 5000)
+            $0.budget = 62_000
+        } _: { fixture in
+            let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 60_000), at: "/a.png")
+            let notes = await publish(url, as: Rendition(size: 96), in: fixture.store)
+            #expect(notes.files.isEmpty && notes.error?.code == .noSuchEntry)
+            #expect(notes.error?.message.contains("no room for it") == true)
+        }
+    }
+
     #if os(Linux)
     /// Measures in a separate process how much memory a download of 13 MB adds.
     @Test func memoryStaysFlatForALargeImage() async {

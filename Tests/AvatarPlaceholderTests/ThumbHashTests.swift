@@ -1,0 +1,83 @@
+import Testing
+
+@testable import AvatarPlaceholder
+
+/// ThumbHashes that the encoder made, and bytes of any kind.
+@Suite struct ThumbHashTests {
+    /// Of an opaque picture of 40 × 30 pixels.
+    private static let opaque: [UInt8] = [
+        220, 247, 5, 45, 142, 63, 134, 119, 164, 121, 119, 125, 136, 199, 87, 121, 11, 53, 233, 130, 8,
+    ]
+    private static let transparent: [UInt8] = [
+        156, 247, 133, 28, 142, 30, 63, 151, 130, 137, 109, 185, 247, 48, 150, 62, 120, 32, 185, 10, 147, 28, 148, 83,
+        9,
+    ]
+
+    @Test(arguments: [(opaque, "#6d7274", false, 23), (transparent, "#6b6f79", true, 26)])
+    func headerTellsColourAndShape(bytes: [UInt8], colour: String, hasAlpha: Bool, height: Int) throws {
+        let hash = try #require(ThumbHash(bytes))
+
+        #expect(hash.averageColour == colour && hash.hasAlpha == hasAlpha)
+        #expect(hash.picture.width == 32 && hash.picture.height == height)
+        #expect(hash.picture.rgba.count == 32 * height * 4)
+        let alphas = Set(stride(from: 3, to: hash.picture.rgba.count, by: 4).map { hash.picture.rgba[$0] })
+        #expect((alphas == [255]) == !hasAlpha)
+    }
+
+    /// A picture of one colour has no waves: nibbles of 7 and 8 are almost zero, and the scales are zero.
+    @Test func flatPictureHasOneColour() throws {
+        let flat: [UInt8] = [0x3f, 0xf8, 0x01, 7, 0] + [UInt8](repeating: 0x77, count: 19)
+        let hash = try #require(ThumbHash(flat))
+        let pixels = stride(from: 0, to: hash.picture.rgba.count, by: 4).map { Array(hash.picture.rgba[$0..<$0 + 4]) }
+        #expect(Set(pixels).count == 1 && hash.picture.width == 32 && hash.picture.height == 32)
+    }
+
+    /// The mean of the drawn picture is near the mean that the header states.
+    @Test func pictureHasTheAverageColour() throws {
+        let picture = try #require(ThumbHash(Self.opaque)).picture
+        for (channel, expected) in [0x6d, 0x72, 0x74].enumerated() {
+            let sum = stride(from: channel, to: picture.rgba.count, by: 4).reduce(0) { $0 + Int(picture.rgba[$1]) }
+            #expect(abs(sum / (picture.width * picture.height) - expected) <= 4)
+        }
+    }
+
+    @Test func pngHasTheChunksOfAPNG() throws {
+        let png = try #require(ThumbHash(Self.opaque)).png
+        #expect(png.prefix(8) == [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+        #expect(png[16..<26] == [0, 0, 0, 32, 0, 0, 0, 23, 8, 2])
+        // The end of every PNG, with its well-known checksum.
+        #expect(png.suffix(12) == [0, 0, 0, 0, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82])
+        #expect(png.count == 57 + 11 + 23 * (1 + 3 * 32))
+    }
+
+    // MARK: Bad input
+
+    @Test(arguments: [opaque, transparent]) func wrongLengthIsRefused(bytes: [UInt8]) {
+        for count in 0..<bytes.count { #expect(ThumbHash(Array(bytes.prefix(count))) == nil, "\(count)") }
+        #expect(ThumbHash(bytes + [0]) == nil)
+    }
+
+    @Test func anyBytesAreDrawnOrRefused() {
+        var random = SystemRandomNumberGenerator()
+        var drawn = 0
+        for round in 0..<4000 {
+            var bytes = (0..<Int.random(in: 0...40, using: &random)).map { _ in
+                UInt8.random(in: .min ... .max, using: &random)
+            }
+            // Random headers rarely fit their length.
+            if round % 2 == 0 {
+                bytes = round % 4 == 0 ? Self.opaque : Self.transparent
+                for index in bytes.indices where index != 2 || round % 4 == 0 { bytes[index] = .random(in: 0...255) }
+                bytes += (0..<25).map { _ in .random(in: 0...255) }
+                bytes.removeLast(Int.random(in: 0...40))
+            }
+            guard let hash = ThumbHash(bytes) else { continue }
+            drawn += 1
+            let picture = hash.picture
+            #expect((1...32).contains(picture.width) && (1...32).contains(picture.height), "\(bytes)")
+            #expect(picture.rgba.count == picture.width * picture.height * 4 && !hash.png.isEmpty, "\(bytes)")
+            #expect(hash.averageColour.count == 7, "\(bytes)")
+        }
+        #expect(drawn > 10)
+    }
+}

@@ -67,11 +67,6 @@ extension AvatarResponder {
         }
     }
 
-    /// The path of a contact's picture.
-    static func picturePath(_ contact: String) -> String {
-        "/contacts/\(RequestTarget.encoded(contact))/picture"
-    }
-
     // MARK: Changes
 
     /// `GET /changes`: a page of JSON, or events without an end.

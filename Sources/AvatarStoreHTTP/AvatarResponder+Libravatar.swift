@@ -7,7 +7,7 @@ import HTTPTypes
 /// Digests of addresses can be guessed, so an answer must not tell that an address is known. An address without a picture and
 /// one that no contact has get the same answer, which is made from the request alone, after the same look-up.
 extension AvatarResponder {
-    /// The sizes that a client may ask for, in pixels. Pictures are sent as they are stored.
+    /// The sizes that a client may ask for, in pixels. The picture that is sent may be somewhat larger.
     private static let sizes = 1...2048
     /// The size of a default picture if the client asks for none, or for one that is not allowed.
     private static let usualSize = 80
@@ -24,16 +24,17 @@ extension AvatarResponder {
             return .problem(.badRequest, "`d` must be 404, mp, initials or blank. This server redirects to no URL.")
         }
         let digest = name.prefix { $0 != "." }.lowercased()
+        let side = parameter("s", "size").flatMap(Int.init).flatMap { Self.sizes.contains($0) ? $0 : nil }
+        let size = side ?? Self.usualSize
         if parameter("f", "forcedefault") != "y" {
             let stored = try respond(
                 to: request,
+                as: Rendition(size: size, fit: .square),
                 with: { try store.picture(withAddressDigest: digest) },
-                fields: { _ in [.cacheControl: cacheControl] }
+                fields: { _, _ in [.cacheControl: cacheControl] }
             )
             if let stored { return stored }
         }
-        let side = parameter("s", "size").flatMap(Int.init).flatMap { Self.sizes.contains($0) ? $0 : nil }
-        let size = side ?? Self.usualSize
         switch fallback {
         case "404":
             var answer = AvatarResponse.problem(.notFound, "There is no picture for this address.")

@@ -7,7 +7,7 @@ extension AvatarResponder {
     private static let pageSize = 60
     /// A browser may load pictures from here and apply the style of the page, and nothing else.
     private static let policy =
-        "default-src 'none'; img-src 'self'; style-src '\(PageStyle.digest)'; form-action 'self'; base-uri 'none'; "
+        "default-src 'none'; img-src 'self'; \(PageStyle.policy); form-action 'self'; base-uri 'none'; "
         + "frame-ancestors 'none'"
     /// The pages of a server: their paths begin at its root.
     private static let frame = PageFrame(home: "/", icon: "/favicon.svg", search: "/", policy: nil, footer: nil)
@@ -28,7 +28,7 @@ extension AvatarResponder {
         }
         let gallery = GalleryPage(
             frame: Self.frame,
-            contacts: page.contacts.map(PageContact.init),
+            contacts: page.contacts.map { PageContact($0, pictureSize: 192) },
             query: query,
             isContinued: target.query["after"] != nil,
             links: page.contacts.isEmpty ? [] : links
@@ -54,7 +54,7 @@ extension AvatarResponder {
         let facts = PictureFacts(contact: id, details: details, imagePath: imagePath)
         let page = ContactPage(
             frame: Self.frame,
-            contact: PageContact(contact),
+            contact: PageContact(contact, pictureSize: 512),
             imagePath: imagePath,
             reasons: details?.reasons ?? ["No list names a picture for this contact."],
             facts: facts.main,
@@ -78,11 +78,6 @@ extension AvatarResponder {
         return "/images/\(sha256).\(type)"
     }
 
-    /// The path of the page about a contact.
-    static func detailPath(_ contact: String) -> String {
-        "/contacts/\(RequestTarget.encoded(contact))"
-    }
-
     private func html(_ status: HTTPResponse.Status, _ text: String) -> AvatarResponse {
         AvatarResponse(
             status,
@@ -103,13 +98,16 @@ extension AvatarResponder {
 
 extension PageContact {
     /// `contact` with its paths on this server.
-    init(_ contact: StoredContact) {
+    ///
+    /// - Parameter pictureSize: the pixels of the picture, twice those of its place for dense screens.
+    init(_ contact: StoredContact, pictureSize: Int) {
         self.init(
             id: contact.id,
             name: contact.name,
             state: contact.state?.rawValue,
-            picturePath: AvatarResponder.picturePath(contact.id) + "?placeholder=initials",
-            detailPath: AvatarResponder.detailPath(contact.id)
+            picturePath: AvatarResponder.picturePath(contact.id, "placeholder=initials&size=\(pictureSize)"),
+            detailPath: AvatarResponder.detailPath(contact.id),
+            standIn: contact.hasFile ? Self.standIn(contact.thumbHash) : nil
         )
     }
 }

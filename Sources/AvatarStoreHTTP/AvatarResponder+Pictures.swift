@@ -10,8 +10,6 @@ extension AvatarResponder {
     private static let mostBytesAtOnce = 64 << 10
     /// The look-ups after which a file that is missing each time is given up. Each eviction and replacement may cost one.
     private static let mostLooks = 4
-    /// The range of `size`, in pixels.
-    private static let sizes = 1...4096
     /// A picture must not load or run anything, even if a browser shows an SVG by itself.
     private static let policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
@@ -25,16 +23,17 @@ extension AvatarResponder {
         guard kind == "none" || kind == "initials" else {
             return .problem(.badRequest, "`placeholder` must be initials or none.")
         }
-        let size = target.query["size"].map { Int($0) ?? 0 } ?? 128
-        guard Self.sizes.contains(size) else {
-            return .problem(.badRequest, "`size` must be a number between 1 and \(Self.sizes.upperBound).")
+        let wish: RenditionWish
+        switch RenditionWish.parse(target.query) {
+        case .success(let parsed): wish = parsed
+        case .failure(let fault): return .problem(.badRequest, fault.reason)
         }
         let now = store.configuration.clock.now()
-        let stored = try respond(to: request, with: { try store.picture(of: id) }) { picture in
+        let stored = try respond(to: request, as: wish.rendition, with: { try store.picture(of: id) }) { picture, _ in
             let lifetime = picture.freshUntil.map { min(max(60, $0.seconds(since: now)), 86_400) } ?? 86_400
             return [
                 .cacheControl: "private, max-age=\(lifetime), stale-while-revalidate=86400",
-                .contentLocation: Self.imagePath(picture),
+                .contentLocation: Self.imagePath(picture) + wish.query,
             ]
         }
         if let stored { return stored }
@@ -42,21 +41,31 @@ extension AvatarResponder {
             return .problem(.notFound, "The store has no contact with this id.")
         }
         guard kind == "initials" else { return .problem(.notFound, "The contact has no picture.") }
-        return placeholder(of: contact, size, request)
+        return placeholder(of: contact, wish.size ?? 128, request)
     }
 
-    /// `GET /images/SHA256.EXT`. The bytes of such a path never change.
-    func image(named name: String, _ request: HTTPRequest) throws -> AvatarResponse {
+    /// `GET /images/SHA256.EXT`, where SHA256 is the digest of the original. The picture of such a path never changes.
+    func image(named name: String, _ target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
+        let wish: RenditionWish
+        switch RenditionWish.parse(target.query) {
+        case .success(let parsed): wish = parsed
+        case .failure(let fault): return .problem(.badRequest, fault.reason)
+        }
         let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         let found =
             parts.count == 2 && parts[0] == parts[0].lowercased()
             ? try respond(
                 to: request,
+                as: wish.rendition,
                 with: {
                     let picture = try store.picture(withDigest: parts[0])
                     return picture?.fileExtension == parts[1] ? picture : nil
                 },
-                fields: { _ in [.cacheControl: "\(imageVisibility), max-age=31536000, immutable"] }
+                fields: { _, isAsAsked in
+                    // A picture that cannot be made smaller now may be later.
+                    let lifetime = isAsAsked ? "max-age=31536000, immutable" : "max-age=300"
+                    return [.cacheControl: "\(imageVisibility), \(lifetime)"]
+                }
             ) : nil
         return found ?? .problem(.notFound, "The store has no image with this name.")
     }
@@ -67,20 +76,26 @@ extension AvatarResponder {
     }
 
     /// The answer with the picture that `look` finds; `nil` if it finds none or the file is missing.
+    ///
+    /// - Parameter rendition: the rendition to answer with. If it cannot be made, the answer has the picture itself.
+    /// - Parameter fields: the fields that depend on the picture that was found, and on whether the answer is what was asked for.
+    /// - Throws: `RenditionNeeded` if the rendition must be made first; an error of the store.
     func respond(
         to request: HTTPRequest,
+        as rendition: Rendition? = nil,
         with look: () throws -> StoredPicture?,
-        fields: (StoredPicture) -> HTTPFields
+        fields: (_ picture: StoredPicture, _ isAsAsked: Bool) -> HTTPFields
     ) throws -> AvatarResponse? {
         let now = store.configuration.clock.now()
         for _ in 0..<Self.mostLooks {
-            guard let picture = try look() else { return nil }
+            guard let original = try look() else { return nil }
+            let picture = try rendition.map { try self.picture(original, as: $0) } ?? original
             let conditions = Conditions(
                 etag: "\"\(picture.sha256)\"",
                 modified: picture.published,
                 length: picture.sizeBytes
             )
-            var fields = fields(picture)
+            var fields = fields(original, rendition == nil || picture.isRendition)
             fields[.eTag] = conditions.etag
             fields[.lastModified] = HTTPDate.format(picture.published)
             fields[.contentSecurityPolicy] = Self.policy
@@ -95,6 +110,15 @@ extension AvatarResponder {
             return AvatarResponse(head: head(part, of: picture, fields), body: body)
         }
         return nil
+    }
+
+    /// The rendition of `original`, or `original` if there is no other way.
+    private func picture(_ original: StoredPicture, as rendition: Rendition) throws -> StoredPicture {
+        if let made = try store.rendition(rendition, of: original) { return made }
+        guard givesOriginals || store.configuration.renditions == nil else {
+            throw RenditionNeeded(rendition: rendition, picture: original)
+        }
+        return original
     }
 
     /// The status and the fields of a part of `picture`.
@@ -152,5 +176,41 @@ extension AvatarResponder {
             return AvatarResponse(head: HTTPResponse(status: .notModified, headerFields: fields), body: .none)
         }
         return AvatarResponse(.ok, AvatarPlaceholder.mediaType, bytes, cache: cache, fields: fields)
+    }
+}
+
+/// The size and the format that a request asks for.
+private struct RenditionWish {
+    /// A parameter with another value than allowed.
+    struct Fault: Error {
+        let reason: String
+    }
+
+    /// The range of `size`, in pixels. Renditions have the sizes of `Rendition.sizes`; an SVG has any.
+    private static let sizes = 1...4096
+
+    /// The size; `nil` if none was asked for.
+    let size: Int?
+    /// The rendition; `nil` if the picture was asked for as it is.
+    let rendition: Rendition?
+
+    /// The wish in the parameters `size` and `format`. A format alone means the largest size.
+    static func parse(_ query: [String: String]) -> Result<RenditionWish, Fault> {
+        let size = query["size"].map { Int($0) ?? 0 }
+        if let size, !sizes.contains(size) {
+            return .failure(Fault(reason: "`size` must be a number between 1 and \(sizes.upperBound)."))
+        }
+        guard let format = Rendition.Format(rawValue: query["format"] ?? "original") else {
+            return .failure(Fault(reason: "`format` must be original, jpeg, png or webp."))
+        }
+        guard size != nil || format != .original else { return .success(RenditionWish(size: nil, rendition: nil)) }
+        let rendition = Rendition(size: size ?? sizes.upperBound, format: format)
+        return .success(RenditionWish(size: size, rendition: rendition))
+    }
+
+    /// The parameters that name the rendition; empty without one.
+    var query: String {
+        guard let rendition else { return "" }
+        return "?size=\(rendition.size)" + (rendition.format == .original ? "" : "&format=\(rendition.format.rawValue)")
     }
 }

@@ -7,11 +7,11 @@ public import Logging
 ///
 /// It is not a server. A server that uses swift-http-types hands each request to `respond(to:)`, and sends the head and the
 /// pieces of the body that come back. The answer is made from the store alone: no request to an origin is sent because a
-/// client asked, and nothing is written but the times of accesses.
+/// client asked, and nothing is written but the times of accesses and renditions.
 ///
 /// ```swift
 /// let responder = AvatarResponder(store: store)
-/// let response = responder.respond(to: request)
+/// let response = await responder.respond(to: request)
 /// ```
 public struct AvatarResponder: Sendable {
     /// The options of a responder.
@@ -45,6 +45,8 @@ public struct AvatarResponder: Sendable {
     let store: AvatarStore
     private let configuration: Configuration
     private let watch: IndexWatch
+    /// Whether a picture is given as it is if its rendition was not made.
+    private(set) var givesOriginals = false
 
     /// A responder on `store`. The caller owns the store, and closes it after the last response is sent.
     ///
@@ -57,18 +59,54 @@ public struct AvatarResponder: Sendable {
         watch = IndexWatch(store)
     }
 
-    /// The answer to `request`. Takes microseconds, and blocks for the index and the disk like every read of the store.
+    /// The answer to `request`. Takes microseconds, and blocks for the index and the disk like every read of the store. Only a
+    /// rendition that was not made yet takes milliseconds.
     ///
     /// It never throws. A request that cannot be answered gets a status and a problem document (RFC 9457). An error of the
     /// store is 503, another error 500; only the log has its message.
     ///
     /// The time of the access to a picture is written to the index later, with others; a process that is killed may lose
-    /// those of the last five minutes. Nothing else is written.
+    /// those of the last five minutes. A request for a size or a format writes the rendition, if the store makes renditions.
+    /// Nothing else is written.
     /// - Parameter request: the method, the path with its query as the client sent it, and the fields. The path must not be
     ///   decoded. A body of the request does not matter.
-    public func respond(to request: HTTPRequest) -> AvatarResponse {
-        let response = finished(answer(request))
-        return request.method == .head ? response.withoutContent : response
+    public func respond(to request: HTTPRequest) async -> AvatarResponse {
+        switch attempt(request) {
+        case .response(let response): return response
+        case .needs(let rendition, let picture):
+            var last = self
+            do {
+                _ = try await store.makeRendition(rendition, of: picture)
+            } catch {
+                // The picture itself is given, and the next request tries again.
+                configuration.logger.warning("A rendition could not be made.", metadata: ["error": "\(error)"])
+            }
+            last.givesOriginals = true
+            guard case .response(let response) = last.attempt(request) else {
+                return refusal(.serviceUnavailable, "The picture cannot be made smaller now. Try again.")
+            }
+            return response
+        }
+    }
+
+    /// The answer to `request`, as `respond(to:)`; `nil` if a rendition must be made first.
+    package func respondAtOnce(to request: HTTPRequest) -> AvatarResponse? {
+        if case .response(let response) = attempt(request) { response } else { nil }
+    }
+
+    private enum Attempt {
+        case response(AvatarResponse)
+        /// A rendition must be made first.
+        case needs(Rendition, StoredPicture)
+    }
+
+    private func attempt(_ request: HTTPRequest) -> Attempt {
+        do {
+            let response = finished(try answer(request))
+            return .response(request.method == .head ? response.withoutContent : response)
+        } catch {
+            return .needs(error.rendition, error.picture)
+        }
     }
 
     /// The answer to a request that a server does not take.
@@ -95,7 +133,7 @@ public struct AvatarResponder: Sendable {
         return response
     }
 
-    private func answer(_ request: HTTPRequest) -> AvatarResponse {
+    private func answer(_ request: HTTPRequest) throws(RenditionNeeded) -> AvatarResponse {
         guard let target = request.path.flatMap(RequestTarget.init) else {
             return .problem(.badRequest, "The request target is not a valid path in UTF-8.")
         }
@@ -111,6 +149,8 @@ public struct AvatarResponder: Sendable {
         }
         do {
             return try route(target, request)
+        } catch let needed as RenditionNeeded {
+            throw needed
         } catch {
             return failure(error)
         }
@@ -138,9 +178,10 @@ public struct AvatarResponder: Sendable {
         switch (path.first, path.count) {
         case (nil, _): return try gallery(target)
         case ("contacts", 1): return try contacts(target)
+        case ("contacts", 2) where path[1].isEmpty: return try contact(namedIn: target, request)
         case ("contacts", 2): return try page(ofContact: path[1])
         case ("contacts", 3) where path[2] == "picture": return try picture(ofContact: path[1], target, request)
-        case ("images", 2): return try image(named: path[1], request)
+        case ("images", 2): return try image(named: path[1], target, request)
         case ("avatar", 2) where configuration.answersLibravatar: return try avatar(named: path[1], target, request)
         case ("changes", 1): return try changes(target, request)
         case ("readyz", 1): return try readiness()
@@ -207,4 +248,10 @@ public struct AvatarResponder: Sendable {
     func text(_ text: String) -> AvatarResponse {
         AvatarResponse(.ok, "text/plain; charset=utf-8", Array(text.utf8))
     }
+}
+
+/// A response needs a rendition that was not made yet.
+struct RenditionNeeded: Error {
+    let rendition: Rendition
+    let picture: StoredPicture
 }

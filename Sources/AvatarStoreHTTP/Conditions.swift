@@ -23,7 +23,9 @@ struct Conditions {
     /// Whether the client has the representation (304). If-None-Match is compared weakly; If-Modified-Since counts only
     /// without it.
     func isNotModified(_ fields: HTTPFields, now: Timestamp) -> Bool {
-        if let tags = fields[.ifNoneMatch] { return Self.tags(tags).contains { $0 == "*" || $0 == etag } }
+        if let tags = fields[.ifNoneMatch] {
+            return tags == etag || Self.tags(tags).contains { $0 == "*" || $0 == etag }
+        }
         guard let text = fields[.ifModifiedSince], let modified, let since = HTTPDate.parse(text, now: now) else {
             return false
         }

@@ -46,6 +46,9 @@ struct RequestTarget: Equatable {
     /// The text that `bytes` encode (RFC 3986 section 2.1); `nil` for a `%` without two digits, for NUL and for bytes that are
     /// not UTF-8.
     private static func decoded(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> String? {
+        guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") || $0 == 0 }) else {
+            return String(validating: bytes, as: UTF8.self)
+        }
         var decoded: [UInt8] = []
         var place = bytes.startIndex
         while place < bytes.endIndex {

@@ -108,7 +108,7 @@ struct BodyTests {
         method: HTTPRequest.Method = .get
     ) -> AvatarResponse.Body {
         let request = HTTPRequest(method: method, scheme: nil, authority: nil, path: path, headerFields: fields)
-        return fixture.responder.respond(to: request).body
+        return fixture.responder.respondAtOnce(to: request)?.body ?? .none
     }
 
     private func pieces(_ body: AvatarResponse.Body) async throws -> [[UInt8]] {

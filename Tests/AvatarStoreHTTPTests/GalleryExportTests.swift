@@ -48,6 +48,17 @@ struct GalleryExportTests {
         }
     }
 
+    @Test func picturesHaveTheirColoursBehindThem() async throws {
+        try await PageTests.withStandIns { fixture in
+            try await export(fixture) { _, site in
+                let first = try #require(try site.pages()["index.html"])
+                #expect(first.components(separatedBy: " style=\"background:#6d7274\"").count == 2)
+                #expect(first.components(separatedBy: " style=").count == 2)
+                #expect(first.contains("; style-src-attr &#39;unsafe-inline&#39;;"))
+            }
+        }
+    }
+
     @Test func picturesOnThePagesAreThoseOfTheContacts() async throws {
         try await PageTests.withHostileStore { fixture in
             try await export(fixture) { _, site in

@@ -33,7 +33,7 @@ struct PageTests {
         try await Self.withHostileStore { fixture in
             let responder = AvatarResponder(store: fixture.store)
             func page(_ path: String) -> Answer {
-                Answer(responder.respond(to: HTTPRequest(method: .get, scheme: nil, authority: nil, path: path)))
+                ResponderFixture(store: fixture, responder: responder).ask(path)
             }
 
             let gallery = page("/")
@@ -50,20 +50,86 @@ struct PageTests {
         }
     }
 
+    /// The cards of the gallery for a stored picture whose rendition was made, for one without, and for an evicted one.
+    static func withStandIns(_ body: (StoreFixture) async throws -> Void) async throws {
+        try await StoreFixture.withStore {
+            $0.renditions = SampleMaker()
+        } _: { fixture in
+            let urls = (0..<2).map {
+                fixture.serve(SampleImage.png(seed: UInt64($0), byteCount: 4000), at: "/\($0).png")
+            }
+            _ = try await fixture.store.sync(contacts: [
+                Contact(id: "ada", name: "Ada", avatarURL: urls[0]),
+                Contact(id: "ben", name: "Ben", avatarURL: urls[1]),
+            ])
+            _ = try await fixture.store.file(for: urls[0], options: FetchOptions(rendition: Rendition(size: 32)))
+            try await body(fixture)
+        }
+    }
+
+    @Test func pictureOfTheGalleryHasItsColourBehindIt() async throws {
+        try await Self.withStandIns { fixture in
+            let responder = AvatarResponder(store: fixture.store)
+            func gallery() -> Answer { ResponderFixture(store: fixture, responder: responder).ask("/") }
+
+            let answer = gallery()
+            #expect(answer.text.components(separatedBy: " style=\"background:#6d7274\"").count == 2)
+            #expect(answer.text.components(separatedBy: " style=").count == 2)
+            #expect(answer.fields[.contentSecurityPolicy]?.contains("; style-src-attr 'unsafe-inline';") == true)
+
+            try await fixture.store.trim(to: 0)
+            // Initials stand in for it now, which have a colour of their own.
+            #expect(!gallery().text.contains(" style="))
+        }
+    }
+
+    @Test(
+        arguments: [
+            nil, [1, 2, 3],
+            [
+                // With transparent parts, behind which a colour would show for ever.
+                156, 247, 133, 28, 142, 30, 63, 151, 130, 137, 109, 185, 247, 48, 150, 62, 120, 32, 185, 10, 147, 28,
+                148, 83, 9,
+            ],
+        ] as [[UInt8]?]
+    )
+    func otherPicturesHaveNoColour(thumbHash: [UInt8]?) {
+        #expect(PageContact.standIn(thumbHash) == nil)
+    }
+
     @Test func linksOfThePagesAreAnswered() async throws {
         try await Self.withHostileStore { fixture in
             let responder = AvatarResponder(store: fixture.store)
             func answer(_ path: String) -> Answer {
-                Answer(responder.respond(to: HTTPRequest(method: .get, scheme: nil, authority: nil, path: path)))
+                ResponderFixture(store: fixture, responder: responder).ask(path)
             }
             let gallery = PageText(text: answer("/").text).links
-            let details = gallery.filter { $0.hasPrefix("/contacts/") && !$0.contains("?") }
+            let details = gallery.filter { $0.hasPrefix("/contacts/") && !$0.contains("placeholder=") }
             #expect(details.count == HostileContacts.ids.count)
 
             for link in Set(gallery + details.flatMap { PageText(text: answer($0).text).links }) {
                 #expect(link.hasPrefix("/") && !link.hasPrefix("//"), "\(link)")
                 #expect(answer(link).status == 200, "\(link)")
+                // A browser would remove these segments before it asks.
+                let segments = link.prefix { $0 != "?" }.split(separator: "/").map { $0.replacing("%2E", with: ".") }
+                #expect(!segments.contains(".") && !segments.contains(".."), "\(link)")
             }
+        }
+    }
+
+    @Test(arguments: [".", ".."]) func contactWhoseIDIsADotSegmentIsReachable(id: String) async throws {
+        try await Self.withHostileStore { fixture in
+            let responder = AvatarResponder(store: fixture.store)
+            func answer(_ path: String) -> Answer {
+                ResponderFixture(store: fixture, responder: responder).ask(path)
+            }
+            let page = answer("/contacts/?id=\(id)")
+            #expect(page.status == 200 && page.text.contains("<dt>id</dt><dd><bdi>\(id)</bdi></dd>"))
+            #expect(page.text.contains("/contacts/?picture=\(id)&amp;placeholder=initials&amp;size=512\""))
+            let initials = answer("/contacts/?picture=\(id)&placeholder=initials&size=32")
+            let encoded = answer("/contacts/\(id.replacing(".", with: "%2E"))/picture?placeholder=initials&size=32")
+            #expect(initials.status == 200 && initials.bytes == encoded.bytes)
+            #expect(answer("/contacts/?picture=none").status == 404 && answer("/contacts/?x=\(id)").status == 404)
         }
     }
 

@@ -119,6 +119,9 @@ struct PictureRouteTests {
             case 416: #expect(answer.fields[.contentRange] == "bytes */4000")
             default: #expect(answer.fields[.contentRange] == nil)
             }
+            // A range is defined for GET only.
+            let head = fixture.ask("/contacts/ada/picture", [.range: range], method: .head)
+            #expect(head.status == 200 && head.fields[.contentLength] == "4000")
         }
     }
 

@@ -39,7 +39,11 @@ struct ResponderFixture {
     /// The answer to a request with these fields.
     func ask(_ path: String, _ fields: HTTPFields = [:], method: HTTPRequest.Method = .get) -> Answer {
         let request = HTTPRequest(method: method, scheme: nil, authority: nil, path: path, headerFields: fields)
-        return Answer(responder.respond(to: request))
+        guard let response = responder.respondAtOnce(to: request) else {
+            Issue.record("A rendition must be made first.")
+            return Answer(responder.refusal(.internalServerError, ""))
+        }
+        return Answer(response)
     }
 }
 

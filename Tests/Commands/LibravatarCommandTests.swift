@@ -69,7 +69,16 @@ import FoundationNetworking
             #expect(setting.text.contains("true"))
             try await workplace.run("sync", "people.json", "--allow-private-network").requireSuccess()
 
-            let picture = try await workplace.run("get", "--contact", "ada", "--policy", "offline").bytes
+            let picture = try await workplace.run(
+                "get",
+                "--contact",
+                "ada",
+                "--policy",
+                "offline",
+                "--size",
+                "80",
+                "--square"
+            ).bytes
             let second = try await serve(workplace, "--libravatar") { base in
                 let answer = try await get(base.appending(path: "avatar/\(Self.ada)"))
                 #expect(answer.status == 200 && answer.bytes == picture && !picture.isEmpty)

@@ -41,7 +41,8 @@ struct ContactPageWriter {
             name: contact.name,
             state: details?.overview.state.rawValue,
             picturePath: try imagePath ?? initials(of: contact),
-            detailPath: paths.contact(contact.id)
+            detailPath: paths.contact(contact.id),
+            standIn: imagePath == nil ? nil : PageContact.standIn(details?.thumbHash)
         )
         let facts = PictureFacts(contact: contact.id, details: details, imagePath: imagePath)
         let most = AvatarResponder.mostSharers
@@ -119,6 +120,7 @@ extension PageContact {
             state: state,
             picturePath: picturePath.hasPrefix("../") ? String(picturePath.dropFirst(3)) : paths.page(picturePath),
             detailPath: paths.page(detailPath),
+            standIn: standIn,
             anchor: anchor
         )
     }

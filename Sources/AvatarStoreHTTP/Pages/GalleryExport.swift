@@ -2,7 +2,7 @@ public import AvatarCore
 public import AvatarStore
 
 extension AvatarStore {
-    /// Copies each stored image that matches `query` into `directory`, as `exportPictures(_:to:progress:)` does, with pages
+    /// Copies each stored image that matches `query` into `directory`, as `exportPictures(_:to:as:withCards:progress:)` does, with pages
     /// for people: `index.html` shows all contacts with their pictures, and each contact has a page that explains the state
     /// of the picture. The pages need no server and no network, and link to each other by relative paths.
     ///
@@ -14,7 +14,7 @@ extension AvatarStore {
     /// - Parameter query: the images to export; its limit and position are ignored. Default: all.
     /// - Parameter directory: an absolute path. It is created if it is missing, and must be empty.
     /// - Parameter progress: called after each image.
-    /// - Throws: as `exportPictures(_:to:progress:)`. The files written so far are removed then.
+    /// - Throws: as `exportPictures(_:to:as:withCards:progress:)`. The files written so far are removed then.
     public func exportGallery(
         _ query: AvatarListQuery = AvatarListQuery(),
         to directory: String,

@@ -1,3 +1,5 @@
+import AvatarPlaceholder
+
 /// One contact as the pages show it.
 struct PageContact {
     let id: String
@@ -9,11 +11,20 @@ struct PageContact {
     let picturePath: String
     /// The path of the page about the contact.
     let detailPath: String
+    /// The colour behind the picture while it is loaded, as CSS; `nil` for none.
+    var standIn: String?
     /// The fragment that leads to the contact in the gallery; `nil` if no link does.
     var anchor: String?
 
     /// The text that stands for the contact.
     var label: String { name ?? id }
+
+    /// The mean colour of the picture with this ThumbHash; `nil` without one. A colour behind transparent parts would show
+    /// for ever, so pictures with them have none.
+    static func standIn(_ thumbHash: [UInt8]?) -> String? {
+        guard let hash = thumbHash.flatMap(ThumbHash.init), !hash.hasAlpha else { return nil }
+        return hash.averageColour
+    }
 
     /// The state as HTML; empty for the usual ones.
     var badge: String {
@@ -89,7 +100,9 @@ struct GalleryPage {
             let label = HTML.escaped(contact.label)
             text += contact.anchor.map { "<li id=\"\(HTML.escaped($0))\">" } ?? "<li>"
             text += "<a href=\"\(HTML.escaped(contact.detailPath))\"><img src=\"\(HTML.escaped(contact.picturePath))\""
-            text += " alt=\"\" width=\"96\" height=\"96\" loading=\"lazy\" decoding=\"async\">"
+            text += " alt=\"\" width=\"96\" height=\"96\" loading=\"lazy\" decoding=\"async\""
+            if let standIn = contact.standIn { text += " style=\"background:\(HTML.escaped(standIn))\"" }
+            text += ">"
             text += "<bdi class=\"name\" title=\"\(label)\">\(label)</bdi>\(contact.badge)</a></li>\n"
         }
         text += "</ul>"

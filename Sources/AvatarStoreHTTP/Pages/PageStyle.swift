@@ -87,6 +87,9 @@ enum PageStyle {
         @media(prefers-reduced-motion:reduce){.grid a{transition:none}.grid a:hover{transform:none}}
         """
 
+    /// The part of the Content-Security-Policy about styles: this style sheet, and attributes for the colours behind pictures.
+    static let policy = "style-src '\(digest)'; style-src-attr 'unsafe-inline'"
+
     /// The digest of the style sheet, as a source of the Content-Security-Policy.
-    static let digest = "sha256-" + Data(SHA256.hash(data: Data(css.utf8))).base64EncodedString()
+    private static let digest = "sha256-" + Data(SHA256.hash(data: Data(css.utf8))).base64EncodedString()
 }

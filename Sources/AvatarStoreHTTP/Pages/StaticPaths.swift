@@ -11,7 +11,7 @@ struct StaticPaths {
     static let iconName = "icon.svg"
     /// The policy for a page. A file has no origin, so `'self'` alone would allow no picture.
     private static let policy =
-        "default-src 'none'; img-src 'self' file:; style-src '\(PageStyle.digest)'; form-action 'none'; base-uri 'none'"
+        "default-src 'none'; img-src 'self' file:; \(PageStyle.policy); form-action 'none'; base-uri 'none'"
 
     /// The first page.
     var home: String { (isFirstPage ? "" : "../") + ExportFolder.firstPageName }

@@ -76,6 +76,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Answer /avatar/HASH like Libravatar and Gravatar. Sets keep-addresses to true.")
     var libravatar = false
 
+    @OptionGroup(title: "Sizes") var decoder: DecoderOptions
     @OptionGroup(title: "Origins") var origin: OriginOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
 
@@ -99,7 +100,10 @@ struct ServeCommand: AsyncParsableCommand {
         let token = try tokenFile.map(AccessToken.read)
         let socket =
             try ListeningSocket.inherited(ProcessInfo.processInfo.environment) ?? socket.map { .path($0) } ?? listen
-        try await store.withStore(.readWrite, configure: origin.apply) { store in
+        try await store.withStore(.readWrite) { configuration in
+            try origin.apply(to: &configuration)
+            decoder.apply(to: &configuration)
+        } _: { store in
             if libravatar { try await keepAddresses(in: store) }
             let responder = AvatarResponder(
                 store: store,
@@ -136,7 +140,12 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Runs the server and the periodic sync until the task of the command is cancelled, and then shuts them down gracefully.
     private static func run(_ server: PictureServer, _ sync: ListSync?, logger: Logger) async throws {
-        let group = ServiceGroup(services: [ServerWithSync(server: server, sync: sync)], logger: logger)
+        let service = ServiceGroupConfiguration.ServiceConfiguration(
+            service: ServerWithSync(server: server, sync: sync),
+            // A server whose socket another process has shut down has done its work.
+            successTerminationBehavior: .gracefullyShutdownGroup
+        )
+        let group = ServiceGroup(configuration: .init(services: [service], logger: logger))
         // A task of its own: to cancel the group would end responses under way.
         let running = Task { try await group.run() }
         try await withTaskCancellationHandler {

@@ -10,6 +10,10 @@ enum ListeningSocket: Equatable, Sendable {
     /// A Unix domain socket at this path.
     case path(String)
     /// A socket that systemd has opened (sd_listen_fds(3)), with its descriptor.
+    ///
+    /// If a process that shares it calls shutdown(2), the server ends. That holds for TCP: accept(2) fails on such a socket. On
+    /// a Unix domain socket accept(2) reports that no connection waits, which swift-nio 2 takes for a fault and aborts.
+    /// systemd only closes its descriptor.
     case inherited(Int32)
 
     /// The first descriptor that systemd hands over.

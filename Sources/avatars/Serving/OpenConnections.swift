@@ -46,7 +46,7 @@ final class OpenConnections: Sendable {
     /// Closes all connections.
     func close() {
         for channel in channels.withLock({ Array($0.values) }) {
-            channel.triggerUserOutboundEvent(RequestRules.CloseNow(), promise: nil)
+            channel.triggerUserOutboundEvent(RequestHandler.CloseNow(), promise: nil)
         }
     }
 }
@@ -68,7 +68,7 @@ final class SlowReaderHandler: ChannelInboundHandler, RemovableChannelHandler {
             context.channel.isWritable
             ? nil
             : context.eventLoop.assumeIsolated().scheduleTask(in: limit) {
-                context.triggerUserOutboundEvent(RequestRules.CloseNow(), promise: nil)
+                context.triggerUserOutboundEvent(RequestHandler.CloseNow(), promise: nil)
             }
         context.fireChannelWritabilityChanged()
     }

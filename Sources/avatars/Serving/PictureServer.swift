@@ -31,8 +31,7 @@ struct PictureServer: Service {
         self.limits = limits
         let open = OpenConnections()
         var configuration = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [SlowReaderHandler(limit: limits.sendTime)],
-            idleTimeout: limits.headTime
+            additionalChannelHandlers: [SlowReaderHandler(limit: limits.sendTime)]
         )
         configuration.httpDecoder = .init(
             maxHeaderFieldSize: limits.headerBytes,
@@ -42,7 +41,7 @@ struct PictureServer: Service {
         http = HTTP1Channel(
             responder: { request, writer, channel in
                 let connection = Connection(channel: channel, open: open, limits: limits, responder: responder)
-                try await connection.send(responder.respond(to: request.head), writer)
+                try await connection.send(await responder.respond(to: request.head), writer)
             },
             configuration: configuration
         )
@@ -56,11 +55,7 @@ struct PictureServer: Service {
             return http.setup(channel: channel, logger: logger).flatMapThrowing { connection in
                 let pipeline = channel.pipeline.syncOperations
                 let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-                try pipeline.addHandler(
-                    RequestRules(responder, mostContent: limits.contentBytes),
-                    position: .after(parser)
-                )
-                try PictureHandler.insert(in: channel, responder)
+                try pipeline.addHandler(RequestHandler(responder, limits: limits), position: .after(parser))
                 return connection
             }
         }

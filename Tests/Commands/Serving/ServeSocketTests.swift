@@ -82,31 +82,57 @@ import Testing
     // MARK: A socket that is passed
 
     /// Passes a listening socket as systemd does (sd_listen_fds(3)), and runs `body` with the program and the socket.
-    private func withPassedSocket(_ body: (RunningProgram, RawConnection.Place) async throws -> Void)
-        async throws
-    {
+    private func withPassedSocket(
+        _ family: Int32,
+        _ body: (RunningProgram, RawConnection.Place, _ listener: Int32) async throws -> Void
+    ) async throws {
         let workplace = try Workplace()
-        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = socket(family, Int32(SOCK_STREAM.rawValue), 0)
         let path = workplace.path("passed.sock")
-        let address = try SocketAddress(unixDomainSocketPath: path)
+        let address =
+            family == AF_UNIX
+            ? try SocketAddress(unixDomainSocketPath: path) : try SocketAddress(ipAddress: "127.0.0.1", port: 0)
         #expect(address.withSockAddr { bind(listener, $0, socklen_t($1)) } == 0)
         #expect(listen(listener, 16) == 0)
         let script = "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$AVATARS\" serve 3<&0 </dev/null"
         let input = FileHandle(fileDescriptor: listener, closeOnDealloc: true)
         let program = try workplace.start(tool: "/bin/sh", ["-c", script], reading: input)
         try await program.says("listening on the socket that systemd passed", orEnds: true)
-        try await body(program, .path(path))
+        try await body(program, family == AF_UNIX ? .path(path) : .port(Self.port(of: listener)), listener)
+        try input.close()
     }
 
-    @Test func passedSocketIsServed_andStays() async throws {
-        try await withPassedSocket { program, place in
+    private static func port(of descriptor: Int32) -> Int {
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        return result == 0 ? Int(UInt16(bigEndian: address.sin_port)) : 0
+    }
+
+    @Test(arguments: [AF_UNIX, AF_INET]) func passedSocketIsServed_andStays(family: Int32) async throws {
+        try await withPassedSocket(family) { program, place, _ in
             let reply = try await RawConnection(place).ask("/healthz")
             program.signal(SIGTERM)
             let run = try await program.end()
 
             #expect(reply.status == 200)
             #expect(run.status == 143)
-            if case .path(let path) = place { #expect(FileManager.default.fileExists(atPath: path)) }
+            // Connections wait for the next server.
+            _ = try RawConnection(place)
+        }
+    }
+
+    /// The manager and the server share one socket; shutdown(2) ends it for both.
+    @Test func passedSocketThatIsShutDownEndsTheServer() async throws {
+        try await withPassedSocket(AF_INET) { program, place, listener in
+            #expect(try await RawConnection(place).ask("/healthz").status == 200)
+            #expect(shutdown(listener, Int32(SHUT_RDWR)) == 0)
+            let run = try await program.end()
+
+            #expect(run.status == 0)
+            #expect(run.messages == "avatars: listening on the socket that systemd passed\n")
         }
     }
 

@@ -10,7 +10,7 @@ enum Routes {
         let router = Router(options: .autoGenerateHeadEndpoints)
         for path: RouterPath in ["/", "**"] {
             router.get(path) { request, _ in
-                let response = responder.respond(to: request.head)
+                let response = await responder.respond(to: request.head)
                 return Response(
                     status: response.head.status,
                     headers: response.head.headerFields,

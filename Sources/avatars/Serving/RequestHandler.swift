@@ -3,17 +3,21 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// The rules of HTTP/1.1 for a connection that the HTTP types no longer show: the version, the Host field, the end of the
-/// connection, content that no route reads, and requests that cannot be parsed. It stands right behind the parser.
+/// Takes the requests of a connection, right behind the parser. It applies the rules of HTTP/1.1 that the HTTP types no longer
+/// show: the version, the Host field, the end of the connection, and requests that cannot be parsed.
+///
+/// Requests for pictures are answered here, on the thread of the event loop. Such an answer takes microseconds; to hand the
+/// request to a task, and the bytes back, takes as long again. Pages, lists and metrics take longer, and would hold up the other
+/// connections of the loop: they are handed on to the task of the connection.
 ///
 /// The content of a request is dropped, so that a response never waits for it.
-final class RequestRules: ChannelDuplexHandler, RemovableChannelHandler {
+final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// A request that was passed on, and whose response has not ended.
+    /// A request whose response has not ended.
     private struct Pending {
         let isHead: Bool
         /// Whether the client speaks HTTP/1.0, which has no chunks.
@@ -26,9 +30,8 @@ final class RequestRules: ChannelDuplexHandler, RemovableChannelHandler {
     private static let lingerTime = TimeAmount.seconds(2)
 
     private let responder: AvatarResponder
-    /// The number of bytes of content after which the connection is closed.
-    private let mostContent: Int
-    /// The requests passed on, in the order of their responses.
+    private let limits: ServerLimits
+    /// The requests whose responses have not ended, in their order.
     private var pending = CircularBuffer<Pending>()
     /// The bytes of content of the present request.
     private var content = 0
@@ -36,15 +39,16 @@ final class RequestRules: ChannelDuplexHandler, RemovableChannelHandler {
     private var isEnding = false
     /// Completes when the last response is sent.
     private var last: EventLoopFuture<Void>?
-    /// The response to a request that was not passed on, until those before it are sent.
+    /// The response to a request that was refused, until those before it are sent.
     private var refusal: AvatarResponse?
+    /// The time of the last request or response.
+    private var active = NIODeadline.now()
+    /// Closes the connection when no request arrives.
+    private var idleCheck: Scheduled<Void>?
 
-    /// - Parameters:
-    ///   - responder: makes the responses to requests that are refused.
-    ///   - mostContent: the number of bytes of a request's content that are read.
-    init(_ responder: AvatarResponder, mostContent: Int) {
+    init(_ responder: AvatarResponder, limits: ServerLimits) {
         self.responder = responder
-        self.mostContent = mostContent
+        self.limits = limits
     }
 
     // MARK: Requests
@@ -55,39 +59,55 @@ final class RequestRules: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(let head): take(head, context)
         case .body(let bytes):
             content += bytes.readableBytes
-            guard content > mostContent else { return }
+            guard content > limits.contentBytes else { return }
             isEnding = true
             if pending.isEmpty { context.close(promise: nil) }
         case .end: content = 0
         }
     }
 
-    /// Passes a request on without its content, or refuses it.
+    /// Answers a request, hands it on without its content, or refuses it.
     private func take(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        let hosts = head.headers["host"].count
+        let fields = RequestFields(head.headers)
         let isOld = head.version == .http1_0
-        guard hosts == 1 || hosts == 0 && isOld else {
+        guard fields.hosts == 1 || fields.hosts == 0 && isOld else {
             return refuse(.badRequest, "A request must have one field Host.", context)
         }
         guard Self.isTarget(head.uri) else {
             return refuse(.badRequest, "The request target must be a path or an http URL.", context)
         }
-        guard head.headers[canonicalForm: "transfer-encoding"].allSatisfy({ $0.lowercased() == "chunked" }) else {
+        guard fields.isCodingKnown else {
             return refuse(.notImplemented, "The only transfer coding that the server knows is chunked.", context)
         }
-        let tokens = head.headers[canonicalForm: "connection"].map { $0.lowercased() }
-        // A client that expects 100 (Continue) may leave the content out now, and the parser would wait for it.
-        let closes = isOld || tokens.contains("close") || head.headers.contains(name: "expect")
-        pending.append(Pending(isHead: head.method == .HEAD, isOld: isOld, closes: closes))
-        isEnding = closes
+        active = .now()
+        let isFirst = pending.isEmpty
+        pending.append(Pending(isHead: head.method == .HEAD, isOld: isOld, closes: isOld || fields.closes))
+        isEnding = isOld || fields.closes
+        // A client that does not read must wait; the task waits for it.
+        if isFirst, context.channel.isWritable, answer(head, fields, context) { return }
         context.fireChannelRead(Self.wrapInboundOut(.head(head)))
         context.fireChannelRead(Self.wrapInboundOut(.end(nil)))
+    }
+
+    /// Answers a request for a picture that fits in one piece, unless a rendition must be made first.
+    ///
+    /// - Returns: false if it is another request, which must be handed on.
+    private func answer(_ head: HTTPRequestHead, _ fields: RequestFields, _ context: ChannelHandlerContext) -> Bool {
+        guard let request = fields.pictureRequest(head), let response = responder.respondAtOnce(to: request) else {
+            return false
+        }
+        switch response.body {
+        case .none: send(response.head, [], context)
+        case .bytes(let bytes): send(response.head, bytes, context)
+        case .file, .events: return false
+        }
+        return true
     }
 
     /// Whether `target` has a form that the server may be asked for (RFC 9112 section 3.2). Behind this handler, a URL with
     /// another scheme would look like its path.
     private static func isTarget(_ target: String) -> Bool {
-        guard !target.hasPrefix("/"), target != "*" else { return true }
+        guard target.utf8.first != UInt8(ascii: "/"), target != "*" else { return true }
         guard let end = target.firstRange(of: "://") else { return false }
         let scheme = target[..<end.lowerBound].lowercased()
         let rest = target[end.upperBound...]
@@ -129,16 +149,35 @@ final class RequestRules: ChannelDuplexHandler, RemovableChannelHandler {
             }
             context.write(Self.wrapOutboundOut(.head(head)), promise: promise)
         case .body: context.write(data, promise: promise)
-        case .end: end(context, data, promise)
+        case .end(let trailers): end(context, trailers, promise)
         }
     }
 
+    /// Sends a response that is whole.
+    private func send(_ head: HTTPResponse, _ bytes: [UInt8], _ context: ChannelHandlerContext) {
+        write(context: context, data: Self.wrapOutboundOut(.head(Self.converted(head))), promise: nil)
+        if !bytes.isEmpty {
+            context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: bytes)))), promise: nil)
+        }
+        end(context, nil, nil)
+        context.flush()
+    }
+
+    private static func converted(_ response: HTTPResponse) -> HTTPResponseHead {
+        var head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: response.status.code))
+        head.headers.reserveCapacity(response.headerFields.count + 1)
+        for field in response.headerFields { head.headers.add(name: field.name.rawName, value: field.value) }
+        return head
+    }
+
     /// Ends a response, and the connection if it was the last.
-    private func end(_ context: ChannelHandlerContext, _ data: NIOAny, _ promise: EventLoopPromise<Void>?) {
+    private func end(_ context: ChannelHandlerContext, _ trailers: HTTPHeaders?, _ promise: EventLoopPromise<Void>?) {
         let request = pending.popFirst()
         let sent = promise ?? context.eventLoop.makePromise()
+        active = .now()
         // The encoder does not know the method, and would end chunks that a response to HEAD does not have.
-        if request?.isHead == true { sent.succeed() } else { context.write(data, promise: sent) }
+        let end: HTTPServerResponsePart = request?.isHead == true ? .body(.byteBuffer(ByteBuffer())) : .end(trailers)
+        context.write(Self.wrapOutboundOut(end), promise: sent)
         last = sent.futureResult
         guard pending.isEmpty, isEnding else { return }
         guard refusal == nil else { return sendRefusal(context) }
@@ -149,8 +188,7 @@ final class RequestRules: ChannelDuplexHandler, RemovableChannelHandler {
     private func sendRefusal(_ context: ChannelHandlerContext) {
         guard let refusal else { return }
         self.refusal = nil
-        var head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: refusal.head.status.code))
-        for field in refusal.head.headerFields { head.headers.add(name: field.name.rawName, value: field.value) }
+        var head = Self.converted(refusal.head)
         head.headers.add(name: "Connection", value: "close")
         context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
         if case .bytes(let bytes) = refusal.body {
@@ -173,6 +211,28 @@ final class RequestRules: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: Closing
 
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { checkIdleness(context, in: limits.headTime) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        checkIdleness(context, in: limits.headTime)
+        context.fireChannelActive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        idleCheck?.cancel()
+    }
+
+    /// Closes the connection if no request has arrived and no response has ended for the time that a request may take.
+    private func checkIdleness(_ context: ChannelHandlerContext, in time: TimeAmount) {
+        idleCheck = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [self] in
+            let left = pending.isEmpty ? active + limits.headTime - .now() : limits.headTime
+            guard left > .zero else { return close(context: context, mode: .all, promise: nil) }
+            checkIdleness(context, in: left)
+        }
+    }
+
     /// Closes the connection at once, whatever waits to be sent.
     struct CloseNow: Sendable {}
 
@@ -193,5 +253,60 @@ final class RequestRules: ChannelDuplexHandler, RemovableChannelHandler {
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         guard mode != .input, pending.isEmpty, let last else { return context.close(mode: mode, promise: promise) }
         last.assumeIsolated().whenComplete { _ in context.close(mode: mode, promise: promise) }
+    }
+}
+
+/// The fields of a request that `RequestHandler` reads, found in one pass.
+private struct RequestFields {
+    /// The number of Host fields.
+    private(set) var hosts = 0
+    /// Whether the content has no transfer coding but chunked.
+    private(set) var isCodingKnown = true
+    /// Whether the connection ends with the response.
+    private(set) var closes = false
+    /// The fields that the answer to a request for a picture depends on.
+    private var conditions = HTTPFields()
+
+    init(_ headers: HTTPHeaders) {
+        for (name, value) in headers {
+            switch name.utf8.count {
+            case 4 where Self.isSame(name, "host"): hosts += 1
+            case 10 where Self.isSame(name, "connection"):
+                let tokens = value.lowercased().split { ", \t".contains($0) }
+                closes = closes || tokens.contains("close")
+            // A client that expects 100 (Continue) may leave the content out now, and the parser would wait for it.
+            case 6 where Self.isSame(name, "expect"): closes = true
+            case 17 where Self.isSame(name, "transfer-encoding"):
+                isCodingKnown = isCodingKnown && Self.isSame(value, "chunked")
+            default:
+                guard let name = Self.names.first(where: { Self.isSame(name, $0.canonicalName) }) else { continue }
+                conditions.append(HTTPField(name: name, value: value))
+            }
+        }
+    }
+
+    private static let names: [HTTPField.Name] = [
+        .ifNoneMatch, .ifModifiedSince, .range, .ifRange, .authorization,
+    ]
+
+    /// Whether `text` is `other`, which is in lower case, but for the case of ASCII letters.
+    private static func isSame(_ text: String, _ other: String) -> Bool {
+        text.utf8.count == other.utf8.count
+            && zip(text.utf8, other.utf8).allSatisfy { $0 == $1 || $0 | 0x20 == $1 && $1 >= UInt8(ascii: "a") }
+    }
+
+    /// The request with this head for the responder; `nil` if it does not ask for a picture.
+    func pictureRequest(_ head: HTTPRequestHead) -> HTTPRequest? {
+        let path = head.uri
+        guard path.hasPrefix("/images/") || path.hasPrefix("/contacts/") && path.contains("/picture") else {
+            return nil
+        }
+        let method: HTTPRequest.Method
+        switch head.method {
+        case .GET: method = .get
+        case .HEAD: method = .head
+        default: return nil
+        }
+        return HTTPRequest(method: method, scheme: "http", authority: nil, path: path, headerFields: conditions)
     }
 }

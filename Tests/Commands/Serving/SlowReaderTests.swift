@@ -1,0 +1,100 @@
+import AvatarStore
+import AvatarStoreTesting
+import Foundation
+import NIOCore
+import ProgramRunning
+import Testing
+
+@testable import avatars
+
+/// Clients that ask for much and read little.
+@Suite(.timeLimit(.minutes(2))) struct SlowReaderTests {
+    @Test func slowReaderIsDropped_andNotBuffered() async throws {
+        var limits = ServerLimits()
+        limits.sendTime = .milliseconds(200)
+        try await LimitedServer.with(limits) { place, _ in
+            let slow = try RawConnection(place, receiveBuffer: 4096)
+            let heads = String(repeating: "GET /contacts/ada/picture HTTP/1.1\r\nHost: t\r\n\r\n", count: 50)
+            await slow.send(heads)
+            _ = try await slow.read(atMost: 16)
+            // Others are served meanwhile.
+            #expect(try await RawConnection(place).ask("/healthz").status == 200)
+            try await Task.sleep(for: .seconds(1))
+
+            // What is left are the bytes that the system had taken.
+            #expect(try await slow.readToEnd().count < LimitedServer.photo.count)
+        }
+    }
+
+    /// It takes three times as long as bytes may wait, but no byte waits that long.
+    @Test func steadyReaderIsNotDropped() async throws {
+        var limits = ServerLimits()
+        limits.sendTime = .seconds(1)
+        try await LimitedServer.with(limits) { place, _ in
+            let steady = try RawConnection(place, receiveBuffer: 65_536)
+            await steady.send("GET /contacts/ada/picture HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
+            var bytes: [UInt8] = []
+            while true {
+                let piece = try await steady.read(atMost: 65_536)
+                if piece.isEmpty { break }
+                bytes += piece
+                try await Task.sleep(for: .milliseconds(25))
+            }
+            #expect(bytes.suffix(LimitedServer.photo.count) == LimitedServer.photo[...])
+        }
+    }
+
+    /// Each event has 200 long ids, so that the events do not fit into the buffers of the system.
+    @Test func slowReaderOfEventsIsDropped() async throws {
+        var limits = ServerLimits()
+        limits.sendTime = .milliseconds(200)
+        limits.connections = 2
+        try await LimitedServer.with(limits) { place, store in
+            var key = try await store.save(SampleImage.png(seed: 0, byteCount: 1000), named: "shared")
+            let contacts = (0..<200).map { "\($0)" + String(repeating: "x", count: 1000) }
+            try await store.link(contacts.map { ContactLink(contact: $0, key: key) })
+            for seed in 1...100 as ClosedRange<UInt64> {
+                key = try await store.save(SampleImage.png(seed: seed, byteCount: 1000), named: "shared")
+            }
+            let total = try store.changes().reduce(0) { $0 + $1.contacts.reduce(0) { $0 + $1.utf8.count } }
+            let slow = try RawConnection(place, receiveBuffer: 4096)
+            await slow.send("GET /changes?since=0 HTTP/1.1\r\nHost: t\r\nAccept: text/event-stream\r\n\r\n")
+            #expect(try await slow.read(until: "retry: ").contains(" 200 "))
+
+            // It was the only stream that the server gives.
+            try await LimitedServer.waitForEventStream(place)
+
+            #expect(total > 16 << 20)
+            #expect(try await slow.readToEnd().count < total)
+        }
+    }
+
+    #if os(Linux)
+    /// 20 clients ask for 200 large pictures and read none.
+    @Test func unreadPicturesTakeNoMemory() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(.image(LimitedServer.photo), for: "/ada.png")
+            try workplace.write("people.json", ServedStore.people(origin))
+            try await workplace.run("sync", "people.json", "--allow-private-network").requireSuccess()
+            try await RunningServer.with(in: workplace) { server in
+                let first = try await server.ask("/contacts/ada/picture")
+                #expect(first.body == LimitedServer.photo)
+                let before = try #require(server.program.peakMemory)
+                let request = "GET /contacts/ada/picture HTTP/1.1\r\nHost: t\r\n\r\n"
+                var slow: [RawConnection] = []
+                for _ in 0..<20 {
+                    let connection = try server.connect(receiveBuffer: 4096)
+                    await connection.send(String(repeating: request, count: 10))
+                    #expect(!(try await connection.read(atMost: 16)).isEmpty)
+                    slow.append(connection)
+                }
+                for _ in 0..<50 { #expect(try await server.ask("/contacts/ben/picture").status == 404) }
+
+                let after = try #require(server.program.peakMemory)
+                #expect(after - before < 5 * LimitedServer.photo.count)
+            }
+        }
+    }
+    #endif
+}

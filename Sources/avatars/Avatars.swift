@@ -39,7 +39,8 @@ struct Avatars: ParsableCommand {
                 name: "Store",
                 subcommands: [
                     ListCommand.self, ShowCommand.self, StatsCommand.self, ChangesCommand.self, RemoveCommand.self,
-                    MoveCommand.self, TrimCommand.self, VerifyCommand.self, ConfigCommand.self, MigrateCommand.self,
+                    MoveCommand.self, SharedCommand.self, IgnoreCommand.self, TrimCommand.self, VerifyCommand.self,
+                    ConfigCommand.self, MigrateCommand.self,
                     CompactCommand.self, BackupCommand.self, RestoreCommand.self, ExportCommand.self,
                     ImportCommand.self,
                 ]
@@ -70,6 +71,9 @@ struct Avatars: ParsableCommand {
                     "The limit on open files is too low: the program needs \(DescriptorLimit.needed) free descriptors at the "
                         + "start. Raise the limit with `ulimit -n 1024`."
                 )
+            }
+            if let command = command as? any MostlySynchronousCommand, try command.runAtOnce() {
+                Foundation.exit(ExitCode.success.rawValue)
             }
             if let command = command as? any AsyncParsableCommand { run(command, until: interruption) }
             // A synchronous command is over sooner than a second thread would start.
@@ -153,4 +157,12 @@ struct Avatars: ParsableCommand {
         }
         return code
     }
+}
+
+/// A command that with most arguments is over sooner than a second thread would start.
+protocol MostlySynchronousCommand: AsyncParsableCommand {
+    /// Does the work on the program's first thread.
+    ///
+    /// - Returns: false if nothing was done, because the arguments ask for work that `run` does.
+    func runAtOnce() throws -> Bool
 }

@@ -13,19 +13,23 @@ import Testing
         "user-agent", "ca-file",
     ]
 
+    private static let sizes: Set<String> = ["size", "format", "square", "max-bytes", "decode-without-sandbox"]
+
     private static let options: [String: Set<String>] = [
         "sync": origin.union([
             "json", "format", "policy", "class", "all", "limit", "max-bytes", "time-limit", "host-time-limit", "prune",
             "email-source", "email-recheck", "ignore-pauses", "wait", "dry-run", "progress",
         ]),
         "fetch": origin.union(["json", "policy", "class"]),
-        "get": origin.union(["output", "policy", "class", "contact", "placeholder"]),
-        "path": ["json", "contact"],
+        "get": origin.union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
+        "path": sizes.union(["json", "contact"]),
         "save": ["json", "name", "class"],
         "list": ["json", "class", "state", "host", "owner", "sort", "reverse", "limit", "after"],
         "show": ["json", "contact"],
         "remove": ["json", "owner", "host", "all", "erase", "dry-run"],
         "move": ["json", "to", "dry-run"],
+        "shared": ["json", "minimum", "limit", "after", "ignored"],
+        "ignore": ["json", "undo", "dry-run"],
         "trim": ["json", "budget", "dry-run", "progress"],
         "verify": ["json", "repair", "quick", "dry-run", "progress"],
         "stats": ["json", "format"],
@@ -35,10 +39,11 @@ import Testing
         "compact": ["json", "dry-run", "progress"],
         "backup": ["json", "progress"],
         "restore": ["json", "progress"],
-        "export": ["json", "html", "class", "owner", "progress"],
+        "export": sizes.union(["json", "html", "as-vcard", "class", "owner", "progress"]),
         "import": ["json", "class", "dry-run", "progress"],
         "serve": origin.union([
             "listen", "socket", "sync", "format", "every", "prune", "token-file", "allow-origin", "libravatar",
+            "decode-without-sandbox",
         ]),
     ]
 
@@ -66,12 +71,16 @@ import Testing
     private static let syncFields: Set<String> = [
         "contacts", "withoutImage", "unreadable", "saved", "unlinked", "wanted", "fresh", "fetched", "notModified",
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
+        "ignored",
         "bytesReceived", "seconds", "failures", "duplicates", "slowedHosts",
     ]
     private static let trimFields: Set<String> = ["evicted", "bytesFreed", "bytes", "budgetBytes", "lowWatermarkBytes"]
     private static let importFields: Set<String> = [
         "found", "stored", "replaced", "unchanged", "failed", "bytes", "failures",
     ]
+
+    private static let ignoreFields: Set<String> = ["digests", "entries", "contacts", "files", "bytes"]
+    private static let digest = String(repeating: "0", count: 64)
 
     /// The commands run in this order: the first makes the store, the last ones empty it.
     private static let fields: [([String], Set<String>)] = [
@@ -80,12 +89,14 @@ import Testing
         (["save", "folder/me.png", "--name", "me"], image),
         (["fetch", "URL", "--allow-private-network"], image),
         (["path", "URL"], ["key", "localFile"]),
+        (["path", "URL", "--size", "32"], ["key", "localFile", "rendition"]),
         (["list"], overview),
         (
             ["show", "URL"],
             overview.union([
                 "filePresent", "sha256", "mediaType", "width", "height", "lastModified", "responseFields", "fetchedAt",
-                "nextCheck", "failure", "failureCount", "sharedWith", "evictedAfterFiles", "reasons",
+                "nextCheck", "failure", "failureCount", "sharedWith", "evictedAfterFiles", "thumbHash",
+                "reasons",
             ])
         ),
         (["changes"], ["sequence", "key", "owners", "names", "kind", "digest", "time"]),
@@ -108,13 +119,21 @@ import Testing
                 "entries", "files", "cachesBytes", "documentsBytes", "stagingBytes", "pendingBytes", "budgetBytes",
                 "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "oldestAccess", "newestAccess",
                 "schemaVersion", "guard", "lastSync", "failures", "neverHad",
+                "renditions", "renditionBytes",
             ]
         ),
+        (["shared"], ["pictures", "next"]), (["shared", "--ignored"], ["ignored"]),
+        (["ignore", Self.digest, "--dry-run"], ignoreFields), (["ignore", Self.digest], ignoreFields),
+        (["ignore", Self.digest, "--undo", "--dry-run"], ignoreFields),
+        (["ignore", Self.digest, "--undo"], ignoreFields),
         (["migrate"], ["schemaVersion", "applied", "pending"]),
         (["migrate", "--dry-run"], ["schemaVersion", "applied", "pending"]),
         (["backup", "copy"], copied), (["restore", "copy", "--store", "other"], copied.union(["lostDocuments"])),
         (["export", "out"], ["images", "bytes", "missing"]),
         (["export", "site", "--html"], ["images", "bytes", "missing", "pages"]),
+        (
+            ["export", "cards", "--size", "64", "--as-vcard"], ["images", "bytes", "missing", "originals", "cards"]
+        ),
         (["import", "folder", "--dry-run"], importFields), (["import", "folder"], importFields),
         (["trim", "--budget", "0", "--dry-run"], trimFields), (["trim", "--budget", "0"], trimFields),
         (["remove", "--all", "--dry-run"], ["rows", "files", "bytes", "erased"]),

@@ -221,6 +221,7 @@ import Testing
                     "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "oldestAccess",
                     "newestAccess",
                     "schemaVersion", "guard", "lastSync", "failures", "neverHad",
+                    "renditions", "renditionBytes",
                 ]
             )
             #expect(stats.number("entries") == 5)

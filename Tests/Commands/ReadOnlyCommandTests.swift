@@ -15,6 +15,8 @@ import Testing
             ["config", "budget"], ["config", "--json"], ["sync", "--dry-run"], ["sync", "list.txt", "--dry-run"],
             ["remove", "--all", "--dry-run"], ["remove", url, "--dry-run"], ["remove", "--owner", url, "--dry-run"],
             ["move", url, "--to", "documents", "--dry-run"], ["trim", "--dry-run"],
+            ["shared"], ["shared", "--minimum", "2", "--json"], ["shared", "--ignored"],
+            ["ignore", String(repeating: "0", count: 64), "--dry-run"],
             ["trim", "--budget", "0", "--dry-run"], ["compact", "--dry-run"], ["import", "folder", "--dry-run"],
         ]
     }

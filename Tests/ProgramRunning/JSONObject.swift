@@ -25,6 +25,9 @@ package struct JSONObject {
 
     package func texts(_ name: String) -> [String]? { fields[name] as? [String] }
 
+    /// The objects in the array `name`.
+    package func objects(_ name: String) -> [[String: Any]]? { fields[name] as? [[String: Any]] }
+
     /// The numbers in the nested object `name`.
     package func numbers(_ name: String) -> [String: Int]? { fields[name] as? [String: Int] }
 

@@ -7,7 +7,10 @@ struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Copies the stored images to a folder, under readable names.",
-        usage: "avatars export <dir> [--html] [--class <class>] [<options>]",
+        usage: """
+            avatars export <dir> [--size <pixels>] [--as-vcard] [<options>]
+                   avatars export <dir> --html [<options>]
+            """,
         discussion: """
             The folder must be empty or not exist yet. Its manifest.jsonl names the key, class and contacts of each file, \
             for avatars import. The store does not change.
@@ -15,7 +18,11 @@ struct ExportCommand: AsyncParsableCommand {
             With --html, index.html in the folder shows the contacts with their pictures, and a page for each contact \
             explains the state of the picture. The pages need no server. avatars import passes over them.
 
+            With a size, a format or --max-bytes, the files are copies of the pictures. A picture that cannot be decoded is \
+            exported as it is. With --as-vcard, contacts.vcf has a card of each contact with the picture, for address books.
+
             Example: avatars export ./pictures --html
+            Example: avatars export ./photos --square --size 256 --max-bytes 48kB --as-vcard
             """
     )
 
@@ -35,12 +42,20 @@ struct ExportCommand: AsyncParsableCommand {
     @Flag(help: "Also write pages for a browser: index.html and a page for each contact.")
     var html = false
 
+    /// One file with all cards.
+    @Flag(name: .customLong("as-vcard"), help: "Also write contacts.vcf: a card of each contact with the picture.")
+    var asVCard = false
+
+    @OptionGroup(title: "Sizes") var renditions: RenditionOptions
     @OptionGroup var progress: ProgressOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    /// - Throws: `ValidationError` if the path is empty.
+    /// - Throws: `ValidationError` if the path is empty, and for `--html` with options of copies or cards.
     func validate() throws {
+        if html, asVCard || renditions.rendition != nil {
+            throw ValidationError("--html shows the pictures as they are. Export copies or cards without it.")
+        }
         if directory.isEmpty { throw ValidationError("The path of the folder is empty. Name a folder.") }
     }
 
@@ -50,11 +65,17 @@ struct ExportCommand: AsyncParsableCommand {
         var query = AvatarListQuery()
         query.storageClass = storageClass
         query.contact = owner
-        let report = try await store.withStore(.readOnly) { store in
+        let report = try await store.withStore(.readOnly, configure: renditions.apply) { store in
             try await progress.display(self.store).during(ifInterrupted: "nothing is left in \(target); run it again") {
                 try await html
                     ? store.exportGallery(query, to: target, progress: $0)
-                    : store.exportPictures(query, to: target, progress: $0)
+                    : store.exportPictures(
+                        query,
+                        to: target,
+                        as: renditions.rendition,
+                        withCards: asVCard,
+                        progress: $0
+                    )
             }
         }
         if report.missing > 0 {
@@ -63,17 +84,28 @@ struct ExportCommand: AsyncParsableCommand {
                     + "so not in the folder; `avatars verify` names them, `avatars sync` fetches them again."
             )
         }
+        if report.originals > 0 {
+            Message.warning(
+                "\(Wording.count(report.originals, "picture")) could not be decoded and \(report.originals == 1 ? "is" : "are") "
+                    + "exported as the original."
+            )
+        }
         var fields = [
             "images": JSON(report.images), "bytes": JSON(report.bytes), "missing": JSON(report.missing),
         ]
         if html { fields["pages"] = JSON(report.pages) }
+        if renditions.rendition != nil { fields["originals"] = JSON(report.originals) }
+        if asVCard { fields["cards"] = JSON(report.cards) }
         try output.print(.object(fields), text: sentence(report, target) + "\n", quiet: store.quiet)
     }
 
     /// The summary on one line.
     private func sentence(_ report: ExportReport, _ target: String) -> String {
         let images = "\(Wording.count(report.images, "image")) (\(Wording.size(report.bytes)))"
-        guard html else { return Wording.oneLine("Exported \(images) to \(target).") }
+        guard html else {
+            let cards = asVCard ? " with \(Wording.count(report.cards, "card")) in contacts.vcf" : ""
+            return Wording.oneLine("Exported \(images)\(cards) to \(target).")
+        }
         let pages = Wording.count(report.pages, "page")
         return Wording.oneLine("Exported \(images) with \(pages) to \(target). Open \(target)/index.html in a browser.")
     }

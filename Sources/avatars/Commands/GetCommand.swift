@@ -40,6 +40,7 @@ struct GetCommand: AsyncParsableCommand {
     @Option(name: .customLong("class"), help: "The storage class of a fetched image.")
     var storage = FetchOptions.Storage.caches
 
+    @OptionGroup(title: "Sizes") var renditions: RenditionOptions
     @OptionGroup(title: "Origins") var origin: OriginOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
 
@@ -55,11 +56,16 @@ struct GetCommand: AsyncParsableCommand {
             throw ExitCode.validationFailure
         }
         try image.requireValid()
-        let options = origin.fetchOptions(policy, storage)
-        let bytes = try await store.withStoreForReads(configure: origin.apply) { store in
+        var options = origin.fetchOptions(policy, storage)
+        options.rendition = renditions.rendition
+        let bytes = try await store.withStoreForReads { configuration in
+            try origin.apply(to: &configuration)
+            renditions.apply(to: &configuration)
+        } _: { [options] store in
             do {
                 let image = try await StoreReads(store: store, options: options).image(of: try image.key(in: store))
                 ImageResult(image.file).report()
+                if let reason = image.renditionFailure { Message.warning("The original is given: \(reason)") }
                 return image.bytes
             } catch let error as AvatarStoreError where error.exitCode == .someFailed {
                 guard let bytes = try placeholder(in: store) else { throw error }

@@ -2,7 +2,7 @@ import ArgumentParser
 import AvatarStore
 
 /// `avatars path`: prints the path of an image's file.
-struct PathCommand: ParsableCommand {
+struct PathCommand: MostlySynchronousCommand {
     static let configuration = CommandConfiguration(
         commandName: "path",
         abstract: "Prints the path of an image's local file.",
@@ -13,28 +13,63 @@ struct PathCommand: ParsableCommand {
         discussion: """
             Exit code 1 if there is no file. This does not count as an access for eviction.
 
+            With a size, a format or --max-bytes, the file is a copy of the picture, which is made if necessary and stays in the \
+            store. A picture that cannot be decoded is given as it is. This counts as an access.
+
             Example: avatars path https://example.com/ada.png
+            Example: avatars path --contact ada --size 96 --square --format jpeg
             """
     )
 
     /// The command sends no request, so an image that is not stored has no path.
     @OptionGroup var image: ImageArgument
 
+    @OptionGroup(title: "Sizes") var renditions: RenditionOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
     /// Prints the absolute path of the image's file, without recording an access.
     ///
+    /// - Returns: false if a rendition is asked for, which `run` prints.
     /// - Throws: `noSuchEntry` if there is no file.
-    func run() throws {
+    func runAtOnce() throws -> Bool {
         try image.requireValid()
+        guard renditions.rendition == nil else { return false }
         try store.withStoreToLookAt { store in
             let key = try image.key(in: store)
-            guard let file = try store.localFile(for: key, recordsAccess: false) else {
-                throw AvatarStoreError(.noSuchEntry, "The store has no file for \"\(key)\".")
-            }
-            let json = JSON.object(["key": JSON(key.rawValue), "localFile": JSON(file)])
-            try Console.output.write(output.json ? json.line : file + "\n")
+            guard let file = try store.localFile(for: key, recordsAccess: false) else { throw Self.noFile(key) }
+            try write(key, file, [:])
         }
+        return true
+    }
+
+    /// Prints the path of a rendition, which is made if necessary.
+    ///
+    /// - Throws: `noSuchEntry` if there is no file; `overBudget` if there is no room for the rendition.
+    func run() async throws {
+        guard let rendition = renditions.rendition else { return }
+        try await store.withStore(.readWriteExisting, configure: renditions.apply) { store in
+            let key = try image.key(in: store)
+            guard let picture = try store.storedFile(for: key) else { throw Self.noFile(key) }
+            let options = FetchOptions(policy: .offline, mode: .offlineFirst, rendition: rendition)
+            let file = try await store.file(for: picture.key, options: options)
+            guard let path = file.localFile else {
+                throw AvatarStoreError(
+                    .overBudget,
+                    "The budget has no room for the copy of \"\(key)\". Use `avatars get`."
+                )
+            }
+            if let reason = file.renditionFailure { Message.warning("The original is given: \(reason)") }
+            try write(key, path, ["rendition": JSON(file.rendition?.description ?? "original")])
+        }
+    }
+
+    private func write(_ key: AvatarKey, _ file: String, _ more: [String: JSON]) throws {
+        let fields = ["key": JSON(key.rawValue), "localFile": JSON(file)].merging(more) { first, _ in first }
+        try Console.output.write(output.json ? JSON.object(fields).line : file + "\n")
+    }
+
+    private static func noFile(_ key: AvatarKey) -> AvatarStoreError {
+        AvatarStoreError(.noSuchEntry, "The store has no file for \"\(key)\".")
     }
 }

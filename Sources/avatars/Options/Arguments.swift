@@ -8,6 +8,7 @@ extension FetchOptions.Policy: ExpressibleByArgument {}
 extension FetchOptions.Storage: ExpressibleByArgument {}
 extension StorageClass: ExpressibleByArgument {}
 extension AvatarState: ExpressibleByArgument {}
+extension Rendition.Format: ExpressibleByArgument {}
 extension AvatarListQuery.Order: ExpressibleByArgument {}
 extension ContactList.Format: ExpressibleByArgument {}
 

@@ -70,7 +70,7 @@ extension AvatarState {
     var colour: Colour? {
         switch self {
         case .fresh, .own: .green
-        case .stale, .evicted, .missing: .magenta
+        case .stale, .evicted, .missing, .ignored: .magenta
         case .failing, .gone: .red
         }
     }
@@ -94,6 +94,7 @@ extension AvatarDetails {
         fields["failureCount"] = JSON(failureCount)
         fields["sharedWith"] = JSON(sharedWith.map(\.rawValue))
         fields["evictedAfterFiles"] = JSON(evictedAfterFiles)
+        fields["thumbHash"] = JSON(thumbHash.map { Data($0).base64EncodedString() })
         fields["reasons"] = JSON(reasons)
         return .object(fields)
     }

@@ -24,6 +24,8 @@ extension StoreStatistics {
             "lastSync": lastSync.map(\.json) ?? .null,
             "failures": .object(Dictionary(uniqueKeysWithValues: failures.map { ($0.key.rawValue, JSON($0.value)) })),
             "neverHad": JSON(neverHad),
+            "renditions": JSON(renditions),
+            "renditionBytes": JSON(renditionBytes),
         ])
     }
 
@@ -46,6 +48,7 @@ extension StoreStatistics {
         facts.add("last sync", lastSync?.text ?? "never", colour: lastSync.flatMap(\.colour))
         facts.add("files", "\(files)")
         facts.add("  caches", "\(Wording.size(cachesBytes)) of \(Wording.size(budgetBytes))\(share)")
+        if renditions > 0 { facts.add("  renditions", "\(renditions), \(Wording.size(renditionBytes)) of caches") }
         facts.add("  documents", Wording.size(documentsBytes))
         facts.add("  pending", Wording.size(pendingBytes))
         facts.add("  staging", Wording.size(stagingBytes))

@@ -58,6 +58,7 @@ struct SyncSummary {
             "fetched": JSON(report.fetched),
             "unstored": JSON(report.unstored),
             "notModified": JSON(report.notModified),
+            "ignored": JSON(report.ignored),
             "changed": JSON(report.changed),
             "failed": JSON(report.failed),
             "skipped": JSON(report.skipped),
@@ -121,6 +122,7 @@ struct SyncSummary {
         }
         facts.add("  not modified", "\(report.notModified)", ifAny: report.notModified, colour: .green)
         facts.add("  fresh", "\(report.fresh)", ifAny: report.fresh, colour: .green)
+        facts.add("  of them ignored", "\(report.ignored)", ifAny: report.ignored)
         addWaiting(to: &facts)
         addSlowed(to: &facts)
         facts.add("  over budget", "\(report.overBudget)", ifAny: report.overBudget, colour: .magenta)

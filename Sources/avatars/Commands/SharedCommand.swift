@@ -1,0 +1,143 @@
+import ArgumentParser
+import AvatarStore
+
+/// `avatars shared`: lists pictures that many contacts have from one host, or those that are ignored.
+struct SharedCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "shared",
+        abstract: "Lists pictures that many contacts have from one host.",
+        usage: """
+            avatars shared [--minimum <n>] [--limit <n>] [--after <next>] [<options>]
+                   avatars shared --ignored [<options>]
+            """,
+        discussion: """
+            Such a picture is often the silhouette that a service gives everybody who has no picture there. \
+            `avatars ignore` takes it for none. With --ignored: the pictures that are ignored now.
+
+            Example: avatars shared --minimum 100
+            """
+    )
+
+    /// More than a family or a small company by default.
+    @Option(help: ArgumentHelp("List pictures of at least N contacts of one host.", valueName: "n"))
+    var minimum = AvatarStore.usualSharedMinimum
+
+    /// The size of the page.
+    @Option(help: ArgumentHelp("List at most N pictures.", valueName: "n"))
+    var limit = 100
+
+    /// The end of an earlier page; `nil` to begin at the start.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Continue after a page: the \"next\" that it printed.", valueName: "next")
+    )
+    var after: String?
+
+    /// Lists the ignored pictures instead, all at once.
+    @Flag(help: "List the pictures that are ignored.")
+    var ignored = false
+
+    @OptionGroup(title: "Everywhere") var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    /// - Throws: `ValidationError` if a number is below its least value.
+    func validate() throws {
+        if minimum < 2 { throw ValidationError("--minimum must be at least 2, not \(minimum).") }
+        if limit < 1 { throw ValidationError("--limit must be at least 1, not \(limit).") }
+    }
+
+    /// Prints a page of shared pictures, or all ignored ones.
+    ///
+    /// - Throws: `ValidationError` if `--after` is not a place that a page printed.
+    func run() async throws {
+        try await store.withStore(.readOnly) { store in
+            if ignored {
+                try print(try store.ignoredPictures())
+            } else {
+                try print(try page(of: store))
+            }
+        }
+    }
+
+    private func page(of store: AvatarStore) throws -> SharedPicturePage {
+        do {
+            return try store.sharedPictures(minimum: minimum, after: after, limit: limit)
+        } catch let error as AvatarStoreError where error.code == .invalidConfiguration {
+            throw ValidationError(error.message)
+        }
+    }
+
+    /// Prints one page, and where the next one starts.
+    private func print(_ page: SharedPicturePage) throws {
+        let json = JSON.object(["pictures": .array(page.pictures.map(\.json)), "next": JSON(page.next)])
+        var table = Table(.left("DIGEST"), .left("SHARED BY"), .left("IMAGE"), .left("FILE"))
+        let rows = page.pictures.map(\.row)
+        table.fit(rows)
+        let text = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined()
+        try output.print(json, text: text, quiet: store.quiet, isData: true)
+        guard !output.json else { return }
+        if rows.isEmpty { store.note("no picture is shared by \(minimum) contacts of one host") }
+        if let next = page.next { store.note("there may be more pictures: continue with --after '\(next)'") }
+    }
+
+    /// Prints the ignored pictures.
+    private func print(_ pictures: [IgnoredPicture]) throws {
+        let json = JSON.object(["ignored": .array(pictures.map(\.json))])
+        var table = Table(.left("DIGEST"), .left("IGNORED"), .right("CONTACTS"))
+        let rows = pictures.map { picture in
+            [
+                Table.Cell(picture.digest), Table.Cell(Wording.age(of: picture.since.date)),
+                Table.Cell("\(picture.contacts)"),
+            ]
+        }
+        table.fit(rows)
+        let text = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined()
+        try output.print(json, text: text, quiet: store.quiet, isData: true)
+    }
+}
+
+extension SharedPicture {
+    /// The fields as `--json` prints them.
+    fileprivate var json: JSON {
+        .object([
+            "digest": JSON(digest),
+            "contacts": JSON(contacts),
+            "hosts": .array(hosts.map { .object(["host": JSON($0.name), "contacts": JSON($0.contacts)]) }),
+            "mediaType": JSON(mediaType),
+            "width": JSON(width),
+            "height": JSON(height),
+            "sizeBytes": JSON(sizeBytes),
+            "localFile": JSON(localFile),
+        ])
+    }
+
+    /// The digits of the digest that people see: enough for `avatars ignore`.
+    private static let shownDigits = 16
+
+    /// The cells of the picture in the table.
+    fileprivate var row: [Table.Cell] {
+        let shares = hosts.map { "\(Wording.count($0.contacts, "contact")) of \($0.shownName)" }
+        return [
+            Table.Cell(String(digest.prefix(Self.shownDigits))),
+            Table.Cell(shares.joined(separator: ", ")),
+            Table.Cell("\(mediaType), \(width)×\(height), \(Wording.size(sizeBytes))"),
+            Table.Cell(localFile ?? "–"),
+        ]
+    }
+}
+
+extension SharedPicture.Host {
+    /// The name without the port of https.
+    fileprivate var shownName: String {
+        name.hasSuffix(":443") ? String(name.dropLast(4)) : name
+    }
+}
+
+extension IgnoredPicture {
+    /// The fields as `--json` prints them.
+    fileprivate var json: JSON {
+        .object([
+            "digest": JSON(digest), "since": JSON(since), "entries": JSON(entries), "contacts": JSON(contacts),
+        ])
+    }
+}

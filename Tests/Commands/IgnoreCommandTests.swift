@@ -1,0 +1,189 @@
+import AvatarFiles
+import AvatarStore
+import AvatarStoreTesting
+import Foundation
+import ProgramRunning
+import Testing
+
+/// `avatars shared` and `avatars ignore`.
+@Suite struct IgnoreCommandTests {
+    private static let silhouette = SampleImage.png(seed: 5, byteCount: 2000)
+    private static let digest = Hexadecimal.text(ContentDigest.sha256(silhouette))
+
+    /// A workplace whose store has `count` contacts with the silhouette of one host, and 3 with pictures of their own.
+    private func withSilhouettes(_ count: Int = 12, _ body: (Workplace, LoopbackOrigin) async throws -> Void)
+        async throws
+    {
+        let origin = try await LoopbackOrigin.start { request in
+            request.path.hasPrefix("/none/")
+                ? .image(Self.silhouette, etag: "\"s\"", cacheControl: "max-age=0") : picture(request.target)
+        }
+        let workplace = try Workplace()
+        let people =
+            (0..<count).map { "{\"id\": \"n\($0)\", \"avatarURL\": \"\(origin.url("/none/\($0).png"))\"}\n" }
+            + (0..<3).map { "{\"id\": \"p\($0)\", \"avatarURL\": \"\(origin.url("/p/\($0).png"))\"}\n" }
+        try workplace.write("people.ndjson", people.joined())
+        try await workplace.run("sync", "people.ndjson", "--allow-private-network").requireSuccess()
+        do {
+            try await body(workplace, origin)
+        } catch {
+            try await origin.stop()
+            throw error
+        }
+        try await origin.stop()
+    }
+
+    @Test func sharedPicturesAreListedForPeopleAndPrograms() async throws {
+        try await withSilhouettes { workplace, origin in
+            let text = try await workplace.run("shared")
+            #expect(text.status == 0 && text.lines.count == 2)
+            #expect(text.text.contains("12 contacts of 127.0.0.1:"))
+            #expect(text.lines[1].hasPrefix(String(Self.digest.prefix(16))))
+
+            let json = try await workplace.run("shared", "--json").object
+            let pictures = try #require(json.objects("pictures"))
+            #expect(pictures.count == 1)
+            #expect(pictures[0]["digest"] as? String == Self.digest && pictures[0]["contacts"] as? Int == 12)
+            #expect(
+                Set(pictures[0].keys) == [
+                    "digest", "contacts", "hosts", "mediaType", "width", "height", "sizeBytes", "localFile",
+                ]
+            )
+            let file = try #require(pictures[0]["localFile"] as? String)
+            #expect(try workplace.read(file) == Self.silhouette)
+
+            let none = try await workplace.run("shared", "--minimum", "13")
+            #expect(none.status == 0 && none.text.isEmpty && none.messages.contains("no picture is shared"))
+            #expect(try await workplace.run("shared", "--minimum", "1").status == 64)
+            #expect(try await workplace.run("shared", "--after", "x").status == 64)
+        }
+    }
+
+    @Test func ignoringAndUndoingSayWhatTheyDid() async throws {
+        try await withSilhouettes { workplace, origin in
+            let prefix = String(Self.digest.prefix(10))
+            let dry = try await workplace.run("ignore", prefix, "--dry-run")
+            #expect(
+                dry.status == 0
+                    && dry.text.hasPrefix("Would ignore 1 picture: 12 contacts would lose it (1 file, 2.0 kB")
+            )
+
+            let ignored = try await workplace.run("ignore", prefix, "--json").object
+
+            #expect(ignored.texts("digests") == [Self.digest])
+            #expect(ignored.number("entries") == 12 && ignored.number("contacts") == 12)
+            #expect(ignored.number("files") == 1 && ignored.number("bytes") == 2000)
+            let url = origin.url("/none/0.png")
+            #expect(try await workplace.run("path", url).status == 1)
+            let get = try await workplace.run("get", url, "--allow-private-network")
+            #expect(get.status == 1 && get.bytes.isEmpty && get.messages.contains("is ignored"))
+            let fetch = try await workplace.run("fetch", url, "--json", "--allow-private-network")
+            #expect(
+                try fetch.status == 1 && fetch.object.text("outcome") == "failed"
+                    && fetch.object.text("kind") == "ignored"
+            )
+            let initials = try await workplace.run("get", "--contact", "n0", "--placeholder", "--allow-private-network")
+            #expect(initials.status == 0 && initials.text.hasPrefix("<svg"))
+            let show = try await workplace.run("show", url)
+            #expect(show.text.contains("ignored") && show.text.contains(Self.digest))
+            #expect(try await workplace.run("list", "--state", "ignored", "--json").lines.count == 12)
+            let listed = try await workplace.run("shared", "--ignored", "--json").object.objects("ignored")
+            #expect(listed?.map { $0["contacts"] as? Int } == [12])
+            #expect(try await workplace.run("verify").status == 0)
+
+            // An ignored picture is no failure.
+            let sync = try await workplace.run("sync", "people.ndjson", "--allow-private-network", "--json")
+            #expect(
+                try sync.status == 0 && sync.object.number("ignored") == 12 && sync.object.number("notModified") == 12
+            )
+
+            let undone = try await workplace.run("ignore", "--undo", prefix)
+            #expect(undone.status == 0 && undone.text.hasPrefix("Ignores 1 picture no longer"))
+            let back = try await workplace.run("sync", "--allow-private-network", "--json")
+            #expect(try back.object.number("fetched") == 12)
+            #expect(try await workplace.run("get", url).bytes == Self.silhouette)
+        }
+    }
+
+    @Test func whatIsNoDigestIsNamed_andTheOthersAreIgnored() async throws {
+        try await withSilhouettes(3) { workplace, _ in
+            let run = try await workplace.run("ignore", "nonsense", "0123456789", Self.digest)
+            #expect(run.status == 1 && run.text.hasPrefix("Ignored 1 picture"))
+            #expect(
+                run.messages.contains("\"nonsense\" must be") && run.messages.contains("begins with \"0123456789\"")
+            )
+            let undo = try await workplace.run("ignore", "--undo", String(repeating: "a", count: 64), Self.digest)
+            #expect(
+                undo.status == 1 && undo.messages.contains("is not ignored") && undo.text.hasPrefix("Ignores 1 picture")
+            )
+            #expect(try await workplace.run("ignore").status == 64)
+        }
+    }
+
+    /// The program is killed while it takes the picture from thousands of entries.
+    @Test(.timeLimit(.minutes(10))) func aKillLeavesWholeSteps_andTheNextCallGoesOn() async throws {
+        let count = TestMode.isThorough ? 20_000 : 4_000
+        try await withSilhouettes(count) { workplace, _ in
+            var kills = 0
+            for round in 0..<8 {
+                let running = try workplace.start(["ignore", Self.digest])
+                let end = Task { try await running.end() }
+                let before = try await ignored(in: workplace)
+                while try await ignored(in: workplace) == before, before < count { await Task.yield() }
+                running.signal(SIGKILL)
+                if try await end.value.status == -SIGKILL { kills += 1 }
+
+                let taken = try await ignored(in: workplace)
+                #expect(taken > before || before == count, "round \(round)")
+                // The feed and the entries change together.
+                let changes = try await workplace.run("changes", "--json").objects
+                #expect(changes.count { $0.text("kind") == "removed" } == taken)
+                let verified = try await workplace.run("verify", "--json")
+                #expect(verified.status == 0, "\(verified.text)")
+                if taken == count { break }
+            }
+            #expect(kills > 0)
+
+            try await workplace.run("ignore", Self.digest).requireSuccess()
+
+            #expect(try await ignored(in: workplace) == count)
+            let stats = try await workplace.run("stats", "--json").object
+            #expect(stats.number("files") == 3 && stats.number("pendingBytes") == 0)
+            #expect(try await workplace.run("verify", "--json").object.number("checked") == 3)
+        }
+    }
+
+    /// A sync in another process has fetched the pictures, and must not bring them back.
+    @Test(.timeLimit(.minutes(5))) func aSyncOfAnotherProcessDoesNotBringThePictureBack() async throws {
+        try await withSilhouettes(300) { workplace, origin in
+            for _ in 0..<3 {
+                // The first time there is nothing to undo.
+                _ = try await workplace.run("ignore", "--undo", Self.digest)
+                try await workplace.run("sync", "--allow-private-network").requireSuccess()
+                origin.resetCounts()
+                let sync = try workplace.start([
+                    "sync", "people.ndjson", "--policy", "reload", "--allow-private-network", "--json",
+                ])
+                let end = Task { try await sync.end() }
+                while origin.requestCount < 100 { await Task.yield() }
+
+                try await workplace.run("ignore", Self.digest).requireSuccess()
+                let report = try await end.value
+
+                #expect(try report.status == 0 && report.object.number("failed") == 0)
+                #expect(try await ignored(in: workplace) == 300)
+                #expect(try await workplace.run("stats", "--json").object.number("files") == 3)
+                #expect(try await workplace.run("verify").status == 0)
+            }
+        }
+    }
+
+    private func ignored(in workplace: Workplace) async throws -> Int {
+        var configuration = AvatarStore.Configuration(directory: workplace.path("store"))
+        configuration.access = .readOnly
+        let store = try await AvatarStore.open(configuration)
+        let count = try store.statistics().states[.ignored] ?? 0
+        try await store.close()
+        return count
+    }
+}

@@ -1,0 +1,110 @@
+import AvatarContacts
+import AvatarStore
+import AvatarStoreTesting
+import Foundation
+import ProgramRunning
+import Testing
+
+/// `--size`, `--format`, `--square` and `--max-bytes`, with the helper that is built beside the program.
+@Suite struct RenditionCommandTests {
+    /// Runs `body` with a store that has the picture of Ada.
+    private func withAda(_ body: (Workplace) async throws -> Void) async throws {
+        let workplace = try Workplace()
+        let origin = try await LoopbackOrigin.start()
+        origin.setResponse(.image(SampleImage.png(seed: 1, byteCount: 60_000)), for: "/ada.png")
+        let list = #"[{"id": "ada; 1", "name": "Ada, Countess\nLovelace", "avatarURL": "\#(origin.url("/ada.png"))"}]"#
+        try workplace.write("people.json", list)
+        try await workplace.run("sync", "people.json", "--allow-private-network").requireSuccess()
+        try await origin.stop()
+        try await body(workplace)
+        let verification = try await workplace.run("verify")
+        #expect(verification.status == 0)
+    }
+
+    /// The width and height in the header of a PNG file.
+    private func pngSize(_ bytes: [UInt8]) -> [Int] {
+        [16, 20].map { place in bytes[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } }
+    }
+
+    @Test func getWritesACopy() async throws {
+        try await withAda { workplace in
+            let png = try await workplace.run("get", "--contact", "ada; 1", "--size", "33", "--square")
+            let jpeg = try await workplace.run("get", "--contact", "ada; 1", "--size", "64", "--format", "jpeg")
+            let webp = try await workplace.run("get", "--contact", "ada; 1", "--format", "webp", "--max-bytes", "4kB")
+
+            #expect(png.bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) && pngSize(png.bytes) == [48, 48])
+            #expect(jpeg.bytes.starts(with: [0xFF, 0xD8, 0xFF]))
+            #expect(webp.bytes.starts(with: "RIFF".utf8) && webp.bytes.count <= 4000)
+            #expect(png.messages.isEmpty && jpeg.messages.isEmpty)
+        }
+    }
+
+    @Test func pathNamesAFileThatStays() async throws {
+        try await withAda { workplace in
+            let first = try await workplace.run("path", "--contact", "ada; 1", "--size", "64")
+            let second = try await workplace.run("path", "--contact", "ada; 1", "--size", "64", "--json")
+            let original = try await workplace.run("path", "--contact", "ada; 1")
+
+            let path = first.text.trimmingCharacters(in: .newlines)
+            #expect(try workplace.read(path).count > 100 && first.text != original.text)
+            #expect(second.text.contains(path) && second.text.contains(#""rendition":"png 64 inside""#))
+            let missing = try await workplace.run("path", "https://example.com/none.png", "--size", "64")
+            #expect(missing.status == 1)
+        }
+    }
+
+    @Test func exportWritesCopiesAndCards_andStoresNone() async throws {
+        try await withAda { workplace in
+            let options = ["--size", "96", "--format", "jpeg", "--max-bytes", "8kB", "--as-vcard", "--json"]
+            let run = try await workplace.start(["export", "out"] + options).end()
+            #expect(run.text.contains(#""cards":1"#) && run.text.contains(#""originals":0"#))
+
+            let names = try FileManager.default.contentsOfDirectory(atPath: workplace.path("out")).sorted()
+            let name = try #require(names.first { $0.hasSuffix(".jpg") })
+            #expect(names.count == 3, "\(names)")
+            let photo = try workplace.read("out/\(name)")
+            #expect(photo.starts(with: [0xFF, 0xD8, 0xFF]) && photo.count <= 8000)
+            let card = try String(decoding: workplace.read("out/contacts.vcf"), as: UTF8.self)
+            #expect(card.split(separator: "\r\n").allSatisfy { $0.utf8.count <= 75 })
+            #expect(card.contains("UID:ada\\; 1\r\n") && card.contains("FN:Ada\\, Countess\\nLovelace\r\n"))
+            let unfolded = card.replacingOccurrences(of: "\r\n ", with: "")
+            let line = try #require(unfolded.split(separator: "\r\n").first { $0.hasPrefix("PHOTO") })
+            #expect(line.hasPrefix("PHOTO;ENCODING=b;TYPE=JPEG:"))
+            #expect(Data(base64Encoded: String(line.split(separator: ":")[1])) == Data(photo))
+            let statistics = try await workplace.run("stats", "--json")
+            #expect(statistics.text.contains(#""files":1"#))
+
+            // The cards bring the photos back, under the same ids.
+            let copy = try await workplace.run("sync", "out/contacts.vcf", "--store", "copy", "--json")
+            #expect(copy.text.contains(#""saved":1"#))
+        }
+    }
+
+    @Test func aPictureThatCannotBeDecodedIsGivenWithAWarning() async throws {
+        try await withAda { workplace in
+            let bmp: [UInt8] =
+                Array("BM".utf8) + [
+                    58, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 24, 0, 0, 0, 0, 0,
+                    4, 0, 0, 0,
+                    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 0,
+                ]
+            try Data(bmp).write(to: URL(filePath: workplace.path("dot.bmp")))
+            try await workplace.run("save", "dot.bmp", "--name", "dot").requireSuccess()
+
+            let run = try await workplace.run("get", "name:dot", "--size", "64")
+
+            #expect(run.bytes == bmp && run.status == 0)
+            #expect(run.messages.contains("The original is given: "))
+            let path = try await workplace.run("path", "name:dot", "--size", "64", "--json")
+            #expect(path.text.contains(#""rendition":"original""#))
+        }
+    }
+
+    @Test(arguments: [["--size", "0"], ["--size", "4097"], ["--max-bytes", "0"], ["--format", "gif"]])
+    func aWrongOptionIsAUsageError(options: [String]) async throws {
+        let workplace = try Workplace()
+        let run = try await workplace.start(["get", "name:a"] + options).end()
+        #expect(run.status == 64)
+        #expect(!workplace.exists("store"))
+    }
+}

@@ -54,6 +54,16 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
+        // Smaller pictures.
+        .executableTarget(
+            name: "RenditionBenchmark",
+            dependencies: [
+                "BenchmarkFigures",
+                .product(name: "AvatarStore", package: "AvatarStore"),
+                .product(name: "AvatarRenditions", package: "AvatarStore"),
+            ],
+            swiftSettings: swiftSettings
+        ),
         // Writes, and costs by the size of the store.
         .executableTarget(
             name: "StoreBenchmark",

@@ -25,7 +25,7 @@ struct AvatarStoreHTTPExamples {
             func send(_ piece: [UInt8]) async throws { sent += piece }
 
             let responder = AvatarResponder(store: store)
-            let response = responder.respond(to: request)
+            let response = await responder.respond(to: request)
 
             for try await piece in response.body { try await send(piece) }
 
@@ -40,7 +40,7 @@ struct AvatarStoreHTTPExamples {
             let router = Router(options: .autoGenerateHeadEndpoints)
             for path: RouterPath in ["contacts", "contacts/**", "images/*", "changes"] {
                 router.get(path) { request, _ in
-                    let response = responder.respond(to: request.head)
+                    let response = await responder.respond(to: request.head)
                     return Response(
                         status: response.head.status,
                         headers: response.head.headerFields,
@@ -80,7 +80,7 @@ struct AvatarStoreHTTPExamples {
             func serve(_ connection: NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>) async throws {
                 try await connection.executeThenClose { requests, responses in
                     for try await case .head(let request) in requests {
-                        let response = responder.respond(to: request)
+                        let response = await responder.respond(to: request)
                         try await responses.write(.head(response.head))
                         for try await piece in response.body {
                             try await responses.write(.body(ByteBuffer(bytes: piece)))

@@ -11,6 +11,7 @@ struct ExampleTests {
         "ContactsAndChanges", "TestingWithAvatarStoreTesting", "OperatingAStore", "IndexSchema", "CachingRules",
         "CommandLine", "ContactLists", "EmailPictures", "Limits", "NetworkAccess", "Placeholders",
         "RetriesAndPausedHosts", "ServingPictures", "SettingsAndTuning", "OriginClients", "MovingFromAnotherCache",
+        "IgnoredPictures", "Sizes",
     ]
 
     private static let catalogue = "Sources/AvatarStore/AvatarStore.docc/"
@@ -30,7 +31,7 @@ struct ExampleTests {
     }
 
     @Test(arguments: [
-        ("Sources/AvatarFrontEnds", "Tests/AvatarFrontEndsTests/ExampleTests.swift", 14),
+        ("Sources/AvatarFrontEnds", "Tests/AvatarFrontEndsTests/ExampleTests.swift", 15),
         ("Sources/AvatarPublisher", "Tests/AvatarPublisherTests/AvatarPublisherTests.swift", 1),
         ("Sources/AvatarStoreHTTP", "Tests/Documentation/AvatarStoreHTTPExamples.swift", 6),
     ])

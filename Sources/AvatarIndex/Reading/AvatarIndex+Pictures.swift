@@ -21,6 +21,26 @@ package struct PictureRecord: Sendable {
     }
 }
 
+/// The place of an image that has a file in the order of `AvatarIndex.contactOrder`.
+private struct ContactOrder: Comparable {
+    private let isFetched: Bool
+    private let isByEmail: Bool
+    private let key: AvatarKey
+
+    init(_ row: borrowing Row, _ key: AvatarKey) {
+        isFetched = row.bool("is_fetched")
+        isByEmail = row.bool("is_by_email")
+        self.key = key
+    }
+
+    static func < (left: ContactOrder, right: ContactOrder) -> Bool {
+        if left.isFetched != right.isFetched { return right.isFetched }
+        if left.isByEmail != right.isByEmail { return right.isByEmail }
+        // By their bytes, as SQLite compares texts.
+        return left.key.rawValue.utf8.lexicographicallyPrecedes(right.key.rawValue.utf8)
+    }
+}
+
 extension AvatarIndex {
     /// The picture that `contact` shows: the first of its images in the order of `imageKeys(of:)`; `nil` if none has a file.
     package func picture(of contact: String) throws -> PictureRecord? {
@@ -28,14 +48,23 @@ extension AvatarIndex {
     }
 
     private static func picture(of contact: String, on connection: ReadConnection) throws -> PictureRecord? {
-        try connection.firstRow(contactPicture, text: contact) { PictureRecord($0) }
+        var first: (order: ContactOrder, picture: PictureRecord)?
+        try connection.forEachRow(contactPictures, [contact]) { row in
+            let picture = PictureRecord(row)
+            let order = ContactOrder(row, picture.key)
+            if first.map({ order < $0.order }) ?? true { first = (order, picture) }
+            return true
+        }
+        return first?.picture
     }
 
     /// The query of `picture(of:)`, made once. Its parameter is the contact.
-    private static let contactPicture = """
-        SELECT \(pictureColumns)
+    ///
+    /// Most contacts have one image. SQLite would still make a temporary table to sort it, which costs more than the look-up.
+    private static let contactPictures = """
+        SELECT \(pictureColumns), avatar.host_id IS NOT NULL AS is_fetched, avatar.key GLOB 'email:http*' AS is_by_email
         FROM owner JOIN avatar ON avatar.id = owner.avatar_id JOIN file ON file.id = avatar.file_id
-        WHERE owner.contact = ? ORDER BY \(contactOrder) LIMIT 1
+        WHERE owner.contact = ?
         """
 
     /// The picture of a contact with the e-mail address whose MD5 or SHA-256 is `digest`; `nil` if no contact has the

@@ -295,10 +295,16 @@ private struct RequestFields {
             && zip(text.utf8, other.utf8).allSatisfy { $0 == $1 || $0 | 0x20 == $1 && $1 >= UInt8(ascii: "a") }
     }
 
+    /// Whether the path of a target, without its query, ends with `/picture`.
+    private static func endsWithPicture(_ target: String) -> Bool {
+        let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }
+        return path.suffix(8).elementsEqual("/picture".utf8)
+    }
+
     /// The request with this head for the responder; `nil` if it does not ask for a picture.
     func pictureRequest(_ head: HTTPRequestHead) -> HTTPRequest? {
         let path = head.uri
-        guard path.hasPrefix("/images/") || path.hasPrefix("/contacts/") && path.contains("/picture") else {
+        guard path.hasPrefix("/images/") || path.hasPrefix("/contacts/") && Self.endsWithPicture(path) else {
             return nil
         }
         let method: HTTPRequest.Method

@@ -6,32 +6,32 @@ import Musl
 import Darwin
 #endif
 
-/// A ThumbHash: a blurred stand-in for a picture in at most 25 bytes, by the algorithm of Evan Wallace
+/// A ThumbHash: a blurred stand-in for a picture in 5 to 25 bytes, by the algorithm of Evan Wallace
 /// (https://evanw.github.io/thumbhash/).
 ///
 /// ```swift
 /// if let bytes = image.thumbHash, let hash = ThumbHash(bytes) { show(hash.png) }
 /// ```
 public struct ThumbHash: Hashable, Sendable {
-    /// A small picture.
+    /// A small picture in memory.
     public struct Picture: Hashable, Sendable {
         /// The width in pixels, at most 32.
         public let width: Int
         /// The height in pixels, at most 32.
         public let height: Int
-        /// Red, green, blue and alpha of each pixel, row by row from the top.
+        /// Red, green, blue and alpha of each pixel, one byte each, row by row from the top.
         public let rgba: [UInt8]
     }
 
     /// The side of the picture in pixels.
     static let side = 32
 
-    /// The bytes of the hash.
+    /// The bytes of the hash, 5 to 25 of them.
     public let bytes: [UInt8]
     /// Whether the picture has transparent parts.
     public var hasAlpha: Bool { head >> 23 != 0 }
 
-    /// The hash with these bytes; `nil` if they are not a ThumbHash: its header tells its exact length.
+    /// The hash with these bytes; `nil` if they are not a ThumbHash. The header determines the exact length, 5 to 25 bytes.
     public init?(_ bytes: [UInt8]) {
         guard (5...25).contains(bytes.count) else { return nil }
         self.bytes = bytes
@@ -51,32 +51,32 @@ public struct ThumbHash: Hashable, Sendable {
     private var lightMean: Double { Double(head & 63) / 63 }
     private var yellowBlueMean: Double { Double(head >> 6 & 63) / 31.5 - 1 }
     private var redGreenMean: Double { Double(head >> 12 & 63) / 31.5 - 1 }
-    /// The numbers of waves of the light, which tell the shape of the picture.
+    /// The numbers of waves of the luminance, which determine the aspect ratio of the picture.
     private var waves: (across: Int, down: Int) {
         let most = hasAlpha ? 5 : 7
         return shape >> 15 != 0 ? (most, shape & 7) : (shape & 7, most)
     }
     /// The index of the first byte with waves.
     private var start: Int { hasAlpha ? 6 : 5 }
-    /// The channels' waves, in the order in which they follow each other.
+    /// The channels in the order of the hash.
     private var channels: [Channel] {
         let light = Channel(
             across: max(3, waves.across),
             down: max(3, waves.down),
             scale: Double(head >> 18 & 31) / 31
         )
-        // Colours are encoded with less range than they have.
+        // The algorithm raises the saturation by a quarter, to make up for quantization.
         let yellowBlue = Channel(across: 3, down: 3, scale: Double(shape >> 3 & 63) / 63 * 1.25)
         let redGreen = Channel(across: 3, down: 3, scale: Double(shape >> 9 & 63) / 63 * 1.25)
         guard hasAlpha, bytes.count > 5 else { return [light, yellowBlue, redGreen] }
         return [light, yellowBlue, redGreen, Channel(across: 5, down: 5, scale: Double(bytes[5] >> 4) / 15)]
     }
-    /// The length that the header asks for.
+    /// The length in bytes, from the header.
     private var byteCount: Int { start + (channels.map(\.waves.count).reduce(0, +) + 1) / 2 }
 
     // MARK: Picture
 
-    /// The blurred picture, whose longer side has 32 pixels.
+    /// The blurred picture, 32 pixels on its longer side.
     public var picture: Picture {
         let (across, down) = waves
         let width = across > down ? Self.side : Self.shorterSide(across, of: down)
@@ -124,7 +124,7 @@ public struct ThumbHash: Hashable, Sendable {
 private struct Channel {
     /// The numbers of half waves across and down.
     let waves: [(across: Int, down: Int)]
-    /// The value that the strongest wave stands for.
+    /// The value of the strongest wave.
     let scale: Double
 
     init(across: Int, down: Int, scale: Double) {
@@ -136,13 +136,12 @@ private struct Channel {
 
     /// The value of each pixel, for waves of these strengths.
     func plane(_ width: Int, _ height: Int, _ strengths: [Double]) -> [Double] {
-        // Seven waves at most, each computed once for each column and row.
+        // At most seven waves, each computed once for each column and row.
         let columns = (0..<7).map { Self.wave($0, width) }
         let rows = (0..<7).map { Self.wave($0, height) }
         var plane = [Double](repeating: 0, count: width * height)
         for (wave, strength) in zip(waves, strengths) {
-            // A wave in one direction alone has half the strength.
-            let factor = strength * (wave.down > 0 ? 2 : 1)
+            let factor = 2 * strength
             for y in 0..<height {
                 for x in 0..<width { plane[y * width + x] += factor * columns[wave.across][x] * rows[wave.down][y] }
             }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import AvatarPlaceholder
 
-/// ThumbHashes that the encoder made, and bytes of any kind.
+/// ThumbHashes of the encoder, and random bytes.
 @Suite struct ThumbHashTests {
-    /// Of an opaque picture of 40 × 30 pixels.
+    /// The hash of an opaque picture of 40 × 30 pixels.
     private static let opaque: [UInt8] = [
         220, 247, 5, 45, 142, 63, 134, 119, 164, 121, 119, 125, 136, 199, 87, 121, 11, 53, 233, 130, 8,
     ]
@@ -14,7 +14,7 @@ import Testing
     ]
 
     @Test(arguments: [(opaque, "#6d7274", false, 23), (transparent, "#6b6f79", true, 26)])
-    func headerTellsColourAndShape(bytes: [UInt8], colour: String, hasAlpha: Bool, height: Int) throws {
+    func headerHasColourAndShape(bytes: [UInt8], colour: String, hasAlpha: Bool, height: Int) throws {
         let hash = try #require(ThumbHash(bytes))
 
         #expect(hash.averageColour == colour && hash.hasAlpha == hasAlpha)
@@ -32,12 +32,40 @@ import Testing
         #expect(Set(pixels).count == 1 && hash.picture.width == 32 && hash.picture.height == 32)
     }
 
-    /// The mean of the drawn picture is near the mean that the header states.
+    /// The mean of the drawn picture is close to the mean in the header.
     @Test func pictureHasTheAverageColour() throws {
         let picture = try #require(ThumbHash(Self.opaque)).picture
         for (channel, expected) in [0x6d, 0x72, 0x74].enumerated() {
             let sum = stride(from: channel, to: picture.rgba.count, by: 4).reduce(0) { $0 + Int(picture.rgba[$1]) }
             #expect(abs(sum / (picture.width * picture.height) - expected) <= 4)
+        }
+    }
+
+    /// The pixels that another implementation of the algorithm draws: the corners, clockwise from the upper left, and the
+    /// centre.
+    @Test(arguments: [
+        (
+            opaque,
+            [
+                [81, 136, 176, 255], [0, 180, 141, 255], [0, 178, 165, 255], [100, 174, 111, 255], [187, 71, 94, 255],
+            ]
+        ),
+        (
+            transparent,
+            [
+                [96, 152, 154, 156], [0, 166, 160, 229], [0, 188, 149, 255], [113, 168, 122, 255], [175, 70, 111, 255],
+            ]
+        ),
+    ])
+    func pixelsAreThoseOfTheAlgorithm(bytes: [UInt8], expected: [[Int]]) throws {
+        let picture = try #require(ThumbHash(bytes)).picture
+        let (width, height) = (picture.width, picture.height)
+        let places = [(0, 0), (width - 1, 0), (width - 1, height - 1), (0, height - 1), (width / 2, height / 2)]
+        for ((x, y), pixel) in zip(places, expected) {
+            let start = (y * width + x) * 4
+            for (drawn, value) in zip(picture.rgba[start..<start + 4], pixel) {
+                #expect(abs(Int(drawn) - value) <= 1, "\(x), \(y)")
+            }
         }
     }
 
@@ -57,7 +85,7 @@ import Testing
         #expect(ThumbHash(bytes + [0]) == nil)
     }
 
-    @Test func anyBytesAreDrawnOrRefused() {
+    @Test func randomBytesAreDrawnOrRefused() {
         var random = SystemRandomNumberGenerator()
         var drawn = 0
         for round in 0..<4000 {

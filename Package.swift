@@ -282,7 +282,7 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
-        // Decodes pictures by the system's libraries. Only the helper links it, which runs in a sandbox.
+        // Decodes pictures with the system's libraries. Only the helper links it, and runs it in a sandbox.
         .target(
             name: "CAvatarDecoder",
             cSettings: [.define("AVATAR_RENDITIONS", .when(traits: ["Renditions"]))],
@@ -291,7 +291,7 @@ let package = Package(
             }
         ),
         .executableTarget(name: "avatars-decoder", dependencies: ["CAvatarDecoder"], path: "Sources/avatars-decoder"),
-        // Smaller pictures, made by the helper. It decodes nothing itself and links no decoder.
+        // Makes renditions with the helper. It decodes nothing itself and links no decoder.
         .target(
             name: "AvatarRenditions",
             dependencies: ["AvatarCore", "AvatarImages", "CAvatarSystem"],
@@ -399,7 +399,7 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // The helper is built for them; the tests find it beside their own program.
+        // The dependency builds the helper; the tests find it beside their own program.
         .testTarget(
             name: "AvatarRenditionsTests",
             dependencies: ["AvatarRenditions", "AvatarCore", "AvatarImages", "CZlib", "avatars-decoder"],

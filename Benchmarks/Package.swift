@@ -54,7 +54,7 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // Smaller pictures.
+        // Renditions.
         .executableTarget(
             name: "RenditionBenchmark",
             dependencies: [

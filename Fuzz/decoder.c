@@ -1,5 +1,5 @@
-// Feeds pictures to the decoder of the helper, without its sandbox. `scripts/fuzz` builds it with clang, because libFuzzer then
-// sees into the C code.
+// Feeds pictures to the decoder of the helper, without its sandbox. `scripts/fuzz` builds it with clang, so that libFuzzer
+// instruments the C code.
 #include <stdlib.h>
 
 #include "../Sources/CAvatarDecoder/Internal.h"
@@ -11,7 +11,7 @@ int LLVMFuzzerInitialize(int *count, char ***values) {
     return 0;
 }
 
-/// The request follows from the length of the picture, so that inputs are plain files.
+/// Derives the request from the length of the picture, so that inputs are plain files.
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     static const uint32_t sizes[] = {32, 48, 64, 96, 128, 192, 256, 384, 512};
     avatar_request request = {

@@ -86,8 +86,8 @@ want_nginx() {
     fi
 }
 
-# link_archives LIBRARY...: fills a folder with only the archives that this system has of the libraries, and sets archives to
-# its path. Searched before the system's, it makes the linker take these and not the shared libraries of the same names.
+# link_archives LIBRARY...: fills a folder with the archives that this system has of the libraries, and sets archives to its
+# path. The linker searches it first, so it takes these archives and not the shared libraries of the same names.
 link_archives() {
     local library archive
     archives="$PWD/.build/release-archives"
@@ -119,15 +119,16 @@ build_release() {
 
 # build_decoder: builds the helper of renditions, and sets decoder_program to its path. Linux only.
 #
-# clang builds it, because SwiftPM links the Swift runtime into programs of C too. The libraries of picture formats are linked
-# statically if this system has their archives: their names differ between systems. Debian has no archive of Little CMS.
+# clang builds it, because SwiftPM links the Swift runtime into C programs too. The libraries of picture formats are linked
+# statically if this system has their archives, because the names of shared libraries differ between systems. Debian has no
+# archive of Little CMS.
 build_decoder() {
     local archives libraries=(-ljpeg -lpng16 -lwebpdemux -lwebp -lgif -llcms2 -lz -lm)
     link_archives jpeg png16 webpdemux webp sharpyuv gif lcms2 z
-    # A part of libwebp until 1.3.
+    # Until version 1.3 a part of libwebp.
     [ ! -e "$archives/libsharpyuv.a" ] || libraries+=(-lsharpyuv)
     decoder_program="$PWD/.build/release-decoder"
-    # Symbols from libraries are bound at the start, because the sandbox forbids to read them later.
+    # The program binds the symbols of libraries at its start, because the sandbox forbids reading them later.
     clang -std=gnu17 -O2 -Wall -Wextra -Werror -DAVATAR_RENDITIONS -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE -pie \
         -ISources/CAvatarDecoder/include Sources/CAvatarDecoder/*.c Sources/avatars-decoder/main.c -o "$decoder_program" \
         "-L$archives" "${libraries[@]}" -Wl,-z,relro,-z,now,--as-needed

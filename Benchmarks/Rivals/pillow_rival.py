@@ -1,9 +1,9 @@
-"""Pictures for the benchmark of renditions, made, scaled and compared by Pillow.
+"""Makes, scales and compares pictures with Pillow, for the benchmark of renditions.
 
-Usage: pillow_rival.py make FOLDER COUNT SIDE      writes photos NUMBER.jpg
-       pillow_rival.py scale FOLDER SIZE           prints the processor time of making each one smaller, in microseconds
-       pillow_rival.py compare FOLDER COPIES SIZE  prints the mean and the worst colour error of the copies, of 255,
-                                                   and those of copies by Pillow
+Usage: pillow_rival.py make FOLDER COUNT SIDE          writes photos NUMBER.jpg
+       pillow_rival.py scale FOLDER SIZE               prints the processor time per thumbnail, in microseconds
+       pillow_rival.py compare FOLDER RENDITIONS SIZE  prints the mean and the worst colour error, of 255, of the
+                                                       renditions, and of thumbnails by Pillow
 """
 
 import io
@@ -16,7 +16,7 @@ from PIL import Image, ImageChops, ImageDraw, ImageStat
 
 
 def noise(side, sigma, finest):
-    """Noise with the same energy in each octave, as photos have it."""
+    """Noise with the same energy in each octave, like photos."""
     picture = Image.new("L", (side, side), 128)
     step = 256
     while step >= finest:
@@ -27,7 +27,7 @@ def noise(side, sigma, finest):
 
 
 def photo(side, chance):
-    """Noise whose colours change less and slower than its light, with some shapes that have hard edges."""
+    """Noise whose colours vary less than its light, with some shapes that have hard edges."""
     sigma = chance.uniform(4, 20)
     light, blue, red = noise(side, sigma, 2), noise(side, sigma / 2, 32), noise(side, sigma / 2, 32)
     picture = Image.merge("YCbCr", (light, blue, red)).convert("RGB")
@@ -63,14 +63,14 @@ def scale(folder, size):
     print((time.process_time() - begun) * 1e6 / len(names))
 
 
-def compare(folder, copies, size):
+def compare(folder, renditions, size):
     ours, theirs = [], []
     for name in files(folder):
         exact = Image.open(name).convert("RGB").resize((size, size), Image.LANCZOS)
         coded = io.BytesIO()
         exact.save(coded, "JPEG", quality=90, subsampling=0)
-        for errors, copy in ((ours, Path(copies) / name.name), (theirs, coded)):
-            difference = ImageChops.difference(exact, Image.open(copy).convert("RGB"))
+        for errors, small in ((ours, Path(renditions) / name.name), (theirs, coded)):
+            difference = ImageChops.difference(exact, Image.open(small).convert("RGB"))
             errors.append(sum(ImageStat.Stat(difference).mean) / 3)
     for errors in (ours, theirs):
         print(sum(errors) / len(errors), max(errors))

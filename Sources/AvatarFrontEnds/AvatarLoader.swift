@@ -25,8 +25,8 @@ public final class AvatarLoader {
     /// The first bytes of the arriving file, from which a decoder can draw a coarse version of the whole picture. Only
     /// progressive JPEG and interlaced PNG and GIF have previews. `nil` once the image is loaded.
     public private(set) var preview: [UInt8]?
-    /// A blurred picture of 32 pixels as PNG to show during the fetch, below a ``preview``. `nil` once it has ended, and for
-    /// an image that had no rendition yet.
+    /// A blurred picture as PNG, 32 pixels on its longer side, to show below a ``preview`` during the fetch. `nil` after the
+    /// fetch, and for an image without a rendition so far.
     public private(set) var standIn: [UInt8]?
     /// The priority of the fetch. A change takes effect at once, even while the fetch waits for a connection.
     public var priority: FetchPriority {
@@ -59,7 +59,7 @@ public final class AvatarLoader {
     ///     is not stored. A later read on an unmetered network replaces it with the regular image.
     ///   - store: the store that keeps the image.
     ///   - memory: the memory cache in front of the store; `nil` for none. Default: ``MemoryCache/shared``.
-    ///   - options: the read policy, storage and limits of the fetch, its initial priority, and the rendition to give.
+    ///   - options: the read policy, storage and limits of the fetch, its initial priority, and the rendition to load.
     ///   - fallback: the key of a stored image to show in ``image`` after a failure. Default: none.
     ///   - startsAtOnce: whether to call ``fetch()`` immediately. Default: false.
     ///   - wantsPreviews: whether to produce previews. Default: true.

@@ -14,7 +14,7 @@ public final class AvatarPrefetcher: Sendable {
     /// - Parameters:
     ///   - store: the store that keeps the images.
     ///   - limit: the maximum number of concurrent fetches, at least 1. Default: 4.
-    ///   - rendition: the rendition to make of each image, so that a reader finds it ready. Default: none.
+    ///   - rendition: the rendition to make of each image, so that a later read finds it. Default: `nil`, none.
     public init(store: AvatarStore, limit: Int = 4, rendition: Rendition? = nil) {
         work = PrefetchWork(store: store, limit: max(1, limit), rendition: rendition)
     }

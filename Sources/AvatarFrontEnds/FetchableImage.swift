@@ -23,14 +23,14 @@ extension FetchableImage {
 
     var source: ImageSource { ImageSource(store: avatarStore, memory: avatarMemory) }
 
-    /// The local file of an image, or of the rendition that `options` ask for, without a request.
+    /// The local file of an image, or of its rendition if `options` have one, without a request.
     ///
     /// The content of the file never changes, but the store may delete the file later.
     ///
     /// - Parameters:
     ///   - url: the URL of the image; `nil` for an image saved under the custom name of `options`.
     ///   - options: the custom name, the rendition, and whether the store may be read.
-    /// - Returns: `nil` if the image is not stored, the rendition was not made yet, or `options` forbid reading the store.
+    /// - Returns: `nil` if the image is not stored, its rendition is not made yet, or `options` forbid reading the store.
     /// - Throws: `unsupportedURL` or `invalidKey` if `url` and name give no key; an error of the index or disk.
     public func localFileURL(
         for url: String?,
@@ -207,7 +207,7 @@ extension ImageSource {
     }
 }
 
-/// The storage class and the name under which a ``FetchableImage`` keeps an image, and the rendition that it gives.
+/// The storage class and the name under which a ``FetchableImage`` keeps an image, and the rendition that it returns.
 public struct FetchableImageOptions: Hashable, Sendable {
     /// Whether to store the image in the class `caches`, where it may be evicted, or in `documents`, where it stays.
     /// Default: true.
@@ -224,9 +224,11 @@ public struct FetchableImageOptions: Hashable, Sendable {
     /// The key of a stored image to use if the fetch fails or there is no URL, such as `AvatarKey(name: "silhouette")`.
     /// Save it beforehand. It is not used if `allowLocalStorage` is false. Default: none.
     public var fallbackImage: AvatarKey?
-    /// The rendition to give in place of the image, made if necessary. Default: `nil`, the image itself.
+    /// The rendition to return in place of the image, made if necessary. Default: `nil`, the original.
     ///
-    /// If it cannot be made, or `allowLocalStorage` is false, the image itself is given, and its `renditionFailure` says why.
+    /// If the image cannot be decoded, the store has no decoder, or `allowLocalStorage` is false, the original is returned, and
+    /// its `renditionFailure` gives the reason. If no quality and size fits `Rendition.maxBytes`, the read throws
+    /// `imageRefused`.
     public var rendition: Rendition?
 
     /// Options with these values.

@@ -58,8 +58,8 @@ public struct FutureAvatar: Sendable {
     ///   - cache: the place where the image is kept. Default: the store.
     ///   - retry: the number of attempts and the wait between them. Default: 3 attempts.
     ///   - placeholder: the key of a stored image to show during the fetch and after a failure. Default: none.
-    ///   - rendition: the rendition to give in place of the image. Only an image in the store has renditions: with the cache
-    ///     policies `memory` and `none`, and if it cannot be made, the image itself is given. Default: the image itself.
+    ///   - rendition: the rendition to return in place of the image. Default: `nil`, the original. Only stored images have
+    ///     renditions: with the cache policies `memory` and `none`, or if the image cannot be decoded, you get the original.
     public init(
         url: String,
         from store: AvatarStore? = nil,
@@ -90,8 +90,8 @@ public struct FutureAvatar: Sendable {
     /// The current content. Reading it never starts a fetch.
     public var content: Content { shared.content }
 
-    /// A blurred picture of 32 pixels as PNG to show while the content is a placeholder without an image. `nil` for an image
-    /// that had no rendition yet, and if the store is not used.
+    /// A blurred picture as PNG, 32 pixels on its longer side, to show while the content is a placeholder without an image.
+    /// `nil` for an image without a rendition so far, and with the cache policies `memory` and `none`.
     public var standIn: [UInt8]? { shared.standIn }
 }
 
@@ -104,7 +104,7 @@ extension CodingUserInfoKey {
     public static let avatarRetry = key("AvatarFrontEnds.retry")
     /// The `AvatarKey` of the placeholder image for decoded futures. Default: none.
     public static let avatarPlaceholder = key("AvatarFrontEnds.placeholder")
-    /// The `Rendition` for decoded futures. Default: none, the image itself.
+    /// The `Rendition` for decoded futures. Default: none, the original.
     public static let avatarRendition = key("AvatarFrontEnds.rendition")
 
     private static func key(_ name: String) -> CodingUserInfoKey {

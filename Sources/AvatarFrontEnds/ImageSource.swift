@@ -6,9 +6,9 @@ struct ImageSource: Sendable {
     let store: AvatarStore
     let memory: MemoryCache?
 
-    /// The image, or the rendition that the options ask for, if it is available at once, in memory or in the store.
-    /// Returns `nil` if the options require more than that, such as a revalidation, a move to another storage class or a
-    /// rendition that was not made yet.
+    /// The image, or its rendition if the options have one, if it is available at once, in memory or in the store. Returns
+    /// `nil` if the options require more than that, such as a revalidation, a move to another storage class or a rendition
+    /// that is not made yet.
     ///
     /// - Throws: an error of the index or disk.
     func stored(_ key: AvatarKey, _ options: FetchOptions) throws(AvatarStoreError) -> AvatarImage? {
@@ -39,8 +39,8 @@ struct ImageSource: Sendable {
     func image(_ key: AvatarKey, from url: String? = nil, _ options: FetchOptions) async throws -> AvatarImage {
         if answersAtOnce(options), let image = try kept(key, options) { return image }
         let image = try await store.avatar(for: key, from: url, options: options)
-        // An image that must not be stored is not kept in memory either. An original in place of a rendition that cannot
-        // be made is kept as the original.
+        // An image that must not be stored is not kept in memory either. If the rendition cannot be made, the original is
+        // kept as the original.
         if image.localFile != nil {
             memory?.insert(image, for: key, as: image.rendition == nil ? nil : options.rendition)
         }
@@ -105,8 +105,8 @@ struct ImageSource: Sendable {
         return original?.storageClass == .documents
     }
 
-    /// The stored image of `key`, shown in place of a missing one: its rendition if that was made, else the original. An
-    /// error is logged, and returned as `nil`: a missing fallback must not hide the original failure.
+    /// The stored image of `key`, shown in place of a missing one: its rendition if that is stored, else the original. An
+    /// error is logged, and returned as `nil`: a missing fallback must not hide the failure of the fetch.
     func fallback(_ key: AvatarKey?, as rendition: Rendition? = nil) -> AvatarImage? {
         guard let key else { return nil }
         do {

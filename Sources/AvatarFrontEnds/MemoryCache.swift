@@ -11,7 +11,7 @@ import Dispatch
 /// The front ends look here first. They show a cached image only if the store still has the same file for it. So they
 /// never show an image that was replaced or removed, even by another process.
 ///
-/// Each rendition of an image is an image of its own here: an image is only found by the rendition that it was cached for.
+/// The cache holds each rendition of an image separately. A look-up finds an image only by the rendition it was cached for.
 ///
 /// On Apple platforms the cache empties itself under memory pressure. On other platforms, call ``removeAll()``.
 public final class MemoryCache: Sendable {
@@ -67,7 +67,7 @@ public final class MemoryCache: Sendable {
     /// - Parameters:
     ///   - image: the image.
     ///   - key: the key of the image.
-    ///   - rendition: the rendition that was asked for. Default: `nil`, the original.
+    ///   - rendition: the requested rendition. Default: `nil`, the original.
     public func insert(_ image: AvatarImage, for key: AvatarKey, as rendition: Rendition? = nil) {
         state.withLock { $0.insert(image, for: ImageName(key: key, rendition: rendition)) }
     }
@@ -86,7 +86,7 @@ public final class MemoryCache: Sendable {
 /// The name of an image in memory.
 private struct ImageName: Hashable {
     let key: AvatarKey
-    /// The rendition that was asked for; `nil` for the original.
+    /// The requested rendition; `nil` for the original.
     let rendition: Rendition?
 }
 

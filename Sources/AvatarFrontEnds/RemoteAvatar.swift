@@ -35,8 +35,8 @@ public final class RemoteAvatar {
 
     /// The current state. Views that read it update when it changes.
     public private(set) var state = State.loading
-    /// A blurred picture of 32 pixels as PNG to show while the image is being loaded. `nil` in the other states, and for an
-    /// image that had no rendition yet.
+    /// A blurred picture as PNG, 32 pixels on its longer side, to show while the image is being loaded. `nil` in the other
+    /// states, and for an image without a rendition so far.
     public private(set) var standIn: [UInt8]?
     /// The URL of the image. Setting another URL loads it; setting the same one does nothing.
     public var url: String? {
@@ -57,7 +57,7 @@ public final class RemoteAvatar {
     ///   - url: the URL of the image; `nil` to set it later.
     ///   - store: the store that keeps the image.
     ///   - memory: the memory cache in front of the store; `nil` for none. Default: ``MemoryCache/shared``.
-    ///   - options: the read policy, storage and limits of the fetch, and the rendition to give.
+    ///   - options: the read policy, storage and limits of the fetch, and the rendition to show.
     ///   - fallback: the key of a stored image to show after a failure. Default: none.
     public init(
         url: String?,
@@ -152,7 +152,7 @@ public struct RemoteAvatarView<Loading: View, Picture: View, Failure: View>: Vie
     ///   - url: the URL of the image; `nil` shows the `loading` view.
     ///   - store: the store that keeps the image.
     ///   - fallback: the key of a stored image to show after a failure. Default: none.
-    ///   - rendition: the rendition to show in place of the image. Default: the image itself.
+    ///   - rendition: the rendition to show in place of the image. Default: `nil`, the original.
     ///   - loading: the view while the image is being loaded.
     ///   - image: the view of the loaded image or the fallback.
     ///   - failure: the view of an error.

@@ -6,7 +6,7 @@ extension ThumbHash {
         var rows: [UInt8] = []
         rows.reserveCapacity(picture.height * (1 + channels * picture.width))
         for pixel in 0..<(picture.width * picture.height) {
-            // Each row begins with its filter: none.
+            // Each row begins with its filter type: 0, none.
             if pixel % picture.width == 0 { rows.append(0) }
             rows += picture.rgba[(4 * pixel)..<(4 * pixel + channels)]
         }
@@ -21,7 +21,7 @@ extension ThumbHash {
         return bigEndian(UInt32(body.count)) + content + bigEndian(crc(content))
     }
 
-    /// `bytes` as a zlib stream of one block that is not compressed, of at most 65,535 bytes.
+    /// `bytes`, at most 65,535 of them, as a zlib stream with one uncompressed block.
     private static func stored(_ bytes: [UInt8]) -> [UInt8] {
         let count = UInt16(bytes.count)
         let lengths = [UInt8(count & 255), UInt8(count >> 8), UInt8(~count & 255), UInt8(~count >> 8)]

@@ -42,13 +42,13 @@ public struct AvatarPublisher: Publisher, Sendable {
     let store: AvatarStore
     let options: FetchOptions
 
-    /// A publisher of the image at `url`. It fails with `noSuchEntry` if the image must not be stored, or its rendition
-    /// cannot be, because it then has no file.
+    /// A publisher of the image at `url`. It fails with `noSuchEntry` if there is no file: the image must not be stored, or
+    /// its rendition cannot be stored.
     ///
     /// - Parameters:
     ///   - url: the URL of the image. An invalid URL fails with `unsupportedURL` when a value is requested.
     ///   - store: the store that keeps the image.
-    ///   - options: the read policy, storage and limits of the fetch, and the rendition to give.
+    ///   - options: the read policy, storage and limits of the fetch, and the rendition to publish.
     public init(url: String, from store: AvatarStore, options: FetchOptions = FetchOptions()) {
         self.url = url
         self.store = store
@@ -85,8 +85,8 @@ public struct AvatarPublisher: Publisher, Sendable {
         }
         return AvatarStoreError(
             .noSuchEntry,
-            "The rendition \"\(rendition)\" of \(file.key) has no file, because `caches` has no room for it or the store is"
-                + " open for reading only. Raise the budget, or ask for the image itself."
+            "The rendition \"\(rendition)\" of \"\(file.key)\" has no file, because the budget has no room for it or the store"
+                + " is open for reading only. Raise the budget, or leave `rendition` unset."
         )
     }
 }

@@ -12,9 +12,9 @@ final class DecoderJob: Sendable {
         case finished
     }
 
-    /// The rendition.
+    /// The rendition to make.
     let rendition: Rendition
-    /// The message to the helper.
+    /// The request to the helper.
     let request: [UInt8]
     /// The caller's descriptor. It is open while the task waits.
     private let descriptor: Int32
@@ -34,7 +34,7 @@ final class DecoderJob: Sendable {
         }
     }
 
-    /// Lets `waiter` wait. Resumes it at once if the job was cancelled before.
+    /// Stores `waiter` until the job finishes. Resumes it at once if the job was cancelled before.
     func begin(_ waiter: Waiter) {
         let isCancelled = state.withLock { state in
             if case .finished = state { return true }
@@ -44,9 +44,9 @@ final class DecoderJob: Sendable {
         if isCancelled { waiter.resume(throwing: CancellationError()) }
     }
 
-    /// Calls `body` with the descriptor, which stays open for the call. `nil` if the task no longer waits.
+    /// Calls `body` with the descriptor, which stays open during the call. Returns `nil` if the task no longer waits.
     ///
-    /// The lock is held, so `body` must be short: it delays a cancellation.
+    /// The call holds the lock and delays a cancellation, so `body` must be short.
     func whileWaiting<Value>(_ body: (Int32) -> Value) -> Value? {
         state.withLock { state in
             guard case .waiting = state else { return nil }
@@ -54,7 +54,7 @@ final class DecoderJob: Sendable {
         }
     }
 
-    /// Resumes the task, unless it has a result.
+    /// Resumes the task with `result`, unless it has one.
     func finish(_ result: Result<MadeRendition, any Error>) {
         let waiter: Waiter? = state.withLock { state in
             defer { state = .finished }

@@ -1,25 +1,25 @@
 public import AvatarCore
 import CAvatarSystem
 
-/// Makes renditions in helper processes, the program `avatars-decoder`, which can do nothing but decode.
+/// Makes renditions in helper processes, which run the program `avatars-decoder` in a sandbox.
 ///
-/// A hostile picture may take over its decoder. On Linux the helper is therefore in a sandbox: it can read the picture, answer
-/// and allocate memory, and nothing else. A picture has two seconds of processor time, and eight seconds in all. Then, or if it
-/// breaks the protocol, the helper is killed, and the next picture gets another one. Bytes that a helper returns are checked
-/// before they are used.
+/// A hostile picture may take over its decoder. On Linux the sandbox lets the helper read the picture, respond and allocate
+/// memory, and nothing else. The pool kills a helper that breaks the protocol, or that takes more than two seconds of processor
+/// time or eight seconds in all for a picture. The next picture then gets a new helper. The pool checks all bytes from helpers.
 ///
 /// The first picture starts a helper. At most one helper runs per core; further pictures wait in their order. A helper ends
-/// after 1,000 pictures, after 30 seconds without one, and with the pool.
+/// after 1,000 pictures, after 30 idle seconds, and with the pool.
 public final class DecoderPool: RenditionMaker {
     private let workers: DecoderWorkers
 
-    /// A pool without helpers yet.
+    /// A pool, without starting helpers.
     ///
     /// - Parameters:
-    ///   - helperPath: the path of `avatars-decoder`. Default: beside the running program, else `../libexec/avatars` from there.
+    ///   - helperPath: the path of `avatars-decoder`. Default: beside the running program, else in `../libexec/avatars` from
+    ///     there.
     ///   - allowsUnsandboxed: whether helpers decode on systems without a sandbox, such as macOS, or in containers that forbid
-    ///     it. Default: no; such a helper is `RenditionError.unavailable`.
-    ///   - most: the maximum number of helpers, at least 1. Default: the number of cores that the process may use.
+    ///     it. Default: false; `make(_:from:)` then throws `RenditionError.unavailable` there.
+    ///   - most: the limit on the number of helpers, at least 1. Default: the number of cores that the process may use.
     public convenience init(helperPath: String? = nil, allowsUnsandboxed: Bool = false, most: Int? = nil) {
         self.init(
             helperPath: helperPath,
@@ -29,7 +29,7 @@ public final class DecoderPool: RenditionMaker {
         )
     }
 
-    /// A pool with other limits.
+    /// A pool with these limits of helpers, for tests.
     init(helperPath: String?, allowsUnsandboxed: Bool = false, most: Int? = nil, limits: DecoderWorkers.Limits) {
         workers = DecoderWorkers(most: most ?? Int(avatar_usable_cores()), limits: limits) {
             DecoderProgram(path: helperPath, allowsUnsandboxed: allowsUnsandboxed)
@@ -40,18 +40,21 @@ public final class DecoderPool: RenditionMaker {
         workers.close()
     }
 
-    /// The version of the decoders, which the helper must have too.
+    /// The version of the decoders. The helper must have the same.
     public var version: Int { Int(DecoderProtocol.version) }
 
-    /// Makes a rendition in a helper. The call waits until a helper is free.
+    /// Makes a rendition in a helper. The call waits until a helper is free, in the order of the calls.
     ///
     /// - Parameters:
     ///   - rendition: the rendition to make. Its format must not be `original`.
-    ///   - descriptor: the open file of the original. Its offset does not matter and does not change. The call does not close it.
-    /// - Throws: `RenditionError`, or `CancellationError` at once if the task is cancelled.
+    ///   - descriptor: the open file of the original, at most 64 MiB. Its offset does not matter and does not change. The call
+    ///     does not close it.
+    /// - Throws: `RenditionError`; `CancellationError` at once if the task is cancelled.
     public func make(_ rendition: Rendition, from descriptor: Int32) async throws -> MadeRendition {
         guard let request = DecoderProtocol.request(rendition) else {
-            throw RenditionError.cannotDecode("The format of a rendition to make must be `jpeg`, `png` or `webp`.")
+            throw RenditionError.cannotDecode(
+                "The format \"original\" cannot be encoded. Use `jpeg`, `png` or `webp`."
+            )
         }
         let job = DecoderJob(rendition, request: request, descriptor: descriptor)
         return try await withTaskCancellationHandler {

@@ -7,9 +7,9 @@ import Glibc
 import Darwin
 #endif
 
-/// A running helper. One thread uses it, the one that started it: on Linux the helper dies with that thread.
+/// A running helper. Only the thread that started it uses it: on Linux the helper dies with that thread.
 ///
-/// Every read and write has a deadline. After any error the process is of no more use, and must be ended.
+/// Every read and write has a deadline. After any error the process is useless and must be ended.
 struct DecoderProcess: ~Copyable {
     /// The path of the program, for messages.
     private let path: String
@@ -30,7 +30,7 @@ struct DecoderProcess: ~Copyable {
         self.pid = pid
         guard socket >= 0 else {
             let error = errno
-            // Without /dev/null or its loader, the start of a program fails as if it were missing.
+            // A missing /dev/null or a missing loader fails like a missing program.
             guard error != ENOENT || access(path, F_OK) == 0 else { throw .unavailable(program.missing) }
             throw .unavailable("The decoder \"\(path)\" cannot be started: \(String(cString: strerror(error))).")
         }
@@ -51,7 +51,7 @@ struct DecoderProcess: ~Copyable {
             let advice =
                 error == .ended
                 ? "Run it to see why; a library that it needs may be missing." : "Install avatars-decoder there."
-            throw .unavailable("\"\(path)\" \(error.verb) before it said that it is a decoder. \(advice)")
+            throw .unavailable("The decoder \"\(path)\" \(error.verb) before its first message. \(advice)")
         }
         guard let hello else {
             throw .unavailable("\"\(path)\" is not a decoder of AvatarStore. Install avatars-decoder there.")
@@ -66,8 +66,8 @@ struct DecoderProcess: ~Copyable {
         case .entered, .allowedToLack: return
         case .refused:
             throw .unavailable(
-                "The decoder \"\(path)\" has no sandbox here: the system or its container forbids seccomp filters."
-                    + " It decodes without one only if `allowsUnsandboxed` is set."
+                "The decoder \"\(path)\" has no sandbox here, because the system or its container forbids seccomp filters."
+                    + " To decode without a sandbox, set `allowsUnsandboxed` or pass --decode-without-sandbox."
             )
         case .withoutDecoders:
             throw .unavailable(
@@ -76,7 +76,7 @@ struct DecoderProcess: ~Copyable {
         }
     }
 
-    /// Sends the picture of `job` and waits for the answer. `nil` if the job was cancelled before.
+    /// Sends the picture of `job` and waits for the response. Returns `nil` if the job was cancelled before.
     ///
     /// - Throws: `ConversationError`.
     borrowing func exchange(_ job: DecoderJob, within time: Duration) throws(ConversationError) -> (
@@ -88,7 +88,7 @@ struct DecoderProcess: ~Copyable {
             avatar_send_descriptor(socket, job.request, job.request.count, descriptor)
         }
         guard let sent else { return nil }
-        // The socket has room for the few bytes of a request, or the helper does not read.
+        // The socket has room for the few bytes of a request, unless the helper does not read.
         guard sent == job.request.count else { throw sent < 0 && errno == EPIPE ? .ended : .silent }
         guard let answer = DecoderProtocol.Answer(try read(DecoderProtocol.answerSize, by: deadline)) else {
             throw .garbage
@@ -121,12 +121,12 @@ struct DecoderProcess: ~Copyable {
         return bytes
     }
 
-    /// Ends the helper, and says how it ended by itself; `nil` if it still ran.
+    /// Ends the helper, and returns how it ended by itself; `nil` if it still ran.
     ///
-    /// - Parameter error: the failure to answer; `nil` if there was none.
+    /// - Parameter error: the failure to respond; `nil` without one.
     consuming func end(after error: ConversationError?) -> String? {
         close(socket)
-        // A process that dies closes its descriptors first.
+        // A dying process closes its descriptors before it can be waited for.
         let end = avatar_end_helper(pid, error == .ended ? 200 : 0)
         switch end {
         case Int32.min: return nil
@@ -137,10 +137,10 @@ struct DecoderProcess: ~Copyable {
     }
 }
 
-/// The end of the time that a helper has, by the clock and in processor time.
+/// A deadline of a helper, by the clock and in processor time.
 private struct Deadline {
     private let wall: SuspendingClock.Instant
-    /// The processor time that the helper will have used, in nanoseconds; `nil` if it does not count.
+    /// The limit on the helper's processor time since its start, in nanoseconds; `nil` for no limit.
     private let processor: Int64?
 
     init(wall time: Duration) {
@@ -154,7 +154,7 @@ private struct Deadline {
         self.processor = used < 0 ? nil : used + Int64(processor / .nanoseconds(1))
     }
 
-    /// The milliseconds to wait until the next look at the times; `nil` if the time is over.
+    /// The milliseconds to wait until the next check; `nil` after the deadline.
     func wait(of pid: Int32) -> Int32? {
         let left = SuspendingClock.now.duration(to: wall)
         guard left > .zero else { return nil }
@@ -166,20 +166,20 @@ private struct Deadline {
     }
 }
 
-/// The way in which a helper failed to answer.
+/// The way in which a helper failed to respond.
 enum ConversationError: Error {
     /// It closed the socket.
     case ended
-    /// It did not answer in time.
+    /// It did not respond in time.
     case silent
-    /// It sent bytes that are no answer.
+    /// It sent bytes that break the protocol.
     case garbage
 
     /// The failure as the verb of a sentence.
     var verb: String {
         switch self {
         case .ended: "ended"
-        case .silent: "did not answer in time"
+        case .silent: "did not respond in time"
         case .garbage: "sent bytes that break the protocol"
         }
     }

@@ -11,11 +11,11 @@ struct DecoderProgram: Sendable {
     /// The name of the program.
     private static let name = "avatars-decoder"
 
-    /// The path.
+    /// The path of the program.
     let path: String
     /// Whether the helper may decode without a sandbox.
     let allowsUnsandboxed: Bool
-    /// The sentence for a missing program.
+    /// The message for a missing program.
     let missing: String
 
     /// The program at `path`. Default: beside the running program, else in `../libexec/avatars` from there.
@@ -33,7 +33,7 @@ struct DecoderProgram: Sendable {
             "The decoder is missing at \"\(places[0])\" and \"\(places[1])\". Install avatars-decoder at one of them."
     }
 
-    /// The folder of the running program; `.` if the system does not tell.
+    /// The folder of the running program; `.` if it is not known.
     private static var folderOfThisProgram: String {
         var buffer = [CChar](repeating: 0, count: 4096)
         #if canImport(Glibc)

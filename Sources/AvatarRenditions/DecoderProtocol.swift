@@ -2,20 +2,20 @@ import AvatarCore
 
 /// The messages between this library and the helper. Integers are little-endian; the C side is in `CAvatarDecoder/Run.c`.
 ///
-/// Everything the helper sends is untrusted: the picture that it decodes may have taken it over.
+/// All bytes from the helper are untrusted: a picture may have taken over its decoder.
 enum DecoderProtocol {
     /// The version of the protocol and of the decoders. The helper must have the same.
     static let version: UInt32 = 1
-    /// The number of bytes of the helper's first message.
+    /// The length of the helper's first message in bytes.
     static let helloSize = 12
-    /// The number of bytes of an answer before the file.
+    /// The length of the head of a response in bytes. The file follows.
     static let answerSize = 64
-    /// The maximum number of bytes of a rendition: more than any picture of 512 by 512 pixels needs.
+    /// The limit on the length of a rendition in bytes, 8 MiB: more than any picture of 512 by 512 pixels needs.
     static let mostBytes = 8 << 20
-    /// The maximum number of bytes of a ThumbHash.
+    /// The limit on the length of a ThumbHash in bytes.
     static let mostHashBytes = 25
 
-    /// The sandbox of the helper, by its first message.
+    /// The state of the helper's sandbox, in its first message.
     enum Sandbox: UInt32 {
         case entered = 1
         case allowedToLack = 2
@@ -23,13 +23,13 @@ enum DecoderProtocol {
         case withoutDecoders = 4
     }
 
-    /// Reads the first message: the version and the state of the sandbox. `nil` for anything else.
+    /// Reads the first message: the version and the state of the sandbox. Returns `nil` for other bytes.
     static func hello(_ bytes: [UInt8]) -> (version: UInt32, sandbox: Sandbox?)? {
         guard bytes.count == helloSize, bytes.starts(with: "AVDC".utf8) else { return nil }
         return (integer(bytes, at: 4), Sandbox(rawValue: integer(bytes, at: 8)))
     }
 
-    /// The request for `rendition`; `nil` for the format `original`, which is for the caller to choose.
+    /// The request for `rendition`; `nil` for the format `original`, which the caller must resolve.
     static func request(_ rendition: Rendition) -> [UInt8]? {
         let format: UInt32
         switch rendition.format {
@@ -46,16 +46,16 @@ enum DecoderProtocol {
         return bytes
     }
 
-    /// The head of an answer.
+    /// The head of a response.
     struct Answer {
         var status: UInt32
         var width: Int
         var height: Int
         var thumbHash: [UInt8]
-        /// The number of bytes of the file; for a rendition that is too large, of the smallest one.
+        /// The length of the file in bytes. If no file fits the limit, the length of the smallest one.
         var byteCount: Int
 
-        /// Reads an answer. `nil` for anything else.
+        /// Reads the head of a response. Returns `nil` for other bytes.
         init?(_ bytes: [UInt8]) {
             guard bytes.count == answerSize, bytes.starts(with: "AVAN".utf8) else { return nil }
             status = integer(bytes, at: 4)
@@ -67,29 +67,31 @@ enum DecoderProtocol {
             thumbHash = Array(bytes[32..<(32 + hashSize)])
         }
 
-        /// The reason why there is no rendition; `nil` if there is one.
+        /// The reason why the rendition was not made; `nil` if it was made.
         var refusal: RenditionError? {
             switch status {
             case 0: nil
             case 1:
-                .cannotDecode("The picture is not a JPEG, PNG, WebP or GIF, which are the formats that are decoded.")
+                .cannotDecode("The format of the picture is not supported. It must be JPEG, PNG, WebP or GIF.")
             case 2: .cannotDecode("The picture is truncated.")
             case 3: .cannotDecode("The picture is damaged.")
             case 4:
                 .cannotDecode(
-                    "The picture has \(width) x \(height) pixels; the limit is 50 million, and 65,500 a side."
+                    "The picture has \(width) x \(height) pixels; the limits are 50 million pixels, and 65,500 on a side."
                 )
             case 5:
                 .cannotDecode(
-                    "The decoder does not support this variant, such as JPEG with 12 bits or arithmetic coding."
+                    "The decoder does not support this variant of the format, such as JPEG with 12 bits or arithmetic coding."
                 )
-            case 6: .cannotDecode("The file is larger than the limit of 64 MiB.")
-            // The host may be short of memory, so the picture is tried again a few times.
+            case 6: .cannotDecode("The file is larger than 64 MiB, the limit for decoding.")
+            // Another process may use the memory, so the store tries again a few times.
             case 7:
-                .decoderDied("The decoder needs more than its limit of 640 MiB of memory, or the system has no more.")
+                .decoderDied(
+                    "The decoder has too little memory: it needs more than its limit of 640 MiB, or the system has no more."
+                )
             case 8: .unavailable("The decoder cannot read the file of the picture.")
             case 9: .tooManyBytes(byteCount)
-            default: .decoderDied("The decoder answered with the unknown status \(status).")
+            default: .decoderDied("The decoder sent the unknown status \(status).")
             }
         }
     }

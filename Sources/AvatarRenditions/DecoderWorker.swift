@@ -3,10 +3,10 @@ import CAvatarSystem
 import Dispatch
 import Synchronization
 
-/// A thread with a helper.
+/// A thread that runs one helper at a time.
 final class DecoderWorker: Sendable {
     private let workers: DecoderWorkers
-    /// The job to do next, while the thread has not taken it.
+    /// The next job, until the thread takes it.
     private let job: Mutex<DecoderJob?>
     private let alarm = DispatchSemaphore(value: 0)
 
@@ -16,7 +16,7 @@ final class DecoderWorker: Sendable {
         self.job = Mutex(job)
     }
 
-    /// Starts the thread. Returns 0, or an errno.
+    /// Starts the thread. Returns 0 or an errno.
     func start() -> CInt {
         let context = Unmanaged.passRetained(self)
         let error = avatar_start_thread(
@@ -30,7 +30,7 @@ final class DecoderWorker: Sendable {
         return error
     }
 
-    /// Wakes the sleeping thread for `job`, or for its end if that is `nil`.
+    /// Wakes the sleeping thread for `job`, or ends it if `job` is `nil`.
     func wake(with job: DecoderJob?) {
         self.job.withLock { $0 = job }
         alarm.signal()
@@ -38,7 +38,7 @@ final class DecoderWorker: Sendable {
 
     /// Sleeps until the thread is woken, and returns its job; `nil` if it must end.
     ///
-    /// - Parameter leave: called after `time`. It returns whether the thread may end; if not, it was just woken.
+    /// - Parameter leave: called after `time`. Returns whether the thread may end; if not, another thread has just woken it.
     func sleep(for time: DispatchTimeInterval, orElse leave: () -> Bool) -> DecoderJob? {
         while alarm.wait(timeout: .now() + time) == .timedOut {
             if leave() { return nil }
@@ -62,8 +62,8 @@ final class DecoderWorker: Sendable {
         }
     }
 
-    /// Serves jobs with one helper, from `first` on, until the helper fails, has had all its pictures, or no job is left.
-    /// Returns the job to go on with.
+    /// Serves jobs with one helper, from `first` on, until the helper fails, reaches its limit of pictures, or no job is left.
+    /// Returns the next job, for another helper.
     private func serve(from first: DecoderJob) -> DecoderJob? {
         let process: DecoderProcess
         do {
@@ -83,7 +83,7 @@ final class DecoderWorker: Sendable {
                 if error == .ended {
                     fail(job, process.end(after: error) ?? error.verb)
                 } else {
-                    // First, because a process that waits for a dead disk cannot be killed.
+                    // Finish the job first: a process that waits for a dead disk cannot be killed.
                     fail(job, error.verb)
                     _ = process.end(after: error)
                 }
@@ -91,7 +91,7 @@ final class DecoderWorker: Sendable {
             }
             left -= 1
             if left == 0 {
-                // Now, and not after an idle wait.
+                // End the helper now rather than after the idle time.
                 _ = process.end(after: nil)
                 return workers.next(for: self)
             }
@@ -102,6 +102,6 @@ final class DecoderWorker: Sendable {
     }
 
     private func fail(_ job: DecoderJob, _ failure: String) {
-        job.finish(.failure(RenditionError.decoderDied("The decoder \(failure) while it had the picture.")))
+        job.finish(.failure(RenditionError.decoderDied("The decoder \(failure) while it decoded the picture.")))
     }
 }

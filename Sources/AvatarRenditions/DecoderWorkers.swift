@@ -3,21 +3,21 @@ import CAvatarSystem
 import Dispatch
 import Synchronization
 
-/// The threads of a pool and the jobs that wait for one.
+/// The threads of a pool, and the jobs waiting for a thread.
 ///
-/// A thread has one helper at a time, and blocks while it waits for it. It starts with a job for which there is no idle
-/// thread, and ends after a time without one. The idle thread that worked last gets the next job, so that the others end.
+/// A thread runs one helper at a time, and blocks while it waits for the helper. A job starts a thread if no thread is idle. A
+/// thread ends after an idle time. The thread that became idle last gets the next job, so that the others can end.
 final class DecoderWorkers: Sendable {
     /// The limits of a helper.
     struct Limits: Sendable {
-        /// The processor time for a picture, which does not depend on other programs. It may take four times as long by the
-        /// clock, because the machine may be busy.
+        /// The limit on the processor time for a picture, which does not depend on other programs. The limit by the clock is
+        /// four times as long, because the machine may be busy. Default: 2 seconds.
         var picture = Duration.seconds(2)
-        /// For the start of a helper. More than for a picture: the system may have to load its libraries.
+        /// The limit on the start of a helper, whose libraries the system may have to load first. Default: 5 seconds.
         var start = Duration.seconds(5)
-        /// Without a job, until the helper ends.
+        /// The time without a job after which a helper ends. Default: 30 seconds.
         var idle = DispatchTimeInterval.seconds(30)
-        /// The number of pictures until a helper ends: one that a picture has taken over must not last.
+        /// The number of pictures after which a helper ends, in case a picture has taken it over. Default: 1,000.
         var pictures = 1_000
     }
 
@@ -36,14 +36,14 @@ final class DecoderWorkers: Sendable {
     private let most: Int
     private let state = Mutex(State())
 
-    /// At most `most` threads.
+    /// No threads yet, and at most `most` of them later.
     init(most: Int, limits: Limits, program: @escaping @Sendable () -> DecoderProgram) {
         self.most = max(1, most)
         self.limits = limits
         self.program = program
     }
 
-    /// Gives the job to a thread, now or in its turn.
+    /// Passes the job to a thread, or queues it.
     func submit(_ job: DecoderJob) {
         let worker: DecoderWorker? = state.withLock { state in
             if let worker = state.idle.popLast() {
@@ -62,7 +62,7 @@ final class DecoderWorkers: Sendable {
         if error != 0 { fail(job, becauseOf: error) }
     }
 
-    /// Fails a job for which no thread can be started, and with it those that wait for a thread in vain.
+    /// Fails a job because its thread cannot start, and all waiting jobs if there is no other thread.
     private func fail(_ job: DecoderJob, becauseOf error: CInt) {
         let others = state.withLock { state in
             state.count -= 1
@@ -70,11 +70,12 @@ final class DecoderWorkers: Sendable {
             return state.count == 0 ? state.waiting : []
         }
         for job in [job] + others {
-            job.finish(.failure(RenditionError.unavailable("No thread can be started for a decoder (errno \(error)).")))
+            let reason = "A thread for the decoder cannot be started (errno \(error)). Try again."
+            job.finish(.failure(RenditionError.unavailable(reason)))
         }
     }
 
-    /// Ends the idle threads, and each other one after its job.
+    /// Ends the idle threads now, and each other thread after its job.
     func close() {
         state.withLock { state in
             state.isClosed = true
@@ -84,7 +85,7 @@ final class DecoderWorkers: Sendable {
         }
     }
 
-    /// The next job of `worker`; waits for one. `nil` if the thread must end.
+    /// Waits for the next job of `worker` and returns it; `nil` if the thread must end.
     func next(for worker: DecoderWorker) -> DecoderJob? {
         let (job, ends): (DecoderJob?, Bool) = state.withLock { state in
             state.waiting.trimPrefix { $0.isFinished }

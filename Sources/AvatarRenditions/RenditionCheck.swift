@@ -1,11 +1,11 @@
 import AvatarCore
 import AvatarImages
 
-/// Checks renditions before they leave this library: the helper that made them may be under the control of a picture.
+/// Checks the renditions that helpers return, because a picture may have taken over its decoder.
 enum RenditionCheck {
-    /// The rendition in an answer, or the reason why it was not made.
+    /// The rendition in a response, or the reason why it was not made.
     ///
-    /// - Throws: `garbage` for bytes that are not what `rendition` asks for.
+    /// - Throws: `garbage` for bytes that do not match `rendition`.
     static func result(
         _ answer: DecoderProtocol.Answer,
         _ bytes: [UInt8],
@@ -41,7 +41,7 @@ enum RenditionCheck {
 
     /// The format and size of a complete image; `nil` for anything else.
     private static func description(of bytes: [UInt8]) -> ImageDescription? {
-        // The reason does not matter: the helper makes no such image.
+        // The reason does not matter, because no honest helper sends such bytes.
         try? ImageInspector(maximumPixels: 512 * 512, allowsSVG: false).inspect(ByteArraySource(bytes))
     }
 }

@@ -31,11 +31,11 @@ public struct AvatarFile: Sendable {
     public var isStale: Bool
     /// Whether this is the smaller image that stands in on a metered network (`FetchOptions.lowDataURL`).
     public var isLowData = false
-    /// The rendition that this is, with a format of its own; `nil` for the original.
+    /// The rendition that these bytes are, with the format and size that were made; `nil` for the original.
     public var rendition: Rendition?
-    /// The reason why this is the original although a rendition was asked for, as a sentence; else `nil`.
+    /// Why a read that requested a rendition returned the original, as a sentence; else `nil`.
     public var renditionFailure: String?
-    /// The ThumbHash of the image, at most 25 bytes: a blurred stand-in. `nil` before a rendition of it was made.
+    /// The ThumbHash of the image, 5 to 25 bytes: a blurred stand-in. `nil` until a rendition of it is made.
     public var thumbHash: [UInt8]?
     /// The place that the image came from.
     public var source: Source

@@ -57,7 +57,7 @@ extension AvatarStore {
     /// Stores an image of your own under the key `name:NAME`. An image of the same name is replaced.
     ///
     /// On return the image is in the index and on disk. With the storage class `documents` it is on stable storage.
-    /// Bytes that are ignored (`ignore(digests:)`) are stored too: the caller chose them.
+    /// Ignored bytes (`ignore(digests:)`) are stored too, because the caller chose them.
     /// - Parameter bytes: the bytes of the image file.
     /// - Parameter name: 1 to 1,024 bytes without NUL. It is never used as a path.
     /// - Parameter storageClass: where to store it. Default: `documents`.

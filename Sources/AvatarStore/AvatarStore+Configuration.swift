@@ -67,8 +67,8 @@ extension AvatarStore {
         /// How the store's own client sends requests. Not used with an `originClient`.
         public var http: HTTPOrigin.Configuration
         #endif
-        /// Makes renditions: the product `AvatarRenditions` has a maker. Default: `nil`; reads that ask for a rendition give the
-        /// original.
+        /// The maker of renditions, such as `DecoderPool` of the product `AvatarRenditions`. Default: `nil`; reads that request
+        /// a rendition then return the original.
         public var renditions: (any RenditionMaker)?
         /// The clock for freshness and access times. Default: the system's clock.
         public var clock: any WallClock

@@ -1,29 +1,29 @@
 public import AvatarCore
 import AvatarIndex
 
-/// A picture that the store takes for none, see `AvatarStore.ignore(digests:)`.
+/// An ignored picture; see `AvatarStore.ignore(digests:)`.
 public struct IgnoredPicture: Hashable, Sendable {
-    /// The SHA-256 of its bytes in hexadecimal digits.
+    /// The SHA-256 of its bytes, 64 lower-case hexadecimal digits.
     public var digest: String
-    /// Since when it is ignored.
+    /// The time since which it is ignored.
     public var since: Timestamp
-    /// The entries whose origin gives it.
+    /// The number of entries whose origin sends it.
     public var entries: Int
-    /// The contacts of these entries, counted once for each entry.
+    /// The number of their contacts, each counted once per entry.
     public var contacts: Int
 }
 
-/// The entries and files that a change of the ignored pictures concerned, or would concern.
+/// The effect of ignoring pictures, or of no longer ignoring them: numbers of entries, contacts, files and bytes.
 public struct IgnoreReport: Hashable, Sendable {
-    /// The entries that lost their picture; with `unignore(digests:)`, those that are due again.
+    /// The number of entries that lost their picture; with `unignore(digests:)`, of entries that are due again.
     public var entries = 0
-    /// The contacts of these entries, counted once for each entry.
+    /// The number of their contacts, each counted once per entry.
     public var contacts = 0
-    /// The files that were removed.
+    /// The number of files that were deleted.
     public var files = 0
-    /// The bytes of those files.
+    /// The number of bytes of those files.
     public var bytes = 0
-    /// The digests that `unignore(digests:)` did not find among the ignored ones.
+    /// The digests passed to `unignore(digests:)` that were not ignored.
     public var unknown: [String] = []
 
     /// A report with these counts.
@@ -36,24 +36,25 @@ extension IgnoreReport: CustomStringConvertible {
     /// The counts that are not 0, on one line. For logs: the text may change between versions.
     public var description: String {
         ReportText.counts([
-            (entries, "entries"), (contacts, "contacts"), (files, "files removed"), (bytes, "bytes"),
+            (entries, "entries"), (contacts, "contacts"), (files, "files deleted"), (bytes, "bytes"),
             (unknown.count, "digests not ignored"),
         ])
     }
 }
 
 extension AvatarStore {
-    /// Takes the pictures with these digests for none from now on, whichever key or host gives them: the silhouette that a
-    /// service gives everybody who has no picture there.
+    /// Ignores the pictures with these digests, at any key and from any host. Use it for the default picture that a service
+    /// sends for contacts without one.
     ///
-    /// Entries that have such a picture lose it, the feed says `removed`, and their state is `ignored`. They are still
-    /// revalidated: an unchanged picture costs one request without a body, and another picture is stored as usual. A sync
-    /// of a list goes on to the next URL of the contact, then to the e-mail sources. Embedded photos with these bytes are
-    /// left out, and imports refuse them. Own images (`name:…`) are not concerned.
+    /// Entries lose an ignored picture, the feed reports `removed`, and their state is `ignored`. They are still revalidated:
+    /// an unchanged picture costs one response without a body, and another picture is stored as usual. A sync of a list tries
+    /// the contact's next URL, then the e-mail sources. Embedded photos with these bytes are left out, and imports refuse
+    /// them. Own images (`name:…`) are not affected.
     ///
-    /// On return all of this is in the index and on disk. If it is interrupted, the next sync goes on.
-    /// - Parameter digests: SHA-256 digests of 64 hexadecimal digits each. No entry needs to have one yet. A digest that is
-    ///   ignored already is not an error.
+    /// On return all changes are in the index and on disk. If the call is interrupted, the next sync continues it.
+    /// - Parameter digests: SHA-256 digests of 64 hexadecimal digits each. The store may have no picture with such a digest
+    ///   yet. A digest that is ignored already is not an error.
+    /// - Returns: the numbers of entries, contacts and files that lost a picture.
     /// - Throws: `invalidKey` for a text that is not such a digest; `readOnly` in a store that is open for reading only; an
     ///   error of the index or the disk.
     @discardableResult
@@ -62,10 +63,11 @@ extension AvatarStore {
         return try await requireWritable().writer.ignore(bytes, at: clock.now())
     }
 
-    /// Takes the pictures with these digests for pictures again. Their entries are due at once, and the next sync fetches
-    /// them; embedded photos come back with the next sync of their list.
+    /// Stops ignoring the pictures with these digests. Their entries are due at once, and the next sync fetches them. The next
+    /// sync of a list restores its embedded photos.
     ///
-    /// - Parameter digests: as `ignore(digests:)`. The report lists those that were not ignored.
+    /// - Parameter digests: as `ignore(digests:)`.
+    /// - Returns: the numbers of entries and contacts that are due again, and the digests that were not ignored.
     /// - Throws: as `ignore(digests:)`.
     @discardableResult
     public func unignore(digests: [String]) async throws -> IgnoreReport {
@@ -75,7 +77,7 @@ extension AvatarStore {
         return report
     }
 
-    /// The report that `ignore(digests:)` would return. Changes nothing; possible in a store that is open for reading only.
+    /// The report that `ignore(digests:)` would return. Changes nothing, and works in a store that is open for reading only.
     ///
     /// - Throws: `invalidKey` for a text that is not a digest; an error of the index.
     public func ignorePreview(digests: [String]) throws -> IgnoreReport {
@@ -84,7 +86,7 @@ extension AvatarStore {
         return report
     }
 
-    /// The report that `unignore(digests:)` would return. Changes nothing; possible in a store that is open for reading only.
+    /// The report that `unignore(digests:)` would return. Changes nothing, and works in a store that is open for reading only.
     ///
     /// - Throws: `invalidKey` for a text that is not a digest; an error of the index.
     public func unignorePreview(digests: [String]) throws -> IgnoreReport {
@@ -99,7 +101,7 @@ extension AvatarStore {
         return report
     }
 
-    /// The pictures that the store takes for none, in the order of their digests.
+    /// The ignored pictures, in the order of their digests.
     ///
     /// - Throws: an error of the index.
     public func ignoredPictures() throws -> [IgnoredPicture] {
@@ -113,12 +115,12 @@ extension AvatarStore {
         }
     }
 
-    /// The digest that `text` stands for: itself, if it has 64 hexadecimal digits; else the only digest of a stored or an
-    /// ignored picture that begins with it.
+    /// Completes a digest: returns the only digest of a stored or ignored picture that begins with `text`. A text of 64 digits
+    /// is returned in lower case, even if the store has no such picture.
     ///
     /// - Parameter text: 8 to 64 hexadecimal digits of either case.
-    /// - Throws: `invalidKey` for any other text, and if several digests begin with it; `noSuchEntry` if none does; an error
-    ///   of the index.
+    /// - Throws: `invalidKey` for any other text, and if several digests begin with it; `noSuchEntry` if no digest does; an
+    ///   error of the index.
     public func pictureDigest(matching text: String) throws -> String {
         let isHexadecimal = text.utf8.allSatisfy { Hexadecimal.value(of: $0) != nil }
         guard isHexadecimal, (8...64).contains(text.utf8.count) else { throw AvatarStoreError.notADigest(text) }
@@ -130,14 +132,14 @@ extension AvatarStore {
         guard let digest = found.first else {
             throw AvatarStoreError(
                 .noSuchEntry,
-                "No stored picture has a digest that begins with \"\(text)\". `avatars show KEY` prints the digest of a "
-                    + "picture; one that is not stored needs all 64 digits."
+                "No stored or ignored picture has a digest that begins with \"\(text)\". `avatars show KEY` prints the digest "
+                    + "of a picture. For a picture that is not stored, pass all 64 digits."
             )
         }
         guard found.count == 1 else {
             throw AvatarStoreError(
                 .invalidKey,
-                "The digests of several pictures begin with \"\(text)\". Give more of the 64 digits."
+                "The digests of several pictures begin with \"\(text)\". Pass more of the 64 digits."
             )
         }
         return Hexadecimal.text(digest)
@@ -165,12 +167,12 @@ extension AvatarStoreError {
     fileprivate static func notADigest(_ text: String) -> AvatarStoreError {
         AvatarStoreError(
             .invalidKey,
-            "\"\(text.prefix(80))\" must be the SHA-256 of a picture: 64 hexadecimal digits, or the first 8 or more of a "
-                + "stored one."
+            "\"\(text.prefix(80))\" must be the SHA-256 of a picture: 64 hexadecimal digits. For a stored picture the first 8 "
+                + "or more digits suffice."
         )
     }
 
-    /// The bytes that were passed in are those of an ignored picture.
+    /// The error for bytes of an ignored picture that a caller passed in.
     static func ignoredPicture(_ key: AvatarKey) -> AvatarStoreError {
         AvatarStoreError(.imageRefused, FetchFailure.ignored(key).message, failure: .ignored)
     }

@@ -86,7 +86,7 @@ extension AvatarStore {
 
     /// As `details(for:)`, but without the contacts and the keys that share the file, of which there may be thousands.
     ///
-    /// - Parameter withEvictionOrder: whether to count the files that are evicted before it, as far as 10,000 rows tell.
+    /// - Parameter withEvictionOrder: whether to count the files evicted before it, reading at most 10,000 rows.
     package func summary(of key: AvatarKey, withEvictionOrder: Bool) throws -> AvatarDetails? {
         guard let entry = try index.entry(for: key),
             let overview = try index.overview(of: key, withContacts: false)
@@ -123,10 +123,10 @@ extension AvatarStore {
         )
     }
 
-    /// The rows that a summary reads at most for the eviction order, so that it takes as long in a large store.
+    /// The limit on the rows that a summary reads for the eviction order, so that a large store takes no longer.
     private static let mostRows = 10_000
 
-    /// Its place in the order of eviction; `nil` for a document, and without a file.
+    /// Its position in the order of eviction; `nil` for a document, and without a file.
     private func evictionPlace(of entry: AvatarEntry, readingAtMost limit: Int = .max) throws -> EvictionPlace? {
         guard let file = entry.file, file.storageClass == .caches, let lastAccess = entry.lastAccessMicroseconds else {
             return nil

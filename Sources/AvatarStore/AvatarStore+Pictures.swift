@@ -19,15 +19,15 @@ public struct StoredPicture: Sendable {
     public var width: Int { hit.file.width }
     /// The height in pixels; 0 for an SVG that states none.
     public var height: Int { hit.file.height }
-    /// Whether this is a rendition of the picture that was stored.
+    /// Whether this is a rendition.
     public var isRendition: Bool { original != nil }
-    /// When the bytes were stored; of a rendition, those of the original.
+    /// When the bytes were stored; for a rendition, when its original was stored.
     public let published: Timestamp
     /// Until when the image is fresh (RFC 9111 section 4.2); `nil` for an own image, which is always fresh.
     public var freshUntil: Timestamp? { hit.freshUntil }
     /// The hit that the picture was read from.
     let hit: IndexHit
-    /// The hit of the original, if the picture is a rendition; else `nil`.
+    /// The hit of the original if the picture is a rendition; else `nil`.
     let original: IndexHit?
 }
 
@@ -93,7 +93,7 @@ extension AvatarStore {
         guard let file = try roots.open(picture.hit.file) else { return nil }
         let now = clock.now()
         accesses.record(picture.hit, at: now)
-        // The original is used with a rendition: else it would be evicted first, and take its renditions along.
+        // A use of a rendition is a use of its original too. Otherwise the original is evicted first, with all its renditions.
         if let original = picture.original { accesses.record(original, at: now) }
         return OpenPicture(picture, file)
     }

@@ -24,7 +24,8 @@ extension AvatarStore {
     /// The image of `key`: the stored one or, if it is missing, the one that the origin sends.
     ///
     /// On return a new image is in the index and on disk; with `FetchOptions.Storage.documents` it is on stable
-    /// storage.
+    /// storage. With `options.rendition` the read returns that rendition of the image, made if necessary; its file is in
+    /// `caches`. If the image cannot be decoded, the read returns the original, and `renditionFailure` gives the reason.
     /// - Parameter key: the image to read.
     /// - Parameter source: the URL to fetch it from, for a key of your own; the latest one is kept. Default: the URL in
     ///   the key, or the one kept.
@@ -33,8 +34,9 @@ extension AvatarStore {
     ///   `offline` (`failure` tells which); `noSuchEntry` for a key of your own without a URL; `unsupportedURL` for a
     ///   `source` or `lowDataURL` that is not an http or https URL; `overBudget` if the image needs more room than
     ///   `caches` can make; `readOnly` in a store that is open for reading only, if a request is needed;
-    ///   `invalidConfiguration` if the store has no client for requests; another error of the index or the disk;
-    ///   `CancellationError` if the task is cancelled.
+    ///   `invalidConfiguration` if the store has no client for requests; `imageRefused` if no quality and size of
+    ///   `options.rendition` fits its `maxBytes`; another error of the index or the disk; `CancellationError` if the task
+    ///   is cancelled.
     public func avatar(
         for key: AvatarKey,
         from source: String? = nil,
@@ -53,7 +55,8 @@ extension AvatarStore {
 
     /// The image at `url` as a file, as `avatar(for:options:)`. Its bytes are not read into memory.
     ///
-    /// - Returns: an image with `localFile` `nil` if it must not be stored, or `options.storage` is `transient`.
+    /// - Returns: an image with `localFile` `nil` if it must not be stored, `options.storage` is `transient`, or `caches` has
+    ///   no room for the rendition.
     /// - Throws: as `avatar(for:options:)` with a string.
     public func file(for url: String, options: FetchOptions = FetchOptions()) async throws -> AvatarFile {
         try await file(for: AvatarKey(url: url), options: options)
@@ -71,7 +74,8 @@ extension AvatarStore {
     /// - Parameter key: the image to look up.
     /// - Parameter source: the URL to fetch it from, for a key of your own; the latest one is kept.
     /// - Parameter options: how the image is read. Default: the stored image, else fetched into `caches`.
-    /// - Returns: an image with `localFile` `nil` if it must not be stored, or `options.storage` is `transient`.
+    /// - Returns: an image with `localFile` `nil` if it must not be stored, `options.storage` is `transient`, or `caches` has
+    ///   no room for the rendition.
     /// - Throws: as `avatar(for:from:options:)`.
     public func file(
         for key: AvatarKey,

@@ -2,21 +2,21 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// A picture that many contacts have from one host.
+/// A picture that many contacts have from one host, such as the default picture of a service.
 public struct SharedPicture: Hashable, Sendable {
-    /// A host that gives the picture to many contacts.
+    /// A host from which many contacts have the picture.
     public struct Host: Hashable, Sendable {
-        /// Name and port.
+        /// The name and port, such as `gravatar.com:443`.
         public var name: String
-        /// The contacts that have the picture from this host.
+        /// The number of contacts that have the picture from this host.
         public var contacts: Int
     }
 
-    /// The SHA-256 of its bytes in hexadecimal digits.
+    /// The SHA-256 of its bytes, 64 lower-case hexadecimal digits. Pass it to `AvatarStore.ignore(digests:)`.
     public var digest: String
-    /// The contacts that have it from one of `hosts`.
+    /// The sum of the contacts of `hosts`.
     public var contacts: Int
-    /// The hosts that give it to many contacts, the one with most of them first.
+    /// The hosts with at least the minimum of contacts, sorted by the number of contacts, descending.
     public var hosts: [Host]
     /// The media type found in the bytes, such as `image/png`.
     public var mediaType: String
@@ -26,31 +26,30 @@ public struct SharedPicture: Hashable, Sendable {
     public var height: Int
     /// The length in bytes.
     public var sizeBytes: Int
-    /// The absolute path of a file with these bytes; `nil` if the index names a place where the store publishes none.
+    /// The absolute path of a file with these bytes; `nil` if the path in the index is not one of the store.
     public var localFile: String?
 }
 
 /// One page of shared pictures.
 public struct SharedPicturePage: Sendable {
-    /// The pictures, those of most contacts first.
+    /// The pictures, sorted by the number of contacts, descending.
     public var pictures: [SharedPicture]
     /// The value of `after` for the next page; `nil` on the last page.
     public var next: String?
 }
 
 extension AvatarStore {
-    /// The number of contacts from which on a shared picture is listed, unless the caller says otherwise: more than a family
-    /// or a small company.
+    /// The default minimum of `sharedPictures(minimum:after:limit:)`, 10 contacts: more than a family or a small company.
     public static let usualSharedMinimum = 10
 
-    /// Pictures that at least `minimum` contacts have from one host, those of most contacts first: candidates for
-    /// `ignore(digests:)`. Changes nothing.
+    /// Pictures that at least `minimum` contacts have from one host, sorted by the number of contacts, descending: candidates
+    /// for `ignore(digests:)`. Changes nothing.
     ///
-    /// With a million entries a call takes less than a second, whatever the page.
-    /// - Parameter minimum: at least 2. Default: 10.
+    /// With a million entries a call for any page takes less than a second.
+    /// - Parameter minimum: the minimum number of contacts of one host, at least 2. Default: 10.
     /// - Parameter last: the `next` of the page before; `nil` for the first page.
-    /// - Parameter limit: the maximum number of pictures, at least 1. Default: 100.
-    /// - Throws: `invalidConfiguration` for a parameter outside its limits; an error of the index.
+    /// - Parameter limit: the limit on the number of pictures, at least 1. Default: 100.
+    /// - Throws: `invalidConfiguration` for an invalid parameter; an error of the index.
     public func sharedPictures(
         minimum: Int = usualSharedMinimum,
         after last: String? = nil,
@@ -59,7 +58,7 @@ extension AvatarStore {
         guard minimum >= 2, limit >= 1 else {
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "The minimum of shared pictures must be at least 2, not \(minimum), and the limit at least 1, not \(limit)."
+                "The minimum of shared pictures (\(minimum)) must be at least 2, and the limit (\(limit)) at least 1."
             )
         }
         let found = try index.sharedPictures(minimum: minimum, after: last.map(Self.position), limit: limit)
@@ -83,7 +82,7 @@ extension AvatarStore {
         )
     }
 
-    /// The end of a page: a number of contacts and a digest, with a space in between.
+    /// Parses the end of a page: a number of contacts, a space, and a digest.
     ///
     /// - Throws: `invalidConfiguration` for any other text.
     private static func position(_ text: String) throws(AvatarStoreError) -> (contacts: Int, sha256: [UInt8]) {
@@ -91,7 +90,7 @@ extension AvatarStore {
         guard parts.count == 2, let contacts = Int(parts[0]), let sha256 = Hexadecimal.bytes(parts[1]) else {
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "\"\(text.prefix(80))\" is not the end of a page of shared pictures. Pass the `next` of a page."
+                "The position \"\(text.prefix(80))\" must be the `next` of a page of shared pictures."
             )
         }
         return (contacts, sha256)

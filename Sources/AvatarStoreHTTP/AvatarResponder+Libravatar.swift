@@ -4,10 +4,10 @@ import HTTPTypes
 
 /// The interface of Libravatar and Gravatar: pictures by digests of e-mail addresses.
 ///
-/// Digests of addresses can be guessed, so an answer must not tell that an address is known. An address without a picture and
-/// one that no contact has get the same answer, which is made from the request alone, after the same look-up.
+/// Digests of addresses can be guessed, so a response must not reveal whether an address is known. An address without a picture
+/// and an unknown address get the same response, which depends on the request alone, after the same look-up.
 extension AvatarResponder {
-    /// The sizes that a client may ask for, in pixels. The picture that is sent may be somewhat larger.
+    /// The sizes that a client may request, in pixels. A stored picture is sent in the next larger size of `Rendition.sizes`.
     private static let sizes = 1...2048
     /// The size of a default picture if the client asks for none, or for one that is not allowed.
     private static let usualSize = 80

@@ -99,7 +99,7 @@ extension AvatarResponder {
 extension PageContact {
     /// `contact` with its paths on this server.
     ///
-    /// - Parameter pictureSize: the pixels of the picture, twice those of its place for dense screens.
+    /// - Parameter pictureSize: the size of the picture in pixels, twice that of its place on the page, for dense screens.
     init(_ contact: StoredContact, pictureSize: Int) {
         self.init(
             id: contact.id,

@@ -5,7 +5,7 @@ import HTTPTypes
 extension AvatarResponder {
     /// The path of a contact's picture.
     ///
-    /// - Parameter parameter: a parameter of the query.
+    /// - Parameter parameter: a parameter of the query, such as `size=96`; `nil` for none.
     static func picturePath(_ contact: String, _ parameter: String? = nil) -> String {
         if isDotSegment(contact) { return "/contacts/?picture=\(contact)" + (parameter.map { "&\($0)" } ?? "") }
         return "/contacts/\(RequestTarget.encoded(contact))/picture" + (parameter.map { "?\($0)" } ?? "")
@@ -22,6 +22,6 @@ extension AvatarResponder {
         return try page(ofContact: target.query["id"] ?? "")
     }
 
-    /// Whether browsers remove the id from a path, even one that is percent-encoded (URL Standard, path state).
+    /// Whether browsers remove the id from a path, even if it is percent-encoded (URL Standard, path state).
     private static func isDotSegment(_ id: String) -> Bool { id == "." || id == ".." }
 }

@@ -62,7 +62,7 @@ extension AvatarResponder {
                     return picture?.fileExtension == parts[1] ? picture : nil
                 },
                 fields: { _, isAsAsked in
-                    // A picture that cannot be made smaller now may be later.
+                    // The rendition may be made later.
                     let lifetime = isAsAsked ? "max-age=31536000, immutable" : "max-age=300"
                     return [.cacheControl: "\(imageVisibility), \(lifetime)"]
                 }
@@ -75,10 +75,10 @@ extension AvatarResponder {
         "/images/\(picture.sha256).\(picture.fileExtension)"
     }
 
-    /// The answer with the picture that `look` finds; `nil` if it finds none or the file is missing.
+    /// The response with the picture that `look` finds; `nil` if it finds none or the file is missing.
     ///
-    /// - Parameter rendition: the rendition to answer with. If it cannot be made, the answer has the picture itself.
-    /// - Parameter fields: the fields that depend on the picture that was found, and on whether the answer is what was asked for.
+    /// - Parameter rendition: the requested rendition. If it cannot be made, the response has the original.
+    /// - Parameter fields: the fields that depend on the picture, and on whether the response has the requested rendition.
     /// - Throws: `RenditionNeeded` if the rendition must be made first; an error of the store.
     func respond(
         to request: HTTPRequest,
@@ -112,7 +112,7 @@ extension AvatarResponder {
         return nil
     }
 
-    /// The rendition of `original`, or `original` if there is no other way.
+    /// The rendition of `original`, or `original` if the rendition cannot be made.
     private func picture(_ original: StoredPicture, as rendition: Rendition) throws -> StoredPicture {
         if let made = try store.rendition(rendition, of: original) { return made }
         guard givesOriginals || store.configuration.renditions == nil else {
@@ -164,7 +164,7 @@ extension AvatarResponder {
         return drawing(placeholder.svg(side: max(16, size)), cache: "private, max-age=600", request)
     }
 
-    /// The answer with the SVG image `text`, which is made for the request.
+    /// The response with the SVG image `text`, which is drawn for the request.
     func drawing(_ text: String, cache: String, _ request: HTTPRequest) -> AvatarResponse {
         let bytes = Array(text.utf8)
         let digest = SHA256.hash(data: bytes).map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }
@@ -179,36 +179,38 @@ extension AvatarResponder {
     }
 }
 
-/// The size and the format that a request asks for.
+/// The requested size and format.
 private struct RenditionWish {
-    /// A parameter with another value than allowed.
+    /// An invalid parameter.
     struct Fault: Error {
         let reason: String
     }
 
-    /// The range of `size`, in pixels. Renditions have the sizes of `Rendition.sizes`; an SVG has any.
+    /// The valid range of `size`, in pixels. Renditions have the sizes of `Rendition.sizes`; an SVG can have any size.
     private static let sizes = 1...4096
 
-    /// The size; `nil` if none was asked for.
+    /// The requested size in pixels; `nil` for none.
     let size: Int?
-    /// The rendition; `nil` if the picture was asked for as it is.
+    /// The requested rendition; `nil` for the original.
     let rendition: Rendition?
 
-    /// The wish in the parameters `size` and `format`. A format alone means the largest size.
+    /// Parses the parameters `size` and `format`. A format alone means the largest size.
     static func parse(_ query: [String: String]) -> Result<RenditionWish, Fault> {
         let size = query["size"].map { Int($0) ?? 0 }
         if let size, !sizes.contains(size) {
-            return .failure(Fault(reason: "`size` must be a number between 1 and \(sizes.upperBound)."))
+            let text = query["size"]?.prefix(40) ?? ""
+            return .failure(Fault(reason: "`size` must be a number from 1 to \(sizes.upperBound), not \"\(text)\"."))
         }
         guard let format = Rendition.Format(rawValue: query["format"] ?? "original") else {
-            return .failure(Fault(reason: "`format` must be original, jpeg, png or webp."))
+            let text = query["format"]?.prefix(40) ?? ""
+            return .failure(Fault(reason: "`format` must be original, jpeg, png or webp, not \"\(text)\"."))
         }
         guard size != nil || format != .original else { return .success(RenditionWish(size: nil, rendition: nil)) }
         let rendition = Rendition(size: size ?? sizes.upperBound, format: format)
         return .success(RenditionWish(size: size, rendition: rendition))
     }
 
-    /// The parameters that name the rendition; empty without one.
+    /// The query that requests the rendition; empty without one.
     var query: String {
         guard let rendition else { return "" }
         return "?size=\(rendition.size)" + (rendition.format == .original ? "" : "&format=\(rendition.format.rawValue)")

@@ -3,11 +3,11 @@ public import AvatarStore
 public import HTTPTypes
 public import Logging
 
-/// Answers HTTP requests from a store: pictures of contacts, the contacts, the changes, and a page for people.
+/// Responds to HTTP requests from a store: pictures of contacts, the contacts, the changes, and a page for people.
 ///
-/// It is not a server. A server that uses swift-http-types hands each request to `respond(to:)`, and sends the head and the
-/// pieces of the body that come back. The answer is made from the store alone: no request to an origin is sent because a
-/// client asked, and nothing is written but the times of accesses and renditions.
+/// It is not a server. A server that uses swift-http-types passes each request to `respond(to:)`, and sends the head and the
+/// pieces of the body that it returns. Responses come from the store alone: a client cannot make the store send a request to
+/// an origin, and nothing is written but the times of accesses and renditions.
 ///
 /// ```swift
 /// let responder = AvatarResponder(store: store)
@@ -20,9 +20,9 @@ public struct AvatarResponder: Sendable {
         /// empty token admits no request. Default: `nil`.
         public var token: String?
         /// The value of Access-Control-Allow-Origin, such as `https://example.com` or `*`, so that scripts of that site may
-        /// read the answers; `nil`: the field is not sent. Default: `nil`.
+        /// read the responses; `nil`: the field is not sent. Default: `nil`.
         public var allowedOrigin: String?
-        /// Whether `/avatar/HASH` answers like Libravatar and Gravatar: a client that knows an address gets the picture of
+        /// Whether `/avatar/HASH` responds like Libravatar and Gravatar: a client that knows an address gets the picture of
         /// its contact. It finds the contacts that syncs recorded while `Setting.keepAddresses` was 1. Default: false.
         public var answersLibravatar: Bool
         /// The log for errors of the store. Default: a logger with the label `avatars.http`.
@@ -45,13 +45,13 @@ public struct AvatarResponder: Sendable {
     let store: AvatarStore
     private let configuration: Configuration
     private let watch: IndexWatch
-    /// Whether a picture is given as it is if its rendition was not made.
+    /// Whether a response has the original if its rendition is not made.
     private(set) var givesOriginals = false
 
     /// A responder on `store`. The caller owns the store, and closes it after the last response is sent.
     ///
     /// Any number of tasks may use one responder, and a process may have several.
-    /// - Parameter store: the store to answer from. One that is open for reading only records no times of accesses.
+    /// - Parameter store: the store to respond from. One that is open for reading only records no times of accesses.
     /// - Parameter configuration: the token, the allowed web origin and the log.
     public init(store: AvatarStore, configuration: Configuration = Configuration()) {
         self.store = store
@@ -59,15 +59,15 @@ public struct AvatarResponder: Sendable {
         watch = IndexWatch(store)
     }
 
-    /// The answer to `request`. Takes microseconds, and blocks for the index and the disk like every read of the store. Only a
-    /// rendition that was not made yet takes milliseconds.
+    /// The response to `request`. The call takes microseconds, and blocks for the index and the disk like every read of the
+    /// store. Only a rendition that is not made yet takes longer, usually milliseconds.
     ///
-    /// It never throws. A request that cannot be answered gets a status and a problem document (RFC 9457). An error of the
-    /// store is 503, another error 500; only the log has its message.
+    /// The call never throws. An invalid request gets a status and a problem document (RFC 9457). An error of the store gives
+    /// 503, another error 500; only the log has its message.
     ///
     /// The time of the access to a picture is written to the index later, with others; a process that is killed may lose
-    /// those of the last five minutes. A request for a size or a format writes the rendition, if the store makes renditions.
-    /// Nothing else is written.
+    /// those of the last five minutes. A request for a size or a format also writes the rendition, if the store has a decoder.
+    /// If the rendition cannot be made, the response has the original, and the reason is in the log. Nothing else is written.
     /// - Parameter request: the method, the path with its query as the client sent it, and the fields. The path must not be
     ///   decoded. A body of the request does not matter.
     public func respond(to request: HTTPRequest) async -> AvatarResponse {
@@ -78,18 +78,18 @@ public struct AvatarResponder: Sendable {
             do {
                 _ = try await store.makeRendition(rendition, of: picture)
             } catch {
-                // The picture itself is given, and the next request tries again.
-                configuration.logger.warning("A rendition could not be made.", metadata: ["error": "\(error)"])
+                // The response has the original, and the next request tries again.
+                configuration.logger.warning("rendition not made", metadata: ["error": "\(error)"])
             }
             last.givesOriginals = true
             guard case .response(let response) = last.attempt(request) else {
-                return refusal(.serviceUnavailable, "The picture cannot be made smaller now. Try again.")
+                return refusal(.serviceUnavailable, "The rendition cannot be made now. Try again.")
             }
             return response
         }
     }
 
-    /// The answer to `request`, as `respond(to:)`; `nil` if a rendition must be made first.
+    /// The response to `request`, as `respond(to:)`; `nil` if a rendition must be made first.
     package func respondAtOnce(to request: HTTPRequest) -> AvatarResponse? {
         if case .response(let response) = attempt(request) { response } else { nil }
     }
@@ -109,7 +109,7 @@ public struct AvatarResponder: Sendable {
         }
     }
 
-    /// The answer to a request that a server does not take.
+    /// The response to a request that a server refuses.
     ///
     /// - Parameter reason: a sentence for a person. It must not tell a path of the server.
     package func refusal(
@@ -120,7 +120,7 @@ public struct AvatarResponder: Sendable {
         finished(.problem(status, reason, fields: fields))
     }
 
-    /// Adds the fields that each answer has.
+    /// Adds the fields that each response has.
     private func finished(_ answer: AvatarResponse) -> AvatarResponse {
         var response = answer
         response.head.headerFields[.date] = HTTPClock.date
@@ -156,7 +156,7 @@ public struct AvatarResponder: Sendable {
         }
     }
 
-    /// Passes the request on to the part that answers its path.
+    /// Passes the request to the part that handles its path.
     private func route(_ target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
         let path = target.segments
         switch (path.first, path.count) {
@@ -168,7 +168,7 @@ public struct AvatarResponder: Sendable {
         }
     }
 
-    /// Passes the request on to the part that answers its path from the store.
+    /// Passes the request to the part that handles its path from the store.
     private func routeToStore(
         _ path: [String],
         _ target: RequestTarget,
@@ -192,7 +192,7 @@ public struct AvatarResponder: Sendable {
 
     // MARK: Refusals
 
-    /// The answer to a method that changes something, or to the preflight request of a script (Fetch standard).
+    /// The response to a method that changes something, or to the preflight request of a script (Fetch standard).
     private func refuse(_ method: HTTPRequest.Method) -> AvatarResponse {
         guard method == .options else {
             return .problem(.methodNotAllowed, "Only GET and HEAD are allowed.", fields: [.allow: "GET, HEAD"])
@@ -218,7 +218,7 @@ public struct AvatarResponder: Sendable {
         return difference == 0 && !expected.isEmpty
     }
 
-    /// The answer to an error of the store.
+    /// The response to an error of the store.
     private func failure(_ error: any Error) -> AvatarResponse {
         guard let error = error as? AvatarStoreError else {
             configuration.logger.error("A request failed.", metadata: ["error": "\(error)"])
@@ -250,7 +250,7 @@ public struct AvatarResponder: Sendable {
     }
 }
 
-/// A response needs a rendition that was not made yet.
+/// Thrown for a response with a rendition that is not made yet.
 struct RenditionNeeded: Error {
     let rendition: Rendition
     let picture: StoredPicture

@@ -1,9 +1,9 @@
 public import AvatarStore
 public import HTTPTypes
 
-/// The answer to one request: a head, and a body in pieces.
+/// The response to one request: a head, and a body in pieces.
 ///
-/// A server sends the head and then each piece of the body, whatever the answer is:
+/// A server sends the head and then each piece of the body, whatever the response is:
 ///
 /// ```swift
 /// for try await piece in response.body { try await send(piece) }
@@ -11,7 +11,7 @@ public import HTTPTypes
 public struct AvatarResponse: Sendable {
     /// The content after the head: a sequence of pieces, or what they are made from.
     public enum Body: Sendable {
-        /// No content: the answer to a HEAD request, or a status without content.
+        /// No content: the response to a HEAD request, or a status without content.
         case none
         /// All bytes of the content. Those of a picture are at most 65,536.
         case bytes([UInt8])
@@ -26,13 +26,13 @@ public struct AvatarResponse: Sendable {
     /// The content.
     public var body: Body
 
-    /// An answer with this head and body.
+    /// A response with this head and body.
     public init(head: HTTPResponse, body: Body) {
         self.head = head
         self.body = body
     }
 
-    /// An answer with `bytes`, whose fields are those given, Content-Type and Content-Length.
+    /// A response with `bytes`, whose fields are those given, Content-Type and Content-Length.
     init(
         _ status: HTTPResponse.Status,
         _ mediaType: String,
@@ -76,6 +76,6 @@ public struct AvatarResponse: Sendable {
         let next: Int64?
     }
 
-    /// The same answer without its content, as for HEAD (RFC 9110 section 9.3.2).
+    /// The same response without its content, as for HEAD (RFC 9110 section 9.3.2).
     var withoutContent: AvatarResponse { AvatarResponse(head: head, body: .none) }
 }

@@ -1,8 +1,7 @@
 package import AvatarStore
 import Synchronization
 
-/// Makes real PNG files without decoding the original, so that the store's part can be tested without decoders. The bytes tell
-/// the rendition.
+/// Makes valid PNG files without decoding the original, to test the store without decoders. The bytes depend on the rendition.
 package final class SampleMaker: RenditionMaker {
     package let version: Int
     /// The number of renditions made.
@@ -13,8 +12,9 @@ package final class SampleMaker: RenditionMaker {
     private let before: @Sendable (_ count: Int) async throws -> Void
 
     /// - Parameters:
-    ///   - byteCount: the length of each rendition.
-    ///   - before: called before each rendition, with its number from 1.
+    ///   - version: the version of the decoders. Default: 1.
+    ///   - byteCount: the length of each rendition in bytes. Default: 1,000.
+    ///   - before: called before each rendition, with its number from 1; an error fails the rendition. Default: does nothing.
     package init(
         version: Int = 1,
         byteCount: Int = 1000,

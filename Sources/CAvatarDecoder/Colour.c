@@ -1,6 +1,6 @@
-// Colour profiles by Little CMS, after scaling: a rendition has few pixels.
+// Colour profiles, with Little CMS. Conversion follows scaling, because a rendition has few pixels.
 //
-// Without a profile a picture is sRGB. A profile that is damaged, or of other channels than the picture, does not count.
+// A picture without a profile is sRGB. A profile that is damaged, or has other channels than the picture, is ignored.
 #ifdef AVATAR_RENDITIONS
 #include <math.h>
 #include <stdlib.h>
@@ -15,12 +15,12 @@
 /// The limit on a colour profile, in bytes. Those of printers have up to 3 MiB.
 #define MOST_PROFILE_BYTES (4 << 20)
 
-/// From this many pixels on a table for the whole conversion costs less than each pixel alone.
+/// The number of pixels from which a table for the conversion costs less than converting each pixel.
 #define WORTH_A_TABLE 65536
 
 static cmsHPROFILE srgb;
 
-/// Whether Little CMS lacked memory. It reports that like a damaged profile, which does not count.
+/// Whether Little CMS ran out of memory. It reports that like a damaged profile, which is ignored.
 static bool lacked_memory;
 
 static void *allocate(cmsContext context, cmsUInt32Number size) {
@@ -56,7 +56,7 @@ void avatar_prepare_colours(void) {
     if (!srgb) srgb = cmsCreate_sRGBProfile();
 }
 
-/// Whether the profile has the primaries and the curve of sRGB, so that nothing needs conversion.
+/// Whether the profile has the primaries and the curve of sRGB, so that no conversion is needed.
 static bool is_srgb(cmsHPROFILE profile) {
     static const cmsTagSignature primaries[] = {cmsSigRedColorantTag, cmsSigGreenColorantTag, cmsSigBlueColorantTag};
     static const cmsTagSignature curves[] = {cmsSigRedTRCTag, cmsSigGreenTRCTag, cmsSigBlueTRCTag};
@@ -74,7 +74,7 @@ static bool is_srgb(cmsHPROFILE profile) {
     return true;
 }
 
-/// A profile made of PNG's gAMA and cHRM; NULL if they say sRGB or nothing.
+/// The profile for PNG's gAMA and cHRM; NULL if they are those of sRGB or absent.
 static cmsHPROFILE profile_of_gamma(const avatar_work *work, bool is_gray) {
     if (work->gamma < 0.2 || work->gamma > 5) return NULL;
     const double *c = work->chromaticities;
@@ -113,7 +113,7 @@ static cmsHPROFILE profile_of(const avatar_work *work, const avatar_bitmap *pict
     return NULL;
 }
 
-/// Converts `count` pixels without alpha to RGB. False if the profile is of no use.
+/// Converts `count` pixels without alpha to RGB. Returns false if the profile is unusable.
 static bool convert(const avatar_work *work, cmsHPROFILE profile, const uint8_t *from, uint8_t *to, int channels, size_t count) {
     cmsUInt32Number format = work->colour == AVATAR_INVERTED_CMYK ? TYPE_CMYK_8_REV
         : work->colour == AVATAR_CMYK                              ? TYPE_CMYK_8
@@ -127,7 +127,7 @@ static bool convert(const avatar_work *work, cmsHPROFILE profile, const uint8_t 
     return true;
 }
 
-/// Converts CMYK without a profile, by the amount of light that each ink leaves.
+/// Converts CMYK without a profile, from the light that each ink reflects.
 static void convert_plain_cmyk(const avatar_work *work, const uint8_t *from, uint8_t *to, size_t count) {
     uint8_t flip = work->colour == AVATAR_INVERTED_CMYK ? 0 : 255;
     for (size_t i = 0; i < count; i++, from += 4, to += 3) {

@@ -1,4 +1,4 @@
-// GIF by giflib: the first frame on its canvas, row by row. Only an interlaced frame is held as a whole.
+// GIF, with giflib: the first frame on its canvas, row by row. Only an interlaced frame is held in memory as a whole.
 #ifdef AVATAR_RENDITIONS
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "Internal.h"
 
-/// The rest of the file.
+/// The unread rest of the file.
 typedef struct {
     const uint8_t *bytes;
     size_t left;
@@ -64,14 +64,14 @@ static bool find_frame(GifFileType *gif, frame *frame) {
     frame->frame_height = gif->Image.Height;
     frame->is_interlaced = gif->Image.Interlace;
     frame->colours = gif->Image.ColorMap ? gif->Image.ColorMap : gif->SColorMap;
-    // A frame that sticks out makes the canvas larger, as in browsers.
+    // A frame that exceeds the canvas enlarges it, as in browsers.
     int right = frame->x + frame->frame_width, bottom = frame->y + frame->frame_height;
     frame->width = gif->SWidth > right ? gif->SWidth : right;
     frame->height = gif->SHeight > bottom ? gif->SHeight : bottom;
     return frame->frame_width > 0 && frame->frame_height > 0 && frame->x >= 0 && frame->y >= 0;
 }
 
-/// Makes colours of indexes. An index outside the palette is black, as in browsers.
+/// Converts indexes to colours. An index outside the palette is black, as in browsers.
 static void put_pixels(const frame *frame, const GifByteType *indexes, uint8_t *row, int channels) {
     uint8_t *pixel = row + (size_t)frame->x * (size_t)channels;
     for (int x = 0; x < frame->frame_width; x++, pixel += channels) {
@@ -122,7 +122,7 @@ static bool take_rows(avatar_work *work, GifFileType *gif, const frame *frame) {
     return is_fine;
 }
 
-/// Walks over the other frames to the end: a file that stops before it is cut.
+/// Skips the other frames to the end. A file without an end is truncated.
 static bool skip_rest(GifFileType *gif) {
     for (;;) {
         GifRecordType type;

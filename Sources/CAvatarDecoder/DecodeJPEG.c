@@ -1,4 +1,4 @@
-// JPEG by libjpeg-turbo. Large pictures are scaled while their blocks are transformed, to at least twice the rendition.
+// JPEG, with libjpeg-turbo. The library scales large pictures in the inverse transform, to at least twice the rendition.
 #ifdef AVATAR_RENDITIONS
 #include <setjmp.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "Internal.h"
 
-/// The most scans of a progressive picture. Each one costs time for all pixels, however few bytes it has.
+/// The limit on the scans of a progressive picture. A scan costs time for all pixels, even if it has few bytes.
 #define MOST_SCANS 100
 
 typedef struct {
@@ -20,7 +20,7 @@ typedef struct {
     int status;
 } error_manager;
 
-/// The values that outlive a jump out of the library.
+/// The values that must survive a longjmp out of the library.
 typedef struct {
     struct jpeg_decompress_struct info;
     error_manager error;
@@ -99,7 +99,7 @@ static void choose_colours(avatar_work *work, decoder *decoder) {
         case JCS_CMYK:
         case JCS_YCCK:
             info->out_color_space = JCS_CMYK;
-            // Programs of Adobe store 255 for no ink, and say that they made the file.
+            // Adobe programs store 255 for no ink, and mark the file as theirs.
             work->colour = info->saw_Adobe_marker ? AVATAR_INVERTED_CMYK : AVATAR_CMYK;
             break;
         case JCS_RGB:
@@ -134,7 +134,7 @@ static bool decode(avatar_work *work, decoder *decoder) {
     choose_scale(work, decoder);
     info->progress = &decoder->progress;
     jpeg_start_decompress(info);
-    // Newer libraries also decode lossless JPEG, and do not scale it.
+    // Newer libraries also decode lossless JPEG, but do not scale it.
     double scale = info->output_width == info->image_width ? 1 : (double)info->scale_num / info->scale_denom;
     int width = (int)info->output_width, height = (int)info->output_height;
     decoder->row = malloc((size_t)width * (size_t)info->output_components);

@@ -1,4 +1,4 @@
-// PNG by libpng, row by row. Only an interlaced picture is held as a whole.
+// PNG, with libpng, row by row. Only an interlaced picture is held in memory as a whole.
 #ifdef AVATAR_RENDITIONS
 #include <setjmp.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 
 #include "Internal.h"
 
-/// The most bytes of a chunk that is not of pixels, unpacked: a colour profile at most.
+/// The limit on the decompressed bytes of a chunk other than IDAT. The largest are colour profiles.
 #define MOST_CHUNK_BYTES (4 << 20)
 
-/// The values that outlive a jump out of the library.
+/// The values that must survive a longjmp out of the library.
 typedef struct {
     png_structp png;
     png_infop info;
@@ -67,7 +67,7 @@ static bool take_colours(avatar_work *work, decoder *decoder) {
     return true;
 }
 
-/// Makes every picture gray or RGB with 8 bits, with alpha if it has any transparency.
+/// Converts every picture to gray or RGB with 8 bits, with alpha if it has any transparency.
 static void choose_samples(decoder *decoder) {
     png_set_expand(decoder->png);
     png_set_scale_16(decoder->png);
@@ -109,7 +109,7 @@ static bool decode(avatar_work *work, decoder *decoder) {
     return true;
 }
 
-/// Whether every chunk to the last one is in the file. The library allocates what the length of a chunk says.
+/// Whether the file has all chunks up to the last. Otherwise the library would allocate whatever a chunk's length claims.
 static bool has_all_chunks(const avatar_work *work) {
     for (size_t offset = 8; work->size - offset >= 12;) {
         size_t length = png_get_uint_32(work->bytes + offset);
@@ -120,7 +120,7 @@ static bool has_all_chunks(const avatar_work *work) {
     return false;
 }
 
-/// Plans by the first chunk, before the library allocates anything for the picture.
+/// Plans from the first chunk, before the library allocates memory for the picture.
 static bool plan(avatar_work *work) {
     const uint8_t *bytes = work->bytes;
     if (work->size < 26) return avatar_fail(work, AVATAR_TRUNCATED);

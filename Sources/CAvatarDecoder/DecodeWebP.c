@@ -1,4 +1,4 @@
-// WebP by libwebp: the first frame, placed on its canvas.
+// WebP, with libwebp: the first frame on its canvas.
 #ifdef AVATAR_RENDITIONS
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 static void take_metadata(avatar_work *work, const WebPDemuxer *demuxer) {
     WebPChunkIterator chunk;
     if (WebPDemuxGetChunk(demuxer, "EXIF", 1, &chunk)) {
-        // Some programs keep the prefix that the block has in JPEG.
+        // Some programs keep the prefix of the EXIF block in JPEG.
         const uint8_t *exif = chunk.chunk.bytes;
         size_t size = chunk.chunk.size, skip = size > 6 && memcmp(exif, "Exif\0", 6) == 0 ? 6 : 0;
         work->orientation = avatar_exif_orientation(exif + skip, size - skip);
@@ -27,8 +27,8 @@ static void take_metadata(avatar_work *work, const WebPDemuxer *demuxer) {
     }
 }
 
-/// Lets the library scale a large picture while it decodes, to at least twice the rendition. Not with transparency: it
-/// would mix the colours of invisible pixels in.
+/// Lets the library scale a large picture while it decodes, to at least twice the rendition. Not with transparency, because
+/// the library would mix in the colours of transparent pixels.
 static void choose_scale(const avatar_work *work, WebPDecoderConfig *config) {
     double across = work->crop_width / work->target_width, down = work->crop_height / work->target_height;
     int factor = (int)((across < down ? across : down) / 2);
@@ -38,7 +38,7 @@ static void choose_scale(const avatar_work *work, WebPDecoderConfig *config) {
     config->options.scaled_height = (config->input.height + factor - 1) / factor;
 }
 
-/// Hands over the rows of the canvas, which is transparent around the frame.
+/// Passes on the rows of the canvas, which is transparent around the frame.
 static bool take_rows(avatar_work *work, const WebPIterator *frame, const WebPDecBuffer *output, int width, int height) {
     const uint8_t *pixels = output->u.RGBA.rgba;
     size_t stride = (size_t)output->u.RGBA.stride;
@@ -69,7 +69,7 @@ static bool decode_frame(avatar_work *work, const WebPIterator *frame, int width
     const uint8_t *bytes = frame->fragment.bytes;
     VP8StatusCode code = WebPGetFeatures(bytes, frame->fragment.size, &config.input);
     if (code != VP8_STATUS_OK) return avatar_fail(work, AVATAR_DAMAGED);
-    // The library refuses other sizes, but the copies of rows depend on it.
+    // The library refuses other sizes, but copying the rows relies on it.
     if (config.input.width != frame->width || config.input.height != frame->height || frame->x_offset < 0 ||
         frame->y_offset < 0 || frame->x_offset + frame->width > width || frame->y_offset + frame->height > height) {
         return avatar_fail(work, AVATAR_DAMAGED);

@@ -1,4 +1,4 @@
-// The files of renditions: JPEG, PNG and WebP, without any metadata.
+// Encodes renditions as JPEG, PNG and WebP, without metadata.
 #ifdef AVATAR_RENDITIONS
 #include <setjmp.h>
 #include <stdio.h>
@@ -11,15 +11,15 @@
 
 #include "Internal.h"
 
-/// From this many bytes on a progressive JPEG is usually smaller than a baseline one, so that it is worth trying.
+/// The number of bytes from which a progressive JPEG is usually smaller than a baseline JPEG, so it is tried.
 #define WORTH_PROGRESSION 4096
 
-/// From this quality on a small picture keeps its colours at full resolution.
+/// The quality from which a small picture has no chroma subsampling.
 #define WORTH_COLOURS 85
-/// The longest side of a small picture.
+/// The limit on the longer side of a small picture, in pixels.
 #define SMALL_SIDE 128
 
-/// The values that outlive a jump out of libjpeg.
+/// The values that must survive a longjmp out of libjpeg.
 typedef struct {
     struct jpeg_compress_struct info;
     struct jpeg_error_mgr error;
@@ -60,7 +60,7 @@ static bool write_jpeg(const avatar_bitmap *picture, int quality, bool is_progre
 }
 
 static uint8_t *jpeg(const avatar_bitmap *picture, int quality, bool is_progressive, size_t *size) {
-    // Room for any output, because libjpeg loses track of its buffer if it cannot make a larger one.
+    // Room for any output, because libjpeg loses its buffer if it cannot enlarge it.
     size_t room = (size_t)picture->width * (size_t)picture->height * 4 + 65536;
     unsigned char *own = malloc(room);
     if (!own) return NULL;
@@ -150,7 +150,7 @@ uint8_t *avatar_encode_png(const avatar_bitmap *picture, size_t *size) {
     return NULL;
 }
 
-/// The picture with three or four channels, which is what libwebp takes.
+/// The picture with three or four channels, as libwebp requires.
 static uint8_t *coloured(const avatar_bitmap *picture) {
     size_t pixels = (size_t)picture->width * (size_t)picture->height, from = (size_t)picture->channels, to = from + 2;
     uint8_t *result = malloc(pixels * to);
@@ -165,7 +165,7 @@ uint8_t *avatar_encode_webp(const avatar_bitmap *picture, int quality, size_t *s
     WebPConfig config;
     WebPPicture image;
     if (!WebPConfigPreset(&config, WEBP_PRESET_PICTURE, (float)quality) || !WebPPictureInit(&image)) return NULL;
-    // The format halves the resolution of colours; this weighs them by what the eye sees, and takes longer.
+    // WebP halves the resolution of colours. This option weights them by perception, and takes longer.
     bool is_small = picture->width <= SMALL_SIDE && picture->height <= SMALL_SIDE;
     config.use_sharp_yuv = is_small;
     uint8_t *colours = picture->channels < 3 ? coloured(picture) : picture->pixels;

@@ -1,4 +1,4 @@
-// The parts of the decoder and what they share. One picture is one `avatar_work`.
+// The parts of the decoder, and their common types. Each picture has one `avatar_work`.
 #ifndef C_AVATAR_DECODER_INTERNAL_H
 #define C_AVATAR_DECODER_INTERNAL_H
 
@@ -13,10 +13,10 @@
 #define NO_SIGNAL 0
 #endif
 
-/// The number of output rows that one row of the source can reach, and one more.
+/// One more than the number of output rows that a source row contributes to.
 #define AVATAR_RING 16
 
-/// The longer side of the picture that the ThumbHash is made of.
+/// The longer side, in pixels, of the picture from which the ThumbHash is made.
 #define AVATAR_THUMB_SIDE 48
 
 /// A picture in memory, 8 bits a channel: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA or CMYK.
@@ -33,12 +33,12 @@ typedef struct {
     int stride;
 } avatar_taps;
 
-/// Takes the rows of a decoder, top to bottom, and makes two smaller pictures of them: the rendition, by Lanczos, and the
-/// one of the ThumbHash, by averages. It never holds the whole source.
+/// Takes the rows of a decoder, top to bottom, and makes two smaller pictures: the rendition with a Lanczos filter, and the
+/// source of the ThumbHash by averaging. It never holds the whole original.
 typedef struct {
     int width, height, channels;
     bool has_alpha;
-    /// This many columns and rows of the source are averaged to one cell first.
+    /// The number of columns, and of rows, of the original that are first averaged to one cell.
     int reduce;
     int cells_across, cells_down;
     float *cells;
@@ -52,7 +52,7 @@ typedef struct {
     float *thumb_sums, *thumb_counts;
 } avatar_sink;
 
-/// How the samples of a picture are to be understood.
+/// The colour model of the samples.
 typedef enum { AVATAR_GRAY_OR_RGB, AVATAR_CMYK, AVATAR_INVERTED_CMYK } avatar_colour;
 
 /// The work on one picture.
@@ -61,12 +61,12 @@ typedef struct {
     const uint8_t *bytes;
     size_t size;
     avatar_answer *answer;
-    /// The size of the original, the part of it that the rendition shows, and the size of the rendition. Set by `avatar_plan`.
+    /// The size of the original, the part that the rendition shows, and the size of the rendition. `avatar_plan` sets them.
     double width, height;
     double crop_x, crop_y, crop_width, crop_height;
     int target_width, target_height;
     avatar_sink sink;
-    /// 1 to 8 as in EXIF.
+    /// The orientation, 1 to 8 as in EXIF.
     int orientation;
     avatar_colour colour;
     /// The embedded colour profile, in malloc; NULL without one.
@@ -77,9 +77,9 @@ typedef struct {
 } avatar_work;
 
 // Render.c
-/// Checks the size of an original, and plans the rendition. False if the picture has too many pixels or none.
+/// Checks the size of an original, and plans the rendition. Returns false if the picture has no pixels or too many.
 bool avatar_plan(avatar_work *work, uint32_t width, uint32_t height);
-/// Notes why the picture has no rendition, unless a reason is noted. Always false.
+/// Records why the rendition cannot be made, unless a reason is recorded already. Always returns false.
 bool avatar_fail(avatar_work *work, int status);
 
 // Resample.c
@@ -89,25 +89,25 @@ bool avatar_begin_rows(
     avatar_work *work, int width, int height, double exact_width, double exact_height, int channels, bool has_alpha
 );
 void avatar_take_row(avatar_sink *sink, const uint8_t *row);
-/// The picture of the ThumbHash. False without memory.
+/// Makes the source of the ThumbHash. Returns false without memory.
 bool avatar_take_thumb(const avatar_sink *sink, avatar_bitmap *thumb);
 void avatar_free_sink(avatar_sink *sink);
-/// Makes a picture smaller, by Lanczos.
+/// Scales a picture down with a Lanczos filter. Returns false without memory.
 bool avatar_shrink(const avatar_bitmap *from, int width, int height, avatar_bitmap *to);
 
-// One file for each format. False with the reason in the answer.
+// Decode*.c: return false after `avatar_fail`.
 bool avatar_decode_jpeg(avatar_work *work);
 bool avatar_decode_png(avatar_work *work);
 bool avatar_decode_webp(avatar_work *work);
 bool avatar_decode_gif(avatar_work *work);
 
-// Encode*.c: The file in malloc; NULL without memory.
+// Encode.c: return the file, from malloc, or NULL without memory.
 uint8_t *avatar_encode_jpeg(const avatar_bitmap *picture, int quality, size_t *size);
 uint8_t *avatar_encode_png(const avatar_bitmap *picture, size_t *size);
 uint8_t *avatar_encode_webp(const avatar_bitmap *picture, int quality, size_t *size);
 
 // Colour.c
-/// Makes the profile of sRGB, which reads the time zone: before the sandbox.
+/// Makes the sRGB profile. Call it before the sandbox, because it reads the time zone.
 void avatar_prepare_colours(void);
 /// Converts to gray or RGB of sRGB.
 bool avatar_convert_colours(avatar_work *work, avatar_bitmap *picture);
@@ -125,9 +125,9 @@ void avatar_flatten(avatar_bitmap *picture);
 uint32_t avatar_thumb_hash(const avatar_bitmap *picture, uint8_t hash[25]);
 
 // Sandbox.c
-/// Gives up everything but what decoding needs. 1: in the sandbox; 0: limits are set, but the system has no filter.
+/// Drops all rights that decoding does not need. Returns 1 in the sandbox, or 0 if the system has no filter; limits are set.
 int avatar_enter_sandbox(void);
-/// Tries a forbidden system call, for tests of the sandbox. 1: it returned; 0: the name is "nothing"; -1: it is unknown.
+/// Tries a forbidden system call, to test the sandbox. Returns 1 if the call returned, 0 for "nothing", -1 for unknown names.
 int avatar_attempt(const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-// One picture from its bytes to the rendition: recognise, plan, decode, convert, turn, encode.
+// Makes a rendition from the bytes of a picture: detect the format, plan, decode, convert, rotate, encode.
 #ifdef AVATAR_RENDITIONS
 #include <math.h>
 #include <stdlib.h>
@@ -61,11 +61,11 @@ static uint8_t *encode(const avatar_bitmap *picture, uint32_t format, int qualit
     }
 }
 
-/// Encodes at the best quality that has few enough bytes. False if none has, or without memory.
+/// Encodes at the best quality that fits the limit on bytes. Returns false if none fits, or without memory.
 static bool encode_within(avatar_work *work, const avatar_bitmap *picture) {
     static const int qualities[] = {92, 90, 85, 75, 65, 55, 45, 35, 25};
     int longer = picture->width > picture->height ? picture->width : picture->height;
-    // The smaller a picture, the more its details are of the size of the blocks that lose them, and the fewer its bytes.
+    // Compression blocks blur the details of small pictures most, and a higher quality costs them few bytes.
     int first = longer <= 64 ? 0 : longer <= 128 ? 1 : 2;
     avatar_answer *answer = work->answer;
     uint64_t most = work->request->most_bytes;
@@ -89,7 +89,7 @@ static bool encode_within(avatar_work *work, const avatar_bitmap *picture) {
     return false;
 }
 
-/// Encodes the picture, and makes it smaller until it has few enough bytes.
+/// Encodes the picture, and scales it down until it fits the limit on bytes.
 static bool encode_smaller(avatar_work *work, const avatar_bitmap *picture) {
     static const int sizes[] = {384, 256, 192, 128, 96, 64, 48, 32};
     if (encode_within(work, picture)) return true;
@@ -110,7 +110,7 @@ static bool encode_smaller(avatar_work *work, const avatar_bitmap *picture) {
     return avatar_fail(work, AVATAR_TOO_MANY_BYTES);
 }
 
-/// Brings a decoded picture to sRGB, upright and with no more channels than it needs.
+/// Converts a decoded picture to sRGB, rotates it upright, and drops channels that it does not need.
 static bool finish(avatar_work *work, avatar_bitmap *picture) {
     if (!avatar_convert_colours(work, picture)) return avatar_fail(work, AVATAR_NO_MEMORY);
     avatar_drop_opaque_alpha(picture);

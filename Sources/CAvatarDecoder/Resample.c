@@ -1,6 +1,6 @@
-// Scaling: averages of whole blocks while the source is much larger, then Lanczos, down first and then across.
+// Scaling: averages whole blocks while the source is much larger, then applies a Lanczos filter, first vertically.
 //
-// Samples are scaled as they are coded, not as light. Pictures then look as other programs show them.
+// It scales coded samples, not linear light, like most other programs.
 #ifdef AVATAR_RENDITIONS
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static double lanczos(double x) {
     return 3 * sin(pi * x) * sin(pi * x / 3) / (pi * pi * x * x);
 }
 
-/// Weights for `count` samples out of `start` to `end` of `available` samples.
+/// The weights for `count` output samples from `start` to `end` of `available` input samples.
 static bool make_taps(avatar_taps *taps, int available, double start, double end, int count) {
     double scale = (end - start) / count, stretch = fmax(scale, 1), support = 3 * stretch;
     taps->stride = (int)ceil(support) * 2 + 2;
@@ -32,7 +32,7 @@ static bool make_taps(avatar_taps *taps, int available, double start, double end
         if (last - first > taps->stride) last = first + taps->stride;
         float *weights = taps->weights + (size_t)i * (size_t)taps->stride;
         for (int j = first; j < last; j++) sum += weights[j - first] = (float)lanczos((j - centre + 0.5) / stretch);
-        // Without a weight, the nearest sample stands for all.
+        // If all weights are zero, use the nearest sample.
         if (fabs(sum) < 1e-6) sum = weights[0] = 1;
         for (int j = first; j < last; j++) weights[j - first] = (float)(weights[j - first] / sum);
         taps->first[i] = first;
@@ -100,7 +100,7 @@ bool avatar_begin_rows(
 
 static uint8_t to_byte(float value) { return value <= 0 ? 0 : value >= 255 ? 255 : (uint8_t)(value + 0.5f); }
 
-/// Writes a pixel from its samples: colours that are multiplied by alpha, alpha times 255.
+/// Writes a pixel from its samples, whose colours are multiplied by alpha, and whose alpha is multiplied by 255.
 static void put_pixel(uint8_t *pixel, const float *samples, int channels, bool has_alpha) {
     if (!has_alpha) {
         for (int c = 0; c < channels; c++) pixel[c] = to_byte(samples[c]);
@@ -111,7 +111,7 @@ static void put_pixel(uint8_t *pixel, const float *samples, int channels, bool h
     for (int c = 0; c < channels - 1; c++) pixel[c] = pixel[channels - 1] ? to_byte(samples[c] * 255 / alpha) : 0;
 }
 
-/// Writes a row of the picture, whose samples are scaled down already, but not across.
+/// Writes a row of the picture. Its samples are scaled vertically but not yet horizontally.
 static void finish_row(avatar_sink *sink, const float *row) {
     int channels = sink->channels;
     uint8_t *pixel = sink->picture.pixels + (size_t)sink->next_row * (size_t)(sink->picture.width * channels);
@@ -134,7 +134,7 @@ static void finish_row(avatar_sink *sink, const float *row) {
     sink->next_row++;
 }
 
-/// Adds the row of cells to each row of the picture that it reaches.
+/// Adds the row of cells to each output row that it contributes to.
 static void take_cells(avatar_sink *sink) {
     int y = sink->cell_rows++, channels = sink->channels;
     size_t samples = (size_t)sink->cells_across * (size_t)channels;
@@ -162,7 +162,7 @@ static void take_cells(avatar_sink *sink) {
     }
 }
 
-/// Adds a row of the source to the cells: colours multiplied by alpha, alpha times 255.
+/// Adds a row of the source to the cells, with colours multiplied by alpha, and alpha multiplied by 255.
 static void add_row(avatar_sink *sink, const uint8_t *row) {
     int channels = sink->channels, x = 0;
     for (int cell = 0; cell < sink->cells_across; cell++) {

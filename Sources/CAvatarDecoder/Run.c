@@ -1,9 +1,9 @@
-// The program: hello, then a request with a descriptor and its answer, until the other end closes.
+// The program: sends hello, then handles requests with a descriptor each, until the other end closes the socket.
 //
 // Integers are little-endian. Swift's side is in `DecoderProtocol.swift`.
 //   hello    "AVDC", version, state                                          12 bytes
 //   request  "AVRQ", size, format, fit, most bytes (8), and a descriptor     24 bytes
-//   answer   "AVAN", status, width, height, format, size of the ThumbHash, size of the file, 0,
+//   response "AVAN", status, width, height, format, size of the ThumbHash, size of the file, 0,
 //            the ThumbHash in 32 bytes; then the file                        64 bytes
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -21,7 +21,7 @@
 
 enum { HELLO_SIZE = 12, REQUEST_SIZE = 24, ANSWER_SIZE = 64 };
 
-/// The state of the sandbox as hello tells it.
+/// The state of the sandbox, as sent in hello.
 enum state { SANDBOXED = 1, NOT_SANDBOXED = 2, REFUSES_WITHOUT_SANDBOX = 3, WITHOUT_DECODERS = 4 };
 
 static void put(uint8_t *to, uint32_t value) {
@@ -56,7 +56,7 @@ static uint32_t get(const uint8_t *from) {
     return from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
 }
 
-/// Receives a request and its descriptor. False at the end, or if the message is not a request.
+/// Receives a request and its descriptor. Returns false at the end, or if the message is not a request.
 static bool receive(avatar_request *request, int *descriptor) {
     uint8_t bytes[REQUEST_SIZE];
     size_t received = 0;
@@ -86,7 +86,7 @@ static bool receive(avatar_request *request, int *descriptor) {
     return memcmp(bytes, "AVRQ", 4) == 0 && *descriptor >= 0;
 }
 
-/// Reads the whole file. One of `avatar_status`.
+/// Reads the whole file. Returns one of `avatar_status`.
 static uint32_t read_all(int descriptor, uint8_t **bytes, size_t *size) {
     size_t capacity = 128 << 10;
     *size = 0;
@@ -139,10 +139,10 @@ static int by_value(const void *left, const void *right) {
     return *(const unsigned char *)left - *(const unsigned char *)right;
 }
 
-/// Runs each codec once before the sandbox. Some libraries initialise with system calls that it forbids.
+/// Runs each codec once before the sandbox, because some libraries initialise with system calls that it forbids.
 static void prepare(void) {
     avatar_prepare_colours();
-    // The C library asks for the size of the memory when it first sorts more than a kilobyte, as libwebp does.
+    // libwebp sorts more than a kilobyte. At the first such sort the C library reads the size of the memory.
     unsigned char values[4096] = {1};
     qsort(values, sizeof values, 1, by_value);
     uint8_t pixels[16 * 16 * 4] = {0};
@@ -172,11 +172,11 @@ int avatar_decoder_run(int count, char **values) {
     int type;
     socklen_t size = sizeof type;
     if (count == 0 || (!attempt && getsockopt(0, SOL_SOCKET, SO_TYPE, &type, &size) != 0)) {
-        fputs("avatars-decoder makes smaller pictures for programs that use AvatarStore, which start it.\n", stderr);
+        fputs("avatars-decoder makes smaller pictures for programs that use AvatarStore. Do not start it yourself.\n", stderr);
         return 64;
     }
 #ifdef __GLIBC__
-    // Large blocks go back to the system as soon as they are free.
+    // Return large blocks to the system as soon as they are freed.
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     mallopt(M_TRIM_THRESHOLD, 2 << 20);
 #endif
@@ -197,7 +197,7 @@ int avatar_decoder_run(int count, char **values) {
     (void)count;
     (void)values;
     if (say_hello(WITHOUT_DECODERS)) return 0;
-    fputs("avatars-decoder was built without the package trait \"Renditions\", so it decodes nothing.\n", stderr);
+    fputs("avatars-decoder was built without the package trait \"Renditions\". Build it with the trait.\n", stderr);
     return 69;
 }
 #endif

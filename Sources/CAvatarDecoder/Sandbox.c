@@ -1,15 +1,15 @@
-// Gives up what decoding does not need: limits of the process, then a filter of system calls (seccomp).
+// Drops all rights that decoding does not need: sets limits on the process, then a filter of system calls (seccomp).
 //
-// On x86-64 and arm64 of Linux the process may afterwards only
+// On Linux (x86-64 and arm64) the process may afterwards call only
 //   pread64         read an original by the descriptor that came with the request
 //   recvmsg         receive a request, from descriptor 0 alone and without flags
 //   sendto          send the response, to descriptor 0 alone, to no address, and with no flag but MSG_NOSIGNAL
 //   close           close an original
 //   brk, munmap, mremap, mmap, madvise   allocate; mmap of private anonymous memory that is never executable, and no advice
 //                   but MADV_DONTNEED
-//   clock_gettime   read the clock where the system has no faster way
+//   clock_gettime   read the clock where the vDSO cannot
 //   exit, exit_group
-// Any other call, or one of another architecture, kills it.
+// Any other call, and any call of another architecture, kills it.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -26,12 +26,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/// The limit on address space: an interlaced picture of 50 million pixels with alpha needs 190 MiB, a WebP twice that.
+/// The limit on address space, 640 MiB. An interlaced picture of 50 million pixels with alpha needs 190 MiB, a WebP twice that.
 #define MOST_ADDRESSES (640UL << 20)
 
 static void limit(int resource, rlim_t most) {
     struct rlimit value = {most, most};
-    // A limit that cannot be set is lower already.
+    // Setting a limit fails only if it is lower already.
     setrlimit(resource, &value);
 }
 
@@ -65,7 +65,7 @@ static void close_others(void) {
 #define UPPER(index) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[index]) + 4)
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define KILL BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
-// Each goes on with the next line if it holds, else skips `count` lines or kills.
+// Each continues with the next line if it holds; otherwise it skips `count` lines or kills.
 #define UNLESS_SKIP(value, count) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (count))
 #define MUST_BE(value) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 1, 0), KILL
 #define MUST_LACK(bits) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 0, 1), KILL
@@ -100,13 +100,13 @@ static bool seal(void) { return false; }
 static void die_with_parent(void) {}
 #endif
 
-/// Removes handlers that libraries installed: they would make calls that the filter forbids, and hide how the process died.
+/// Removes signal handlers of libraries. They would make forbidden calls, and hide how the process died.
 static void drop_handlers(void) {
     for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
 }
 
 #ifdef __linux__
-/// Asks the kernel to kill this process first when memory runs out, and not the program that it works for.
+/// Asks the kernel to kill this process first when memory runs out, rather than the program that started it.
 static void offer_to_end(void) {
     int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (file < 0) return;
@@ -129,7 +129,7 @@ int avatar_enter_sandbox(void) {
 #endif
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);
-    // Standard input, an original, and one to spare.
+    // Standard input, an original, and one spare descriptor.
     limit(RLIMIT_NOFILE, 3);
     return seal() ? 1 : 0;
 }
@@ -160,7 +160,7 @@ int avatar_attempt(const char *name) {
 #endif
 #ifdef __x86_64__
     else if (strcmp(name, "other-architecture") == 0) {
-        // getpid of 32 bits.
+        // The 32-bit call getpid.
         long number = 20;
         __asm__ volatile("int $0x80" : "+a"(number) : : "memory");
     }

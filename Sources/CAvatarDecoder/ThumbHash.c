@@ -7,7 +7,7 @@
 
 #define MOST_PIXELS (AVATAR_THUMB_SIDE * AVATAR_THUMB_SIDE)
 
-/// A channel as the strength of waves: their mean, the others from 0 to 1, and what 1 stands for.
+/// A channel as the strengths of waves: the mean, the others from 0 to 1, and the scale of the latter.
 typedef struct {
     double mean, scale, waves[28];
     int count;

@@ -1,4 +1,4 @@
-// Helper processes: their start with a socket, descriptors passed to them, their end. And threads to serve them.
+// Helper processes: starts them with a socket, passes descriptors to them, ends them. Also starts threads to serve them.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -47,7 +47,7 @@ static int make_sockets(int sockets[2]) {
 }
 
 static int spawn(const char *path, char *const *arguments, int socket, pid_t *pid) {
-    // The helper gets nothing of the environment but the places of its libraries, all of which are bound at its start.
+    // The environment of the helper has only the search path of libraries, and binds their symbols before the sandbox.
     const char *libraries = getenv("LD_LIBRARY_PATH");
     char places[4096];
     char *environment[] = {(char *)"LD_BIND_NOW=1", NULL, NULL};
@@ -68,7 +68,7 @@ static int spawn(const char *path, char *const *arguments, int socket, pid_t *pi
     sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    // A group of its own: an interrupt from the terminal is for the program, which may still need the helper.
+    // A process group of its own: an interrupt from the terminal must not end the helper, which the program may still need.
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     error = posix_spawn_file_actions_adddup2(&actions, socket, 0);
@@ -102,7 +102,7 @@ int avatar_end_helper(int pid, int patience) {
     }
     bool is_killed = ended == 0;
     if (is_killed) {
-        // It is a child that was not waited for, so the number is still its own.
+        // The child was not waited for, so its process id is not reused.
         kill(pid, SIGKILL);
         do ended = waitpid(pid, &status, 0);
         while (ended < 0 && errno == EINTR);
@@ -177,7 +177,7 @@ int avatar_start_thread(void (*body)(void *context), void *context) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    // The new thread inherits the mask.
+    // The new thread inherits the signal mask.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);

@@ -159,10 +159,10 @@ struct Avatars: ParsableCommand {
     }
 }
 
-/// A command that with most arguments is over sooner than a second thread would start.
+/// A command that usually ends sooner than a second thread would start.
 protocol MostlySynchronousCommand: AsyncParsableCommand {
     /// Does the work on the program's first thread.
     ///
-    /// - Returns: false if nothing was done, because the arguments ask for work that `run` does.
+    /// - Returns: false if the arguments need `run`; then nothing is done.
     func runAtOnce() throws -> Bool
 }

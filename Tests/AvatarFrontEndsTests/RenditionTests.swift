@@ -10,7 +10,7 @@ private struct Wall: FetchableImage {
     let avatarMemory: MemoryCache?
 }
 
-/// Each front end gives the rendition that it was asked for, and never another one from memory.
+/// Each front end returns the requested rendition, and never another one from memory.
 @MainActor
 @Suite(.timeLimit(.minutes(2)))
 struct RenditionTests {
@@ -19,7 +19,7 @@ struct RenditionTests {
     /// The sizes in turn; `nil` is the original.
     private let sizes = [96, nil, 48, nil, 96, 48]
 
-    /// The bytes that a read gives.
+    /// The bytes that a read returns.
     private func expected(_ size: Int?) -> [UInt8] {
         size.map { SampleImage.png(seed: UInt64($0), byteCount: 1000) } ?? face
     }
@@ -68,12 +68,12 @@ struct RenditionTests {
         #expect(memory.image(for: key, as: Rendition(size: 96)) == nil)
     }
 
-    @Test func renditionInMemoryGoesWithItsOriginal() async throws {
+    @Test func renditionInMemoryIsRemovedWithItsOriginal() async throws {
         try await withStore { fixture, url, maker in
             let wall = Wall(avatarStore: fixture.store, avatarMemory: MemoryCache())
             let options = FetchableImageOptions(rendition: Rendition(size: 96))
             let first = try await wall.fetchImage(from: url, options: options)
-            // Other bytes than in the file, so they can only come from memory.
+            // These bytes differ from the file, so they can only come from memory.
             var marked = first
             marked.bytes = [1, 2, 3]
             wall.avatarMemory?.insert(marked, for: first.key, as: Rendition(size: 96))
@@ -120,7 +120,7 @@ struct RenditionTests {
         }
     }
 
-    @Test func withoutADecoderTheOriginalIsGiven() async throws {
+    @Test func withoutDecoderTheOriginalIsReturned() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/a.png")
             let wall = Wall(avatarStore: fixture.store, avatarMemory: MemoryCache())
@@ -138,7 +138,7 @@ struct RenditionTests {
             var seen: Set<Int?> = []
             for size in sizes {
                 let avatar = FutureAvatar(url: url, from: fixture.store, cache: cache, rendition: rendition(size))
-                // The original is stored with its first rendition. Each rendition is made at the first use.
+                // The first use stores the original and its rendition. Each rendition is made at its first use.
                 let isThere = size == nil ? !seen.isEmpty : seen.contains(size)
                 #expect(avatar.content.image?.bytes == (isThere ? expected(size) : nil))
                 let image = try await avatar.image
@@ -150,7 +150,7 @@ struct RenditionTests {
         }
     }
 
-    @Test func decodedFutureTakesTheRenditionOfTheDecoder() async throws {
+    @Test func decodedFutureUsesTheRenditionInUserInfo() async throws {
         try await withStore { fixture, url, _ in
             let decoder = JSONDecoder()
             decoder.userInfo = [.avatarStore: fixture.store, .avatarRendition: Rendition(size: 48)]
@@ -159,7 +159,7 @@ struct RenditionTests {
         }
     }
 
-    @Test func futureInMemoryOnlyGivesTheOriginalForItsOwnRendition() async throws {
+    @Test func futureInMemoryOnlyReturnsTheOriginal() async throws {
         try await withStore { fixture, url, maker in
             let memory = MemoryCache()
             let avatar = FutureAvatar(url: url, from: fixture.store, cache: .memory(memory), rendition: rendition(96))
@@ -185,7 +185,7 @@ struct RenditionTests {
                 let first = avatar(size)
                 await become { bytes(first) != nil }
                 #expect(bytes(first) == expected(size))
-                // A stored rendition passes through no loading state.
+                // A stored rendition has no loading state.
                 #expect(bytes(avatar(size)) == expected(size))
             }
             #expect(maker.count == 2 && fixture.origin.requestCount == 1)
@@ -244,7 +244,7 @@ struct RenditionTests {
         }
     }
 
-    @Test func frontEndsShowAStandInWhileTheyLoad() async throws {
+    @Test func frontEndsShowStandInDuringLoading() async throws {
         try await withEvictedImage { fixture, url, gate in
             let remote = RemoteAvatar(url: url, from: fixture.store, memory: nil)
             let loader = AvatarLoader(regularURL: url, from: fixture.store, memory: nil, startsAtOnce: true)
@@ -263,7 +263,7 @@ struct RenditionTests {
         }
     }
 
-    @Test func imageWithoutAThumbHashHasNoStandIn() async throws {
+    @Test func imageWithoutThumbHashHasNoStandIn() async throws {
         try await withStore { fixture, url, _ in
             let remote = RemoteAvatar(url: url, from: fixture.store, memory: nil)
             #expect(remote.standIn == nil && FutureAvatar(url: url, from: fixture.store).standIn == nil)
@@ -275,7 +275,7 @@ struct RenditionTests {
 
     // MARK: Fallbacks
 
-    @Test func fallbackIsGivenAsItsRenditionIfThatWasMade() async throws {
+    @Test func fallbackIsItsStoredRendition() async throws {
         try await withStore { fixture, _, _ in
             let silhouette = try await fixture.store.save(face, named: "silhouette")
             let missing = fixture.origin.url("/missing.png")

@@ -43,7 +43,7 @@ final class SOCKSProxy: Sendable {
                     }
                 }
             }
-            // A connection that was accepted and is never served ends the process, so the loop must see them all.
+            // An accepted connection that is never served crashes the process, so the loop must handle all of them.
             defer { server.channel.close(promise: nil) }
             try await body(proxy)
         }

@@ -48,7 +48,7 @@ struct TLSFront: Sendable {
                     }
                 }
             }
-            // A connection that was accepted and is never served ends the process, so the loop must see them all.
+            // An accepted connection that is never served crashes the process, so the loop must handle all of them.
             defer { server.channel.close(promise: nil) }
             try await body(TLSFront(port: own))
         }
@@ -56,7 +56,7 @@ struct TLSFront: Sendable {
 
     private static func pass(_ client: Connection, to port: Int) async {
         do {
-            // A connection that is never run ends the process, so the client comes first.
+            // A connection that is never served crashes the process, so connect the client first.
             try await client.executeThenClose { requests, toClient in
                 let server = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
                     .connect(host: "127.0.0.1", port: port) { channel in

@@ -357,7 +357,7 @@ struct AvatarPublisherTests {
         }
     }
 
-    @Test func renditionWithoutRoomHasNoFile_andTheErrorSaysWhy() async throws {
+    @Test func renditionWithoutRoomHasNoFile_andTheErrorHasTheReason() async throws {
         try await StoreFixture.withStore {
             $0.renditions = SampleMaker(byteCount: 5000)
             $0.budget = 62_000

@@ -3,8 +3,8 @@ import Testing
 
 @testable import AvatarStoreHTTP
 
-/// Pages whose texts and paths all hold the characters that HTML gives a meaning. Each is escaped, even one that the program
-/// makes by itself.
+/// Pages whose texts and paths all contain special characters of HTML. Each text is escaped, even one that the program makes
+/// itself.
 struct EscapingTests {
     private static let hostile = "\"'<i>&"
     private static let frame = PageFrame(
@@ -28,7 +28,7 @@ struct EscapingTests {
         #expect(HTML.escaped("\t\n\r|\u{0}|\u{1F}|\u{7F}") == "\t\n\r|\u{FFFD}|\u{FFFD}|\u{FFFD}")
     }
 
-    @Test func galleryEscapesAllOfItsTexts() {
+    @Test func galleryEscapesAllTexts() {
         let link = PageLink(label: Self.hostile, path: Self.hostile, relation: "next")
         let letters = [(letter: Self.hostile, path: Self.hostile), (letter: "B", path: "b")]
         let full = GalleryPage(
@@ -45,7 +45,7 @@ struct EscapingTests {
         for page in [full, empty, end] { PageText(text: page.html()).expectSafe("gallery") }
     }
 
-    @Test func pageOfAContactEscapesAllOfItsTexts() {
+    @Test func contactPageEscapesAllTexts() {
         let facts: [ContactPage.Fact] = [
             .init(name: Self.hostile, value: .text(Self.hostile)),
             .init(name: "", value: .link(Self.hostile, path: Self.hostile)),
@@ -66,7 +66,7 @@ struct EscapingTests {
         }
     }
 
-    @Test func pageOfAStatusEscapesAllOfItsTexts() {
+    @Test func statusPageEscapesAllTexts() {
         let page = StatusPage(frame: Self.frame, title: Self.hostile, text: Self.hostile)
 
         PageText(text: page.html()).expectSafe("status")

@@ -48,7 +48,7 @@ struct GalleryExportTests {
         }
     }
 
-    @Test func picturesHaveTheirColoursBehindThem() async throws {
+    @Test func picturesHaveBackgroundColours() async throws {
         try await PageTests.withStandIns { fixture in
             try await export(fixture) { _, site in
                 let first = try #require(try site.pages()["index.html"])

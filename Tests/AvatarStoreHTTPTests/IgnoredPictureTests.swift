@@ -5,9 +5,9 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// A picture that is ignored is answered like none.
+/// The response for an ignored picture is that for no picture.
 @Suite struct IgnoredPictureTests {
-    @Test func aContactWithAnIgnoredPictureIsAnsweredLikeOneWithout() async throws {
+    @Test func ignoredPictureGivesTheSameResponseAsNone() async throws {
         try await ResponderFixture.with { fixture in
             let digest = Hexadecimal.text(ContentDigest.sha256(ResponderFixture.face))
             #expect(fixture.ask("/contacts/ada/picture").status == 200)

@@ -50,7 +50,7 @@ struct PageTests {
         }
     }
 
-    /// The cards of the gallery for a stored picture whose rendition was made, for one without, and for an evicted one.
+    /// The cards of the gallery for a stored picture with a rendition, for one without, and for an evicted picture.
     static func withStandIns(_ body: (StoreFixture) async throws -> Void) async throws {
         try await StoreFixture.withStore {
             $0.renditions = SampleMaker()
@@ -67,7 +67,7 @@ struct PageTests {
         }
     }
 
-    @Test func pictureOfTheGalleryHasItsColourBehindIt() async throws {
+    @Test func galleryPictureHasItsBackgroundColour() async throws {
         try await Self.withStandIns { fixture in
             let responder = AvatarResponder(store: fixture.store)
             func gallery() -> Answer { ResponderFixture(store: fixture, responder: responder).ask("/") }
@@ -78,7 +78,7 @@ struct PageTests {
             #expect(answer.fields[.contentSecurityPolicy]?.contains("; style-src-attr 'unsafe-inline';") == true)
 
             try await fixture.store.trim(to: 0)
-            // Initials stand in for it now, which have a colour of their own.
+            // Initials replace it now, and have their own colour.
             #expect(!gallery().text.contains(" style="))
         }
     }
@@ -87,13 +87,13 @@ struct PageTests {
         arguments: [
             nil, [1, 2, 3],
             [
-                // With transparent parts, behind which a colour would show for ever.
+                // With transparent parts, behind which the colour would always show.
                 156, 247, 133, 28, 142, 30, 63, 151, 130, 137, 109, 185, 247, 48, 150, 62, 120, 32, 185, 10, 147, 28,
                 148, 83, 9,
             ],
         ] as [[UInt8]?]
     )
-    func otherPicturesHaveNoColour(thumbHash: [UInt8]?) {
+    func otherPicturesHaveNoBackgroundColour(thumbHash: [UInt8]?) {
         #expect(PageContact.standIn(thumbHash) == nil)
     }
 
@@ -110,14 +110,14 @@ struct PageTests {
             for link in Set(gallery + details.flatMap { PageText(text: answer($0).text).links }) {
                 #expect(link.hasPrefix("/") && !link.hasPrefix("//"), "\(link)")
                 #expect(answer(link).status == 200, "\(link)")
-                // A browser would remove these segments before it asks.
+                // A browser would remove these segments from the path.
                 let segments = link.prefix { $0 != "?" }.split(separator: "/").map { $0.replacing("%2E", with: ".") }
                 #expect(!segments.contains(".") && !segments.contains(".."), "\(link)")
             }
         }
     }
 
-    @Test(arguments: [".", ".."]) func contactWhoseIDIsADotSegmentIsReachable(id: String) async throws {
+    @Test(arguments: [".", ".."]) func contactWithDotSegmentAsIDIsReachable(id: String) async throws {
         try await Self.withHostileStore { fixture in
             let responder = AvatarResponder(store: fixture.store)
             func answer(_ path: String) -> Answer {

@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-/// `?size=` and `?format=`: copies that are made by the first request for them.
+/// `?size=` and `?format=`: renditions, which the first request makes.
 @Suite struct RenditionRouteTests {
     private let face = SampleImage.png(seed: 1, byteCount: 40_000)
     private let other = SampleImage.png(seed: 2, byteCount: 30_000)
@@ -28,7 +28,7 @@ import Testing
         HTTPRequest(method: method, scheme: nil, authority: nil, path: path, headerFields: fields)
     }
 
-    @Test func theFirstRequestMakesTheCopy_andTheNextOnesFindIt() async throws {
+    @Test func firstRequestMakesTheRendition_andLaterOnesFindIt() async throws {
         let maker = CountingMaker()
         try await withServer(maker) { fixture, responder in
             let path = "/contacts/ada/picture?size=40&format=png"
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func theImageByItsDigestHasCopiesForAYear() async throws {
+    @Test func imageByDigestHasRenditionsCachedForAYear() async throws {
         try await withServer(CountingMaker()) { fixture, responder in
             let digest = try #require(try fixture.store.picture(of: "ada")?.sha256)
 
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func aReplacedPictureHasACopyOfItsOwn() async throws {
+    @Test func replacedPictureHasANewRendition() async throws {
         let maker = CountingMaker()
         try await withServer(maker) { fixture, responder in
             let path = "/contacts/ada/picture?size=64"
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func aPictureThatCannotBeDecodedIsSentAsItIs() async throws {
+    @Test func originalOfAnUndecodablePictureIsSent() async throws {
         let maker = CountingMaker(fails: true)
         try await withServer(maker) { fixture, responder in
             let digest = try #require(try fixture.store.picture(of: "ada")?.sha256)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func aStoreWithoutADecoderSendsThePictureAtOnce() async throws {
+    @Test func storeWithoutDecoderSendsTheOriginalAtOnce() async throws {
         try await withServer(nil) { _, responder in
             let response = try #require(responder.respondAtOnce(to: request("/contacts/ada/picture?size=64")))
             #expect(Answer(response).bytes == face)
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: ["size=0", "size=4097", "size=x", "size=", "format=gif", "format=", "size=32&format=JPEG"])
-    func aWrongParameterIsRefused(query: String) async throws {
+    func invalidParameterIsRefused(query: String) async throws {
         try await withServer(CountingMaker()) { _, responder in
             let answer = Answer(await responder.respond(to: request("/contacts/ada/picture?\(query)")))
             #expect(answer.status == 400)
@@ -109,7 +109,7 @@ import Testing
     }
 }
 
-/// Makes PNG files that tell their size.
+/// Makes PNG files whose length depends on the size.
 private final class CountingMaker: RenditionMaker {
     var version: Int { 1 }
     var count: Int { made.withLock { $0 } }

@@ -6,7 +6,7 @@ import Workload
 
 @Suite(.serialized)
 struct RenditionKills {
-    @Test("a process killed while it makes renditions leaves none that is wrong or orphaned, and keeps the budget")
+    @Test("a process killed while making renditions leaves no wrong or orphaned rendition, and keeps the budget")
     func renditionKills() async throws {
         let directory = FileManager.default.temporaryDirectory.path + "/avatars-renditions-\(UUID().uuidString)"
         defer { removeFolder(directory) }
@@ -28,7 +28,7 @@ struct RenditionKills {
             worker.kill()
             worker.waitForEnd()
 
-            // An opening finishes the work of the killed process.
+            // Opening the store finishes the work of the killed process.
             let load = try await RenditionLoad(directory)
             made = max(made, try load.store.statistics().renditions)
             #expect(try await load.wrongRenditions() == [], "round \(round), killed \(point)")

@@ -10,7 +10,7 @@ import Testing
     private static let silhouette = SampleImage.png(seed: 5, byteCount: 2000)
     private static let digest = Hexadecimal.text(ContentDigest.sha256(silhouette))
 
-    /// A workplace whose store has `count` contacts with the silhouette of one host, and 3 with pictures of their own.
+    /// A workplace whose store has `count` contacts with the silhouette of one host, and 3 contacts with their own pictures.
     private func withSilhouettes(_ count: Int = 12, _ body: (Workplace, LoopbackOrigin) async throws -> Void)
         async throws
     {
@@ -33,7 +33,7 @@ import Testing
         try await origin.stop()
     }
 
-    @Test func sharedPicturesAreListedForPeopleAndPrograms() async throws {
+    @Test func sharedPicturesAreListedAsTextAndJSON() async throws {
         try await withSilhouettes { workplace, origin in
             let text = try await workplace.run("shared")
             #expect(text.status == 0 && text.lines.count == 2)
@@ -53,13 +53,13 @@ import Testing
             #expect(try workplace.read(file) == Self.silhouette)
 
             let none = try await workplace.run("shared", "--minimum", "13")
-            #expect(none.status == 0 && none.text.isEmpty && none.messages.contains("no picture is shared"))
+            #expect(none.status == 0 && none.text.isEmpty && none.messages.contains("no host has a picture of at least 13 contacts"))
             #expect(try await workplace.run("shared", "--minimum", "1").status == 64)
             #expect(try await workplace.run("shared", "--after", "x").status == 64)
         }
     }
 
-    @Test func ignoringAndUndoingSayWhatTheyDid() async throws {
+    @Test func ignoringAndUndoingPrintTheirEffects() async throws {
         try await withSilhouettes { workplace, origin in
             let prefix = String(Self.digest.prefix(10))
             let dry = try await workplace.run("ignore", prefix, "--dry-run")
@@ -91,21 +91,21 @@ import Testing
             #expect(listed?.map { $0["contacts"] as? Int } == [12])
             #expect(try await workplace.run("verify").status == 0)
 
-            // An ignored picture is no failure.
+            // An ignored picture is not a failure.
             let sync = try await workplace.run("sync", "people.ndjson", "--allow-private-network", "--json")
             #expect(
                 try sync.status == 0 && sync.object.number("ignored") == 12 && sync.object.number("notModified") == 12
             )
 
             let undone = try await workplace.run("ignore", "--undo", prefix)
-            #expect(undone.status == 0 && undone.text.hasPrefix("Ignores 1 picture no longer"))
+            #expect(undone.status == 0 && undone.text.hasPrefix("Stopped ignoring 1 picture"))
             let back = try await workplace.run("sync", "--allow-private-network", "--json")
             #expect(try back.object.number("fetched") == 12)
             #expect(try await workplace.run("get", url).bytes == Self.silhouette)
         }
     }
 
-    @Test func whatIsNoDigestIsNamed_andTheOthersAreIgnored() async throws {
+    @Test func invalidDigestIsReported_andTheOthersAreIgnored() async throws {
         try await withSilhouettes(3) { workplace, _ in
             let run = try await workplace.run("ignore", "nonsense", "0123456789", Self.digest)
             #expect(run.status == 1 && run.text.hasPrefix("Ignored 1 picture"))
@@ -114,14 +114,15 @@ import Testing
             )
             let undo = try await workplace.run("ignore", "--undo", String(repeating: "a", count: 64), Self.digest)
             #expect(
-                undo.status == 1 && undo.messages.contains("is not ignored") && undo.text.hasPrefix("Ignores 1 picture")
+                undo.status == 1 && undo.messages.contains("is not ignored")
+                    && undo.text.hasPrefix("Stopped ignoring 1 picture")
             )
             #expect(try await workplace.run("ignore").status == 64)
         }
     }
 
-    /// The program is killed while it takes the picture from thousands of entries.
-    @Test(.timeLimit(.minutes(10))) func aKillLeavesWholeSteps_andTheNextCallGoesOn() async throws {
+    /// The program is killed while it removes the picture from thousands of entries.
+    @Test(.timeLimit(.minutes(10))) func killLeavesWholeSteps_andTheNextCallContinues() async throws {
         let count = TestMode.isThorough ? 20_000 : 4_000
         try await withSilhouettes(count) { workplace, _ in
             var kills = 0
@@ -153,11 +154,11 @@ import Testing
         }
     }
 
-    /// A sync in another process has fetched the pictures, and must not bring them back.
-    @Test(.timeLimit(.minutes(5))) func aSyncOfAnotherProcessDoesNotBringThePictureBack() async throws {
+    /// A sync in another process has fetched the pictures, and must not store them again.
+    @Test(.timeLimit(.minutes(5))) func syncOfAnotherProcessDoesNotRestoreThePicture() async throws {
         try await withSilhouettes(300) { workplace, origin in
             for _ in 0..<3 {
-                // The first time there is nothing to undo.
+                // In the first round there is nothing to undo.
                 _ = try await workplace.run("ignore", "--undo", Self.digest)
                 try await workplace.run("sync", "--allow-private-network").requireSuccess()
                 origin.resetCounts()

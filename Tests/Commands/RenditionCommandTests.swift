@@ -26,7 +26,7 @@ import Testing
         [16, 20].map { place in bytes[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } }
     }
 
-    @Test func getWritesACopy() async throws {
+    @Test func getWritesARendition() async throws {
         try await withAda { workplace in
             let png = try await workplace.run("get", "--contact", "ada; 1", "--size", "33", "--square")
             let jpeg = try await workplace.run("get", "--contact", "ada; 1", "--size", "64", "--format", "jpeg")
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func pathNamesAFileThatStays() async throws {
+    @Test func pathPrintsAStoredFile() async throws {
         try await withAda { workplace in
             let first = try await workplace.run("path", "--contact", "ada; 1", "--size", "64")
             let second = try await workplace.run("path", "--contact", "ada; 1", "--size", "64", "--json")
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func exportWritesCopiesAndCards_andStoresNone() async throws {
+    @Test func exportWritesRenditionsAndCards_andStoresNone() async throws {
         try await withAda { workplace in
             let options = ["--size", "96", "--format", "jpeg", "--max-bytes", "8kB", "--as-vcard", "--json"]
             let run = try await workplace.start(["export", "out"] + options).end()
@@ -74,13 +74,13 @@ import Testing
             let statistics = try await workplace.run("stats", "--json")
             #expect(statistics.text.contains(#""files":1"#))
 
-            // The cards bring the photos back, under the same ids.
-            let copy = try await workplace.run("sync", "out/contacts.vcf", "--store", "copy", "--json")
-            #expect(copy.text.contains(#""saved":1"#))
+            // A sync of the cards stores the photos for the same ids.
+            let imported = try await workplace.run("sync", "out/contacts.vcf", "--store", "imported", "--json")
+            #expect(imported.text.contains(#""saved":1"#))
         }
     }
 
-    @Test func aPictureThatCannotBeDecodedIsGivenWithAWarning() async throws {
+    @Test func originalOfAnUndecodablePictureIsUsed_withAWarning() async throws {
         try await withAda { workplace in
             let bmp: [UInt8] =
                 Array("BM".utf8) + [
@@ -94,14 +94,14 @@ import Testing
             let run = try await workplace.run("get", "name:dot", "--size", "64")
 
             #expect(run.bytes == bmp && run.status == 0)
-            #expect(run.messages.contains("The original is given: "))
+            #expect(run.messages.contains("Using the original: "))
             let path = try await workplace.run("path", "name:dot", "--size", "64", "--json")
             #expect(path.text.contains(#""rendition":"original""#))
         }
     }
 
     @Test(arguments: [["--size", "0"], ["--size", "4097"], ["--max-bytes", "0"], ["--format", "gif"]])
-    func aWrongOptionIsAUsageError(options: [String]) async throws {
+    func invalidOptionIsAUsageError(options: [String]) async throws {
         let workplace = try Workplace()
         let run = try await workplace.start(["get", "name:a"] + options).end()
         #expect(run.status == 64)

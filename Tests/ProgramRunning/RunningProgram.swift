@@ -58,7 +58,7 @@ package struct RunningProgram: Sendable {
         get throws { try String(contentsOf: URL(filePath: output + ".err"), encoding: .utf8) }
     }
 
-    /// The most memory that it has had so far, in bytes; `nil` on systems without /proc.
+    /// Its peak memory so far, in bytes; `nil` on systems without /proc.
     package var peakMemory: Int? {
         guard let text = try? String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8) else { return nil }
         let line = text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

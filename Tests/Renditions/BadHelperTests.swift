@@ -10,7 +10,7 @@ import Glibc
 import Darwin
 #endif
 
-/// Helpers that are missing, of another version, without a sandbox, or under the control of a picture.
+/// Helpers that are missing, have another version or no sandbox, or are taken over by a picture.
 struct BadHelperTests {
     private func refusal(_ path: String, start: Duration = .seconds(20)) async throws -> RenditionError? {
         var limits = DecoderWorkers.Limits()
@@ -58,7 +58,7 @@ struct BadHelperTests {
         expectUnavailable(try await refusal(script), "cannot be started")
     }
 
-    @Test func aFolder() async throws {
+    @Test func folder() async throws {
         expectUnavailable(try await refusal("/usr"), "cannot be started: Permission denied.")
     }
 
@@ -87,21 +87,21 @@ struct BadHelperTests {
         )
         expectUnavailable(
             try await refusal(try HelperScript("exit 3")),
-            "ended before it said that it is a decoder. Run it to see why; a library that it needs may be missing."
+            "ended before its first message. Run it to see why; a library that it needs may be missing."
         )
     }
 
     @Test func silentAtItsStart() async throws {
         let script = try HelperScript("kill -STOP $$")
 
-        expectUnavailable(try await refusal(script, start: .milliseconds(300)), "did not answer in time before")
+        expectUnavailable(try await refusal(script, start: .milliseconds(300)), "did not respond in time before")
     }
 
-    @Test func allowedToLackItsSandbox() async throws {
+    @Test func allowedToRunUnsandboxed() async throws {
         let script = try HelperScript("echo \"$@\" > \"$0.arguments\"; \(HelperScript.hello(sandbox: 2))")
         let pool = DecoderPool(helperPath: script.path, allowsUnsandboxed: true)
 
-        // It decodes nothing, but its first message is accepted.
+        // The script decodes nothing, but the pool accepts its first message.
         guard case .decoderDied = try await pool.refusal(Rendition(size: 48, format: .png), of: []) else {
             Issue.record("accepted")
             return
@@ -109,7 +109,7 @@ struct BadHelperTests {
         #expect(try String(contentsOfFile: script.path + ".arguments", encoding: .utf8) == "--allow-unsandboxed\n")
     }
 
-    /// An answer for `printf`: status, width, height, number of bytes of the ThumbHash and of the file, each below 8 or so.
+    /// A response for `printf`: status, width, height, and the lengths of the ThumbHash and the file, each as an octal escape.
     private static func answer(hash: String = "\\5", count: String = "\\4\\0\\0\\0") -> String {
         let head =
             "AVAN" + "\\0\\0\\0\\0" + "\\60\\0\\0\\0" + "\\44\\0\\0\\0" + "\\2\\0\\0\\0" + "\(hash)\\0\\0\\0" + count
@@ -117,7 +117,7 @@ struct BadHelperTests {
     }
 
     @Test(arguments: [
-        ("no answer", "echo 0123456789 >&0; /usr/bin/head -c 100 /dev/zero >&0"),
+        ("no response", "echo 0123456789 >&0; /usr/bin/head -c 100 /dev/zero >&0"),
         ("a file of 4 GB", answer(count: "\\377\\377\\377\\377")),
         ("a hash of 26 bytes", answer(hash: "\\32")),
         ("no picture", "\(answer()); printf '\\211PNG' >&0"),
@@ -125,7 +125,7 @@ struct BadHelperTests {
         ("a flood", "/bin/cat /dev/zero >&0"),
         ("a flood before the request", ""),
     ])
-    func answersAreChecked(_ name: String, _ answer: String) async throws {
+    func responsesAreChecked(_ name: String, _ answer: String) async throws {
         let flood = name.hasSuffix("before the request")
         let script = try HelperScript(
             "\(HelperScript.hello()); \(flood ? "/bin/cat /dev/zero >&0" : "\(HelperScript.takeRequest); \(answer)")"
@@ -134,18 +134,19 @@ struct BadHelperTests {
         let refusal = try await refusal(script)
 
         #expect(
-            refusal == .decoderDied("The decoder sent bytes that break the protocol while it had the picture."),
+            refusal == .decoderDied("The decoder sent bytes that break the protocol while it decoded the picture."),
             "\(name)"
         )
     }
 
-    @Test func anAnswerThatEndsTooEarly() async throws {
+    @Test func truncatedResponse() async throws {
         let script = try HelperScript(
             "\(HelperScript.hello()); \(HelperScript.takeRequest); \(Self.answer(count: "\\0\\0\\20\\0")); exit 5"
         )
 
         #expect(
-            try await refusal(script) == .decoderDied("The decoder ended with exit code 5 while it had the picture.")
+            try await refusal(script)
+                == .decoderDied("The decoder ended with exit code 5 while it decoded the picture.")
         )
     }
 

@@ -10,13 +10,13 @@ import Glibc
 import Darwin
 #endif
 
-/// Pictures that cannot be decoded, or should not be. The decoder must say so; it must never die of one.
+/// Pictures that cannot or must not be decoded. The decoder must report the reason and never crash.
 @Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"))
 struct BadPictureTests {
     private let pool = DecoderPool()
     private let rendition = Rendition(size: 48, format: .jpeg)
 
-    /// The pictures of this target and of the image parsers that are decoded, but for the slow ones.
+    /// The decodable pictures of this target and of the image parsers, except slow ones.
     private static func pictures() throws -> [(name: String, bytes: [UInt8])] {
         let others = URL(filePath: #filePath).appending(path: "../../AvatarImagesTests/Fixtures/images").standardized
         let formats = ["jpg", "png", "webp", "gif"]
@@ -45,9 +45,9 @@ struct BadPictureTests {
         }
     }
 
-    /// The end of the file is there, but its middle is not: libjpeg only warns.
+    /// The file has its end but not its middle, for which libjpeg only warns.
     @Test(arguments: ["photo.jpg", "photo-cjpeg.jpg", "photo-ffmpeg.jpg"])
-    func aJPEGWithoutItsMiddleIsTruncated(_ name: String) async throws {
+    func jpegWithoutItsMiddleIsTruncated(_ name: String) async throws {
         let bytes = try Fixture.bytes(name)
 
         #expect(
@@ -86,7 +86,7 @@ struct BadPictureTests {
             #expect(
                 refusal
                     == .cannotDecode(
-                        "The picture is not a JPEG, PNG, WebP or GIF, which are the formats that are decoded."
+                        "The format of the picture is not supported. It must be JPEG, PNG, WebP or GIF."
                     ),
                 "\(name)"
             )
@@ -97,17 +97,17 @@ struct BadPictureTests {
         let jpeg = try Fixture.bytes("orientation-1.jpg")
         let zip: [UInt8] = Array("PK\u{3}\u{4}".utf8) + [UInt8](repeating: 0, count: 100)
 
-        // The picture comes first: what follows it is not read.
+        // The picture comes first; the decoder does not read the rest.
         #expect(try await refusal(of: jpeg + zip) == nil)
         #expect(try await refusal(of: try Fixture.bytes("small.png") + Array("<script>".utf8)) == nil)
-        // Something else comes first.
+        // Other data comes first.
         for prefix in ["%PDF-1.7\n", "<html>", "PK\u{3}\u{4}"] {
             guard case .cannotDecode = try await refusal(of: Array(prefix.utf8) + jpeg) else {
                 Issue.record("\(prefix)")
                 continue
             }
         }
-        // The first bytes of one format before another one.
+        // The first bytes of one format, followed by another format.
         for (first, count) in [("small.png", 8), ("animated.gif", 6), ("alpha.webp", 12)] {
             guard case .cannotDecode = try await refusal(of: try Fixture.bytes(first).prefix(count) + jpeg) else {
                 Issue.record("\(first)")
@@ -129,7 +129,7 @@ struct BadPictureTests {
         var bytes = try Fixture.bytes(name)
         switch name {
         case "small.png":
-            // The checksum is wrong then, but the size is refused first.
+            // The checksum is wrong too, but the decoder refuses the size first.
             bytes.replaceSubrange(16..<24, with: [0, 0, 0x1F, 0x40, 0, 0, 0x1F, 0x40])
         case "photo.jpg":
             let frame = try #require(bytes.indices.first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC0 })
@@ -143,7 +143,9 @@ struct BadPictureTests {
 
         #expect(
             try await refusal(of: bytes)
-                == .cannotDecode("The picture has 8000 x 8000 pixels; the limit is 50 million, and 65,500 a side.")
+                == .cannotDecode(
+                    "The picture has 8000 x 8000 pixels; the limits are 50 million pixels, and 65,500 on a side."
+                )
         )
     }
 
@@ -153,11 +155,13 @@ struct BadPictureTests {
 
         #expect(
             try await refusal(of: bytes)
-                == .cannotDecode("The picture has 65501 x 1 pixels; the limit is 50 million, and 65,500 a side.")
+                == .cannotDecode(
+                    "The picture has 65501 x 1 pixels; the limits are 50 million pixels, and 65,500 on a side."
+                )
         )
     }
 
-    /// The limits of memory: on a busy machine it takes longer than a picture may.
+    /// Tests the memory limit. On a busy machine this picture exceeds the usual time limit.
     @Test func interlaceBombFitsIntoTheLimits() async throws {
         var limits = DecoderWorkers.Limits()
         limits.picture = .seconds(60)
@@ -167,7 +171,7 @@ struct BadPictureTests {
         #expect((made.width, made.height) == (48, 48))
     }
 
-    @Test func whatIsNoFileIsUnreadable() async throws {
+    @Test func pipeIsUnreadable() async throws {
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
@@ -177,11 +181,11 @@ struct BadPictureTests {
         }
     }
 
-    @Test func aTooLargeFileIsRefused() async throws {
+    @Test func tooLargeFileIsRefused() async throws {
         let file = try OpenFile([0xFF, 0xD8, 0xFF])
         #expect(ftruncate(file.descriptor, 65 << 20) == 0)
 
-        await #expect(throws: RenditionError.cannotDecode("The file is larger than the limit of 64 MiB.")) {
+        await #expect(throws: RenditionError.cannotDecode("The file is larger than 64 MiB, the limit for decoding.")) {
             try await pool.make(rendition, from: file.descriptor)
         }
     }

@@ -10,7 +10,7 @@ import Glibc
 import Darwin
 #endif
 
-/// The life of helpers: their start, their queue, their end by time, by force and by the pool.
+/// The life of helpers: their start and queue, and their end by a timeout, by a signal and with the pool.
 @Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"))
 struct DecoderPoolTests {
     private static let rendition = Rendition(size: 48, format: .jpeg)
@@ -55,12 +55,12 @@ struct DecoderPoolTests {
         withExtendedLifetime(pool) {}
     }
 
-    @Test func aHelperEndsAfterItsPictures() async throws {
+    @Test func helperEndsAfterItsLimitOfPictures() async throws {
         let script = try HelperScript.wrapped()
         let pool = pool(script, pictures: 2)
         for _ in 0..<4 { _ = try await pool.make(Self.rendition, of: "small.png") }
 
-        // Ended by now or soon, although there is no further picture.
+        // The helper ends soon, even without a further picture.
         try await script.waitForEnd()
         _ = try await pool.make(Self.rendition, of: "small.png")
         #expect(script.pids.count == 3)
@@ -68,10 +68,10 @@ struct DecoderPoolTests {
         withExtendedLifetime(pool) {}
     }
 
-    @Test func theHelperIsInItsSandbox() async throws {
+    @Test func helperRunsInItsSandbox() async throws {
         let script = try HelperScript.wrapped()
         let pool = pool(script)
-        // A descriptor that every child inherits, as careless programs have them.
+        // A descriptor without close-on-exec, which every child inherits.
         let inherited = open("/dev/null", O_RDONLY)
         defer { close(inherited) }
         _ = try await pool.make(Self.rendition, of: "photo.jpg")
@@ -82,7 +82,7 @@ struct DecoderPoolTests {
         #expect(status["NoNewPrivs"] == "1")
         let peak = Int(status["VmHWM"]?.split(separator: " ").first ?? "") ?? .max
         #expect(peak < 30_000, "kB")
-        // The system ends it before the program, when memory is short.
+        // The kernel kills the helper before the program when memory runs out.
         #expect(try String(contentsOfFile: "/proc/\(pid)/oom_score_adj", encoding: .utf8) == "1000\n")
         if geteuid() == 0 {
             #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd") == ["0"])
@@ -93,7 +93,7 @@ struct DecoderPoolTests {
         withExtendedLifetime(pool) {}
     }
 
-    @Test func anIdleHelperEnds() async throws {
+    @Test func idleHelperEnds() async throws {
         let script = try HelperScript.wrapped()
         let pool = pool(script, idle: .milliseconds(50))
         _ = try await pool.make(Self.rendition, of: "small.png")
@@ -113,26 +113,26 @@ struct DecoderPoolTests {
     }
 
     @Test(arguments: [SIGKILL, SIGSEGV])
-    func aKilledHelperIsReplaced(_ signal: Int32) async throws {
+    func killedHelperIsReplaced(_ signal: Int32) async throws {
         let script = try HelperScript.wrapped()
         let pool = pool(script)
         _ = try await pool.make(Self.rendition, of: "small.png")
         let pid = try #require(script.pids.first)
         try await stop(pid)
         async let made = pool.refusal(Self.rendition, of: try Fixture.bytes("small.png"))
-        // Enough time that the picture is mostly sent; if it is not, the helper is found dead before it has one.
+        // Usually enough time to send the picture. If not, the pool finds the helper dead before it has a picture.
         try await Task.sleep(for: .milliseconds(50))
         kill(pid, signal)
         kill(pid, SIGCONT)
 
         let refusal = try await made
-        #expect(refusal == .decoderDied("The decoder was ended by signal \(signal) while it had the picture."))
+        #expect(refusal == .decoderDied("The decoder was ended by signal \(signal) while it decoded the picture."))
         #expect(!HelperScript.exists(pid), "a zombie")
         _ = try await pool.make(Self.rendition, of: "small.png")
         #expect(script.pids.count == 2)
     }
 
-    @Test func aHelperThatDoesNotAnswerIsKilled() async throws {
+    @Test func silentHelperIsKilled() async throws {
         let script = try HelperScript.wrapped()
         let pool = pool(script, picture: .milliseconds(400))
         _ = try await pool.make(Self.rendition, of: "small.png")
@@ -141,7 +141,7 @@ struct DecoderPoolTests {
 
         let refusal = try await pool.refusal(Self.rendition, of: try Fixture.bytes("small.png"))
 
-        #expect(refusal == .decoderDied("The decoder did not answer in time while it had the picture."))
+        #expect(refusal == .decoderDied("The decoder did not respond in time while it decoded the picture."))
         try await waitUntil("\(pid) is gone") { !HelperScript.exists(pid) }
         _ = try await pool.make(Self.rendition, of: "small.png")
         #expect(script.pids.count == 2)
@@ -161,14 +161,14 @@ struct DecoderPoolTests {
         let queued = Task { try await pool.make(Self.rendition, of: "small.png") }
         let last = Task { try await pool.make(Self.rendition, of: "small.png") }
 
-        // All wait, because the only helper is stopped.
+        // All pictures wait, because the only helper is stopped.
         queued.cancel()
         await #expect(throws: CancellationError.self) { try await queued.value }
         running.cancel()
         await #expect(throws: CancellationError.self) { try await running.value }
         kill(pid, SIGCONT)
         _ = try await last.value
-        // The one helper was neither killed nor confused by the answers that nothing waits for.
+        // The helper survived, and unwanted responses did not confuse it.
         #expect(script.pids.count == 1)
         let before = Task { try await pool.make(Self.rendition, of: "small.png") }
         before.cancel()
@@ -176,7 +176,7 @@ struct DecoderPoolTests {
         #expect(try await pool.make(Self.rendition, of: "thin.png").height == 48)
     }
 
-    @Test func atMostSoManyHelpers() async throws {
+    @Test func numberOfHelpersIsLimited() async throws {
         let script = try HelperScript.wrapped()
         let pool = pool(script, most: 3)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -189,7 +189,7 @@ struct DecoderPoolTests {
         #expect((1...3).contains(script.pids.count))
     }
 
-    @Test func otherChildrenAreLeftAlone() async throws {
+    @Test func otherChildProcessesAreNotAffected() async throws {
         var child: pid_t = 0
         var arguments = [strdup("/bin/sleep"), strdup("60"), nil]
         defer { for argument in arguments { free(argument) } }
@@ -207,11 +207,11 @@ struct DecoderPoolTests {
         #expect(waitpid(child, &status, 0) == child)
     }
 
-    @Test func theDefaultHelperIsBesideTheProgram() async throws {
+    @Test func defaultHelperIsBesideTheProgram() async throws {
         #expect(try await DecoderPool().make(Self.rendition, of: "small.png").width == 40)
     }
 
-    @Test func anOriginalFormatIsForTheCaller() async throws {
+    @Test func originalFormatIsRefused() async throws {
         await #expect(throws: RenditionError.self) {
             try await DecoderPool().make(Rendition(size: 48), of: "small.png")
         }

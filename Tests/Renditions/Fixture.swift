@@ -7,7 +7,7 @@ import Glibc
 import Darwin
 #endif
 
-/// A picture of `Fixtures`, whose README says how each was made.
+/// A picture of `Fixtures`. The README there describes how each was made.
 enum Fixture {
     /// Whether the helper has its decoders and its sandbox here.
     #if Renditions && os(Linux)
@@ -37,7 +37,7 @@ enum Fixture {
     static func path(_ name: String) -> String { folder.appending(path: name).path }
 }
 
-/// An open file without a name, such as a picture that has no other place.
+/// An open file without a name, for a picture that is not in `Fixtures`.
 final class OpenFile: Sendable {
     let descriptor: Int32
 
@@ -69,7 +69,7 @@ extension RenditionMaker {
         try await make(rendition, of: try Fixture.bytes(name))
     }
 
-    /// The reason why there is no rendition of `bytes`; `nil` if there is one.
+    /// The reason why no rendition of `bytes` can be made; `nil` if one can be made.
     func refusal(_ rendition: Rendition, of bytes: [UInt8]) async throws -> RenditionError? {
         do {
             _ = try await make(rendition, of: bytes)

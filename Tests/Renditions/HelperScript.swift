@@ -7,9 +7,9 @@ import Glibc
 import Darwin
 #endif
 
-/// A program in place of the helper, in a folder of its own: a shell script, whose descriptor 0 is the socket.
+/// A shell script in place of the helper, in its own folder. Its descriptor 0 is the socket.
 final class HelperScript: Sendable {
-    /// The helper that was built with the tests: beside their own program.
+    /// The helper built with the tests, beside their own program.
     static var real: String {
         let program = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
         let places = [program, Bundle.module.bundleURL.deletingLastPathComponent()]
@@ -28,15 +28,15 @@ final class HelperScript: Sendable {
     let path: String
     private let folder: URL
 
-    /// A script that first writes its process number to a file.
+    /// A script that first writes its process id to a file.
     init(_ body: String, permissions: Int = 0o755) throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "helper-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         path = folder.appending(path: "helper").path
         let draft = path + ".draft"
         try Data("#!/bin/sh\necho $$ >> \"$0.pids\"\n\(body)\n".utf8).write(to: URL(filePath: draft))
-        // By another process: a child that another test starts meanwhile would hold the file open for writing, and a file
-        // that is open for writing cannot be executed.
+        // Another process writes the file. Otherwise a child of another test might inherit the descriptor, and a file that is
+        // open for writing cannot be executed.
         let copy = Process()
         copy.executableURL = URL(filePath: "/bin/cp")
         copy.arguments = [draft, path]
@@ -45,25 +45,25 @@ final class HelperScript: Sendable {
         try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
     }
 
-    /// The real helper, with its process number known.
+    /// The real helper, with a known process id.
     static func wrapped() throws -> HelperScript { try HelperScript("exec '\(real)' \"$@\"") }
 
     deinit {
-        // A leftover in the temporary folder is no failure.
+        // A leftover in the temporary folder is not a failure.
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// The numbers of the processes that were started, in their order.
+    /// The ids of the processes that were started, in order.
     var pids: [Int32] {
-        // Before the first start there is no file.
+        // The file is missing before the first start.
         let text = (try? String(contentsOfFile: path + ".pids", encoding: .utf8)) ?? ""
         return text.split(separator: "\n").compactMap { Int32($0) }
     }
 
-    /// Whether a process runs or was not waited for.
+    /// Whether a process is running or a zombie.
     static func exists(_ pid: Int32) -> Bool { kill(pid, 0) == 0 }
 
-    /// Waits until no process that was started is left.
+    /// Waits until all processes that were started have ended.
     func waitForEnd() async throws {
         try await waitUntil("the helpers \(pids) are gone") { !self.pids.contains(where: Self.exists) }
     }

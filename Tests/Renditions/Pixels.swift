@@ -1,7 +1,7 @@
 import CZlib
 import Testing
 
-/// The pixels of a PNG with 8 bits a channel and no interlacing, as the helper writes them. Not by the helper's library.
+/// The pixels of a PNG with 8 bits per channel and no interlacing, as the helper writes it. Parsed without libpng.
 struct Pixels {
     let width: Int
     let height: Int
@@ -68,7 +68,7 @@ struct Pixels {
         return Array(values[start..<(start + channels)])
     }
 
-    /// The pixels a little inside the corners: top left, top right, bottom left, bottom right.
+    /// Pixels near the corners: top left, top right, bottom left, bottom right.
     var corners: [[UInt8]] {
         let (x, y) = (min(2, width / 2), min(2, height / 2))
         return [self[x, y], self[width - 1 - x, y], self[x, height - 1 - y], self[width - 1 - x, height - 1 - y]]

@@ -2,10 +2,10 @@ import AvatarCore
 import AvatarRenditions
 import Testing
 
-/// Renditions of good pictures: their size, their colours and their bytes.
+/// Renditions of valid pictures: their size, colours and bytes.
 @Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"))
 struct RenditionTests {
-    /// Red, green, blue and yellow: the corners of the fixtures, read like a text.
+    /// Red, green, blue and yellow: the corners of the fixtures, row by row.
     private static let corners: [[UInt8]] = [[220, 40, 40], [40, 180, 60], [40, 60, 210], [230, 210, 50]]
 
     private let pool = DecoderPool()
@@ -42,7 +42,7 @@ struct RenditionTests {
         expectCorners(pixels)
     }
 
-    @Test func aSquareThatIsNotScaledStaysSharp() async throws {
+    @Test func unscaledSquareStaysSharp() async throws {
         let pixels = try await pixels("stripes.png", fit: .square)
 
         #expect((pixels.width, pixels.height) == (30, 30))
@@ -69,14 +69,14 @@ struct RenditionTests {
     }
 
     @Test(arguments: ["swapped.jpg", "swapped.png", "swapped.webp"])
-    func aProfileCounts(_ name: String) async throws {
+    func profileIsApplied(_ name: String) async throws {
         let swapped = Self.corners.map { [$0[1], $0[0], $0[2]] }
 
         expectCorners(try await pixels(name), swapped)
     }
 
     @Test func displayP3() async throws {
-        // By the matrices of the two spaces; what lies outside sRGB is clipped.
+        // Computed with the matrices of the two colour spaces; values outside sRGB are clipped.
         let expected: [[UInt8]] = [[240, 0, 23], [0, 182, 31], [34, 61, 217], [234, 209, 0]]
 
         expectCorners(try await pixels("display-p3.jpg"), expected, within: 6)
@@ -163,7 +163,7 @@ struct RenditionTests {
     }
 
     @Test(arguments: [Rendition.Format.jpeg, .png, .webp])
-    func bytesStayBelowTheMaximum(_ format: Rendition.Format) async throws {
+    func bytesStayWithinTheLimit(_ format: Rendition.Format) async throws {
         let full = try await pool.make(Rendition(size: 256, format: format), of: "photo.jpg")
         #expect(full.width == 256)
         for most in [full.bytes.count, full.bytes.count - 1, 8_000, 3_000] {
@@ -175,7 +175,7 @@ struct RenditionTests {
         }
     }
 
-    @Test func tooFewBytesForAnyRendition() async throws {
+    @Test func tooLowLimitIsRefused() async throws {
         let refusal = try await pool.refusal(
             Rendition(size: 256, format: .jpeg, maxBytes: 100),
             of: try Fixture.bytes("photo.jpg")
@@ -188,11 +188,11 @@ struct RenditionTests {
         #expect(smallest > 100 && smallest < 1_500)
     }
 
-    @Test func thumbHashIsThatOfTheAlgorithm() async throws {
+    @Test func thumbHashMatchesTheReference() async throws {
         let made = try await pool.make(Rendition(size: 32, format: .jpeg), of: "small.png")
         let alpha = try await pool.make(Rendition(size: 32, format: .jpeg, fit: .square), of: "palette.png")
 
-        // By the algorithm's own implementation, over the pixels of these files.
+        // Computed by the reference implementation from the pixels of these files.
         #expect(
             made.thumbHash == [
                 220, 247, 5, 45, 142, 63, 134, 119, 164, 121, 119, 125, 136, 199, 87, 121, 11, 53, 233, 130, 8,

@@ -7,7 +7,7 @@ import Glibc
 import Darwin
 #endif
 
-/// The sandbox of the helper: it enters it and tries a call, which must kill it.
+/// The helper enters its sandbox and tries a system call, which must kill it.
 @Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"))
 struct SandboxTests {
     private func attempt(_ call: String) throws -> (reason: Process.TerminationReason, status: Int32) {
@@ -21,11 +21,11 @@ struct SandboxTests {
         return (process.terminationReason, process.terminationStatus)
     }
 
-    @Test func lifeInTheSandboxIsPossible() throws {
+    @Test func helperSurvivesInItsSandbox() throws {
         #expect(try attempt("nothing") == (.exit, 0))
     }
 
-    @Test func anUnknownCallIsAnError() throws {
+    @Test func unknownAttemptIsAnError() throws {
         #expect(try attempt("dance") == (.exit, 64))
     }
 
@@ -33,7 +33,7 @@ struct SandboxTests {
         "open", "socket", "execve", "fork", "kill", "write", "send-elsewhere", "send-to-address", "send-out-of-band",
         "receive-elsewhere", "receive-out-of-band", "map-code", "map-file", "advise", "protect", "ptrace",
     ])
-    func aForbiddenCallKills(_ call: String) throws {
+    func forbiddenCallKills(_ call: String) throws {
         #expect(try attempt(call) == (.uncaughtSignal, SIGSYS), "\(call)")
     }
 
@@ -43,7 +43,7 @@ struct SandboxTests {
     }
     #endif
 
-    @Test func aPersonWhoStartsItReadsWhatItIs() throws {
+    @Test func directStartPrintsAnExplanation() throws {
         let process = Process()
         let messages = Pipe()
         process.executableURL = URL(filePath: HelperScript.real)

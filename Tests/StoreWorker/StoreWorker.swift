@@ -75,7 +75,7 @@ struct StoreWorker {
             do {
                 try await load.step(&random)
             } catch is AvatarStoreError {
-                // Refused, such as a save for which there is no room.
+                // The store refused it, such as a save without room.
             }
         }
     }

@@ -9,14 +9,14 @@ import Glibc
 import Darwin
 #endif
 
-/// Random work on a store with own images and renditions of them, under a budget that holds few of them.
+/// Random work on a store with own images and their renditions, under a budget that is too small for all of them.
 package struct RenditionLoad: Sendable {
     /// The budget of `caches`.
     package static let budget = 40_000
     /// The number of images.
     private static let names = 12
 
-    /// The store. The budget is in force.
+    /// The store, with the budget set.
     package let store: AvatarStore
 
     /// Opens the store in `directory`.
@@ -27,7 +27,7 @@ package struct RenditionLoad: Sendable {
         store = try await AvatarStore.open(configuration, fileSystem: fileSystem)
     }
 
-    /// One operation: most of them ask for a rendition, others replace, move or remove an image, or evict.
+    /// One operation. Most request a rendition; others replace, move or remove an image, or evict.
     package func step(_ random: inout RandomOperations) async throws {
         let name = random.number(below: Self.names)
         let key = try AvatarKey(name: "\(name)")
@@ -49,7 +49,7 @@ package struct RenditionLoad: Sendable {
         }
     }
 
-    /// The renditions that are stored and are not those of the present image, by their keys.
+    /// The stored renditions that do not match the current image, by key.
     package func wrongRenditions() async throws -> [String] {
         var wrong: [String] = []
         for name in 0..<Self.names {
@@ -71,7 +71,7 @@ package struct RenditionLoad: Sendable {
     }
 }
 
-/// Makes renditions whose bytes follow from those of the original, so that every process can check them.
+/// Makes renditions whose bytes depend only on the original, so that every process can check them.
 private struct DigestMaker: RenditionMaker {
     var version: Int { 1 }
 

@@ -3,7 +3,7 @@ import AvatarStore
 import BenchmarkFigures
 import Foundation
 
-/// Making 300 renditions: the processor time of the helper and of this process, the helper's memory, and the colours.
+/// Makes 300 renditions: measures the processor time of the helper and of this process, the helper's memory, and the colours.
 struct MakingRows {
     private static let rendition = Rendition(size: 96, format: .jpeg)
 
@@ -14,7 +14,7 @@ struct MakingRows {
     /// - Parameter rounds: at most 3, because a helper ends after 1,000 pictures.
     func run(rounds: Int) async throws -> [Figure] {
         let pool = DecoderPool(helperPath: helper, most: 1)
-        // Starts the helper, which is not measured, as Pillow's start is not.
+        // Starts the helper. Like Pillow's start, this is not measured.
         _ = try await make(0, pool)
         let process = try HelperProcess.child()
         var (ours, theirs, own): ([Double], [Double], [Double]) = ([], [], [])
@@ -51,18 +51,18 @@ struct MakingRows {
     }
 
     private func colours(_ name: String, _ pool: DecoderPool) async throws -> [Figure] {
-        let copies = photos.directory + "/copies"
-        try FileManager.default.createDirectory(atPath: copies, withIntermediateDirectories: true)
+        let renditions = photos.directory + "/renditions"
+        try FileManager.default.createDirectory(atPath: renditions, withIntermediateDirectories: true)
         for (number, path) in photos.paths.enumerated() {
-            let copy = copies + "/" + URL(filePath: path).lastPathComponent
-            try Data(try await make(number, pool)).write(to: URL(filePath: copy))
+            let rendition = renditions + "/" + URL(filePath: path).lastPathComponent
+            try Data(try await make(number, pool)).write(to: URL(filePath: rendition))
         }
-        let errors = try pillow.run("compare", photos.folder, copies, "\(Self.rendition.size)")
+        let errors = try pillow.run("compare", photos.folder, renditions, "\(Self.rendition.size)")
         guard errors.count == 4 else { throw BenchmarkError("pillow_rival.py compare must print four numbers.") }
         return [("mean", 0, 3.0), ("worst", 1, 8)].map { kind, index, limit in
             Figure(
                 name: name + ", \(kind) colour error of 255",
-                against: "Pillow's LANCZOS, not coded",
+                against: "Pillow's LANCZOS, not encoded",
                 ratio: errors[index],
                 limit: .atMost(limit),
                 medians: ["that of Pillow's own JPEG": errors[2 + index]]
@@ -70,7 +70,7 @@ struct MakingRows {
         }
     }
 
-    /// The processor time of this process so far.
+    /// The processor time of this process so far, in microseconds.
     private static var ownMicroseconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
@@ -78,21 +78,21 @@ struct MakingRows {
     }
 }
 
-/// The helper as /proc describes it.
+/// The helper, as seen in /proc.
 struct HelperProcess {
     private let folder: String
 
     /// The only child of this process.
     static func child() throws -> HelperProcess {
         for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int(name) != nil {
-            // A process that ended meanwhile has no file any more.
+            // A process that has ended meanwhile has no file.
             let status = (try? String(contentsOfFile: "/proc/\(name)/status", encoding: .utf8)) ?? ""
             if status.contains("\nPPid:\t\(getpid())\n") { return HelperProcess(folder: "/proc/" + name) }
         }
         throw BenchmarkError("The pool must have a helper, but this process has no child.")
     }
 
-    /// Its processor time so far.
+    /// Its processor time so far, in microseconds.
     var processorMicroseconds: Double {
         get throws {
             let text = try String(contentsOfFile: folder + "/schedstat", encoding: .utf8)
@@ -103,7 +103,7 @@ struct HelperProcess {
         }
     }
 
-    /// Its memory at the peak.
+    /// Its peak memory, in MB.
     var peakMegabytes: Double {
         get throws {
             let text = try String(contentsOfFile: folder + "/status", encoding: .utf8)

@@ -3,7 +3,7 @@ import AvatarStore
 import BenchmarkFigures
 import Foundation
 
-/// Reading renditions that were made before, against hits on originals of the same bytes.
+/// Reads stored renditions, against hits on originals with the same bytes.
 struct ReadingRow {
     private static let work = 20_000
     private static let rendition = Rendition(size: 96, format: .jpeg)
@@ -21,18 +21,18 @@ struct ReadingRow {
             let key = try await store.save(photo, named: "photo \(number)", in: .caches)
             large.append(key)
             let copy = try await store.avatar(for: key, options: FetchOptions(rendition: Self.rendition))
-            small.append(try await store.save(copy.bytes, named: "copy \(number)", in: .caches))
+            small.append(try await store.save(copy.bytes, named: "rendition \(number)", in: .caches))
         }
         let numbers = randomNumbers(rounds * Self.work, below: Photos.count)
         for (large, small) in zip(large, small) {
             guard let copy = try store.storedAvatar(for: large, as: Self.rendition),
                 copy.bytes == (try store.storedAvatar(for: small)?.bytes)
-            else { throw BenchmarkError("The copy of \(large) is not stored.") }
+            else { throw BenchmarkError("The rendition of \(large) is not stored.") }
         }
         let result = try Rounds(rounds, of: Self.work) { round in
             for number in numbers[round * Self.work..<(round + 1) * Self.work] {
                 guard try store.storedAvatar(for: large[number], as: Self.rendition) != nil else {
-                    throw BenchmarkError("The copy of \(large[number]) is not stored.")
+                    throw BenchmarkError("The rendition of \(large[number]) is not stored.")
                 }
             }
         } _: { round in

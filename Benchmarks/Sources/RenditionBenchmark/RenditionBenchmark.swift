@@ -2,7 +2,7 @@ import AvatarStore
 import BenchmarkFigures
 import Foundation
 
-/// Measures smaller pictures: the cost of making one and its colours, against Pillow, and the cost of reading one again.
+/// Measures renditions: the cost of making one and its colours, against Pillow, and the cost of reading a stored one.
 @main
 struct RenditionBenchmark {
     static func main() async {
@@ -21,7 +21,7 @@ struct RenditionBenchmark {
 
     private static func measure(helper: String, python: String) async throws {
         let directory = NSTemporaryDirectory() + "avatar-renditions-\(getpid())"
-        defer { try? FileManager.default.removeItem(atPath: directory) }  // The system empties its folder by itself.
+        defer { try? FileManager.default.removeItem(atPath: directory) }  // Otherwise left in the temporary folder.
         let pillow = Pillow(python: python)
         let photos = try Photos(directory: directory, madeBy: pillow)
         print("\nrenditions (load \(machineLoad()))")
@@ -37,7 +37,7 @@ struct RenditionBenchmark {
     }
 }
 
-/// Pillow, in a process of its own for each task.
+/// Pillow, in its own process for each task.
 struct Pillow {
     let python: String
 
@@ -53,7 +53,7 @@ struct Pillow {
     }
 }
 
-/// Photos as origins have them, in files.
+/// Files like the photos of origins.
 struct Photos {
     static let (count, side) = (300, 460)
 

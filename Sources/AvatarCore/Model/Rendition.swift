@@ -1,13 +1,12 @@
-/// A smaller copy of a picture for showing: its size, its format, and how it is cut.
+/// A smaller picture that the store makes of a stored one: its size, its format, and how it is cropped.
 ///
-/// The orientation of the original is applied, metadata is dropped, and of an animation the first frame is used. A rendition is
-/// never larger than its original.
+/// A rendition is upright and has no metadata. Of an animation it shows the first frame. It is never larger than its original.
 public struct Rendition: Sendable, Hashable {
     /// The format of a rendition.
     public enum Format: String, Sendable, Hashable, CaseIterable {
         /// The format of the original if it is JPEG, PNG or WebP, else PNG.
         case original
-        /// JPEG, which has no transparency: transparent parts are white.
+        /// JPEG. It has no transparency, so transparent parts become white.
         case jpeg
         /// PNG.
         case png
@@ -15,33 +14,34 @@ public struct Rendition: Sendable, Hashable {
         case webp
     }
 
-    /// How the picture fits the size.
+    /// How the picture fits into the size.
     public enum Fit: String, Sendable, Hashable, CaseIterable {
-        /// The whole picture, whose longer side has the size.
+        /// The whole picture. The size is that of its longer side.
         case inside
-        /// The largest square in the middle, whose sides have the size.
+        /// The largest square in the middle. The size is that of each side.
         case square
     }
 
-    /// The sizes that are made, in pixels. Any size would let each request fill the disk with another file.
+    /// The sizes of renditions in pixels, ascending. Other sizes are rounded, so that requests cannot fill the disk with sizes.
     public static let sizes = [32, 48, 64, 96, 128, 192, 256, 384, 512]
 
-    /// The length of the longer side in pixels: one of `sizes`.
+    /// The limit on the longer side, in pixels: one of `sizes`, 32 to 512. A smaller original is not scaled up.
     public let size: Int
     /// The format.
     public let format: Format
-    /// How the picture fits the size.
+    /// How the picture fits into the size.
     public let fit: Fit
-    /// The largest number of bytes; `nil` for any.
+    /// The limit on the length of the file, in bytes, at least 1; `nil` for no limit.
     ///
-    /// The quality is lowered until the rendition fits. Then the next smaller size is taken.
+    /// The maker lowers the quality until the file fits, then takes the next smaller size. PNG has no quality to lower. If no
+    /// quality and size fits, a read throws `imageRefused`, and an export writes the original.
     public let maxBytes: Int?
 
     /// - Parameters:
-    ///   - size: the length of the longer side in pixels. It is taken up to the next of `sizes`, and down to the last of them.
-    ///   - format: the format. Default: that of the original.
-    ///   - fit: how the picture fits the size. Default: the whole picture.
-    ///   - maxBytes: the largest number of bytes, at least 1. Default: any.
+    ///   - size: the limit on the longer side, in pixels. It is rounded up to the next of `sizes`; larger values give 512.
+    ///   - format: the format. Default: `original`.
+    ///   - fit: how the picture fits into the size. Default: `inside`, the whole picture.
+    ///   - maxBytes: the limit on the length of the file, in bytes. Values below 1 count as 1. Default: `nil`, no limit.
     public init(size: Int, format: Format = .original, fit: Fit = .inside, maxBytes: Int? = nil) {
         self.size = Self.sizes.first { $0 >= size } ?? 512
         self.format = format
@@ -51,12 +51,13 @@ public struct Rendition: Sendable, Hashable {
 }
 
 extension Rendition {
-    /// The rendition that is made of a picture with this media type and these dimensions: with a format of its own, and no larger
-    /// than the picture needs. Renditions with the same result are equal.
+    /// The rendition to make of a picture with this media type and these dimensions. Its format is not `original`, and its size
+    /// is no larger than the picture needs. Renditions with the same result are equal.
     ///
     /// - Parameters:
-    ///   - width: the width in pixels; 0 if it is not known.
-    ///   - height: the height in pixels; 0 if it is not known.
+    ///   - mediaType: the media type of the original.
+    ///   - width: the width of the original in pixels; 0 if it is not known.
+    ///   - height: the height of the original in pixels; 0 if it is not known.
     package func resolved(mediaType: String, width: Int, height: Int) -> Rendition {
         let format =
             switch (self.format, mediaType) {
@@ -74,7 +75,7 @@ extension Rendition {
 }
 
 extension Rendition: CustomStringConvertible {
-    /// The format, the size, the fit and the largest number of bytes, such as `jpeg 96 square 48000`.
+    /// The format, the size, the fit and the limit on the bytes, such as `jpeg 96 square 48000`.
     public var description: String {
         "\(format.rawValue) \(size) \(fit.rawValue)" + (maxBytes.map { " \($0)" } ?? "")
     }

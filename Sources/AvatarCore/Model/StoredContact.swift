@@ -10,7 +10,7 @@ public struct StoredContact: Hashable, Sendable {
     public var state: AvatarState?
     /// Whether the index has a file of that image.
     public var hasFile: Bool
-    /// The ThumbHash of that image, even while it is evicted; `nil` before a rendition of it was made.
+    /// The ThumbHash of that image, 5 to 25 bytes, even while it is evicted; `nil` until a rendition of it is made.
     public var thumbHash: [UInt8]?
 
     /// A contact, as read from the index.

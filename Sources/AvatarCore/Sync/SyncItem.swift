@@ -3,8 +3,8 @@ package enum SyncItem: Sendable {
     /// An image that a list names by its URL.
     case image(ListedImage)
     /// Several images for one contact, the preferred one first. The next one counts if the origin has none for the one
-    /// before: several URLs of a list, or the URLs of its e-mail addresses at all sources. `byEmail`: the latter, to ask for
-    /// if the URLs have none but ignored pictures.
+    /// before: several URLs of a list, or the URLs of its e-mail addresses at all sources. `byEmail`: the latter, to try if the
+    /// URLs have only ignored pictures.
     case candidates([AvatarKey], contact: String, lowDataURL: String? = nil, byEmail: [AvatarKey] = [])
     /// An entry of the index.
     case entry(AvatarEntry)
@@ -131,7 +131,7 @@ package struct CandidateChain: Sendable {
     package var position = 0
     /// Whether the current candidate was requested for this contact, and is counted with its image.
     package var ownsTarget = false
-    /// The images of its e-mail addresses, to ask for if the last URL has an ignored picture.
+    /// The images of its e-mail addresses, to try if the last URL has an ignored picture.
     package var byEmail: [AvatarKey] = []
     /// Whether the candidates follow URLs with ignored pictures, to which the contact stays linked.
     private var followsURLs = false
@@ -157,7 +157,7 @@ package struct CandidateChain: Sendable {
     /// Whether another candidate follows if the current one has an ignored picture.
     package var hasNextIfIgnored: Bool { hasNext || isByEmail || !byEmail.isEmpty }
 
-    /// The chain of the e-mail addresses, once the URLs are passed; `nil` without addresses.
+    /// The chain of the e-mail addresses, which follows the last URL; `nil` without addresses.
     var emailChain: CandidateChain? {
         guard !byEmail.isEmpty else { return nil }
         var chain = CandidateChain(

@@ -135,7 +135,7 @@ package struct SyncSnapshot: Sendable {
         }
     }
 
-    /// Whether a request may bring an image that is not stored. Of an ignored picture that is not to be expected.
+    /// Whether a request may bring an image that is not stored. An ignored picture will probably stay the same.
     private func lacksImage(_ entry: AvatarEntry?) -> Bool {
         !hasFile(entry) && entry?.isIgnored != true
     }

@@ -91,7 +91,7 @@ final class ReadConnections: Sendable {
     ///
     /// Random, so that waiting reads spread over all connections.
     private func withFreeSlot<Result: Sendable>(_ body: (ReadConnection, Slot) throws -> Result) throws -> Result {
-        // To try a lock that is taken is a system call, and so is then its release by the other thread.
+        // Trying a lock that is taken costs a system call, and its release by the other thread costs another one.
         for slot in slots where !slot.isInUse.load(ordering: .relaxed) {
             let result = try slot.connection.withLockIfAvailable { connection in
                 slot.isInUse.store(true, ordering: .relaxed)
@@ -129,7 +129,7 @@ final class ReadConnections: Sendable {
     private final class Slot: Sendable {
         /// The connection; `nil` until its first use and after closing. The lock is held for a whole read.
         let connection: Mutex<ReadConnection?>
-        /// Whether a thread holds the lock, as far as another one can see. Only a hint.
+        /// Whether a thread holds the lock. Only a hint: the value may be stale.
         let isInUse = Atomic(false)
         /// Whether a release of the snapshot is scheduled.
         private let isTimerRunning = Atomic(false)

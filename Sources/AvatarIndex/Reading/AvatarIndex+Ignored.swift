@@ -1,19 +1,19 @@
 package import AvatarCore
 import AvatarSQLite
 
-/// A picture that counts as none.
+/// An ignored picture.
 package struct IgnoredRecord: Sendable {
     /// The digest of its bytes.
     package let sha256: [UInt8]
-    /// Since when it is ignored.
+    /// The time since which it is ignored.
     package let since: Timestamp
-    /// The entries whose host last sent it.
+    /// The number of entries whose host last sent it.
     package let entries: Int
-    /// The links of contacts to these entries.
+    /// The number of links of contacts to these entries.
     package let contacts: Int
 }
 
-/// The entries and files that ignoring a picture concerns.
+/// The number of entries and files affected by ignoring a picture.
 package struct IgnoredPart: Sendable {
     /// The entries that would lose it, or have lost it.
     package var entries = 0
@@ -36,17 +36,17 @@ extension AvatarIndex {
         try readers.read { Set(try $0.rows("SELECT sha256 FROM ignored_picture") { $0.blob("sha256") }) }
     }
 
-    /// The ignored pictures that some entries may still have, because a process was killed or is at work.
+    /// The ignored pictures that some entries may still have, because a process was killed or is still removing them.
     package func incompletelyIgnored() throws -> [[UInt8]] {
         try readers.read { connection in
             try connection.rows("SELECT sha256 FROM ignored_picture WHERE NOT is_complete") { $0.blob("sha256") }
         }
     }
 
-    /// A digest that entries ignore although it is not in the list; `nil` if there is none. A backup was made, or `ignore` was
-    /// undone, while another process ignored the picture.
+    /// A digest that entries ignore although it is not in the list; `nil` without one. It remains if a backup is made, or
+    /// `ignore` is undone, while another process ignores the picture.
     ///
-    /// Each step looks up the next digest in the index `avatar_ignored`, so the number of entries does not matter.
+    /// Each step looks up the next digest in the index `avatar_ignored`, so the cost does not depend on the number of entries.
     package func digestIgnoredInVain() throws -> [UInt8]? {
         try readers.read { connection in
             try connection.firstRow(
@@ -78,7 +78,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The digests of pictures, stored or ignored, from `low` to `high`; at most `limit` of each kind.
+    /// The digests of stored and ignored pictures from `low` through `high`; at most `limit` of each kind.
     package func digests(from low: [UInt8], through high: [UInt8], limit: Int) throws -> Set<[UInt8]> {
         try readers.read { connection in
             var found: Set<[UInt8]> = []
@@ -93,8 +93,8 @@ extension AvatarIndex {
         }
     }
 
-    /// The entries without a file that remember the picture, except those that ignore it, and own images. An eviction or a
-    /// purge has taken their files.
+    /// The entries that lost the picture's file to an eviction or a purge and remember its digest. Own images, and entries that
+    /// ignore the picture already, are left out.
     ///
     /// No index covers this, so it reads all entries.
     package func entriesRemembering(_ sha256: [UInt8]) throws -> [(id: Int64, key: AvatarKey)] {
@@ -109,7 +109,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The entries and bytes that ignoring the picture would take away. Reads all entries.
+    /// The number of entries, files and bytes that ignoring the picture would remove. Reads all entries.
     package func partToIgnore(_ sha256: [UInt8]) throws -> IgnoredPart {
         try readers.read { connection in
             try connection.snapshot {
@@ -142,7 +142,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The record that the picture is ignored; `nil` if it is not.
+    /// The number of entries that ignore the picture; `nil` if it is not ignored.
     package func ignoredPart(_ sha256: [UInt8]) throws -> IgnoredPart? {
         try readers.read { connection in
             try connection.firstRow(
@@ -152,13 +152,13 @@ extension AvatarIndex {
         }
     }
 
-    /// The condition for an entry that loses an ignored picture: any but an own image, which the caller chose.
+    /// The condition for an entry that loses an ignored picture: any entry but an own image, whose bytes the caller chose.
     static let isIgnorable = "(avatar.host_id IS NOT NULL OR avatar.key GLOB 'contact:*')"
 
-    /// The files with a digest, which is the parameter.
+    /// The files with a digest. Its parameter is the digest.
     private static let filesWithDigest = "SELECT id FROM file WHERE storage_class IN (0, 1) AND sha256 = ?"
 
-    /// The contacts of an entry.
+    /// The number of contacts of an entry.
     private static let contactCount = "(SELECT count(*) FROM owner WHERE owner.avatar_id = avatar.id)"
 
     /// The query of `ignoredPictures()`.

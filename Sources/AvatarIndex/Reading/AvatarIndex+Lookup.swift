@@ -16,9 +16,9 @@ package final class IndexHit: Sendable {
     package let isLowData: Bool
     /// Whether its key is a URL.
     package let isURL: Bool
-    /// The row id of the original's file, if the file is a rendition; else `nil`.
+    /// The row id of the original's file if this file is a rendition; else `nil`.
     package let originalID: Int64?
-    /// The ThumbHash of the picture; `nil` before a rendition was made.
+    /// The ThumbHash of the picture; `nil` until a rendition is made.
     package let thumbHash: [UInt8]?
     /// When it was last used, in microseconds, if the index lacks that time; 0 otherwise. The recorder of uses sets it.
     package let unwrittenUse = Atomic<Int64>(0)
@@ -27,7 +27,7 @@ package final class IndexHit: Sendable {
 
     /// The hit in a row of `AvatarIndex.hitSQL`.
     ///
-    /// - Parameter isRendition: whether it is a row of `AvatarIndex.renditionHitSQL`. Default: no.
+    /// - Parameter isRendition: whether the row comes from `AvatarIndex.renditionHitSQL`. Default: false.
     init(_ row: borrowing Row, of key: AvatarKey, isRendition: Bool = false) {
         self.key = key
         originalID = isRendition ? row.integer("original_id") : nil
@@ -75,7 +75,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The ThumbHash of the picture of `key`, which an entry keeps while its file is evicted; `nil` if it has none.
+    /// The ThumbHash of the picture of `key`, even while its file is evicted; `nil` without one.
     package func thumbHash(for key: AvatarKey) throws -> [UInt8]? {
         try readers.lookUp { connection in
             try connection.firstRow(Self.thumbHashSQL, text: key.rawValue) { $0.optionalBlob("thumb_hash") } ?? nil

@@ -1,28 +1,28 @@
 package import AvatarCore
 import AvatarSQLite
 
-/// A picture of which no rendition could be made.
+/// The record that no rendition of a file could be made.
 package struct UndecodableFile: Hashable, Sendable {
     /// The version of the decoder that failed.
     package let decoderVersion: Int
-    /// How often the decoder ended while it had the file.
+    /// How often the decoder ended while it decoded the file.
     package let deaths: Int
     /// The reason, as a sentence.
     package let reason: String
 }
 
 extension AvatarIndex {
-    /// The hit for the rendition `spec` of the picture stored for `key`; `nil` if it was not made.
+    /// The hit for the rendition `spec` of the picture stored for `key`; `nil` if it is not made.
     ///
-    /// Kept in memory like the hit of the picture. When the entry gets another file, the hits of its renditions end too.
+    /// It is cached like the hit of the picture, and invalidated when the entry gets another file.
     ///
-    /// - Parameter original: the row id of the picture's file. A rendition of another picture of the entry does not count.
+    /// - Parameter original: the row id of the picture's file. A rendition of an earlier picture of the entry does not count.
     package func hit(for key: AvatarKey, rendition spec: String, of original: Int64) throws -> IndexHit? {
         let hit = hits.hit(for: Self.name(of: key, spec))
         return try hit?.originalID == original ? hit : hitInFile(for: key, rendition: spec, of: original)
     }
 
-    /// As `hit(for:rendition:of:)`, always looked up in the index.
+    /// As `hit(for:rendition:of:)`, without the cache.
     package func hitInFile(for key: AvatarKey, rendition spec: String, of original: Int64) throws -> IndexHit? {
         let hit = try lookUp(key, spec)
         return hit?.originalID == original ? hit : nil
@@ -42,7 +42,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The name of a rendition in the hit cache. No key holds NUL.
+    /// The name of a rendition in the hit cache. No key contains NUL, so the name is unique.
     private static func name(of key: AvatarKey, _ spec: String) -> AvatarKey {
         AvatarKey(stored: key.rawValue + "\u{0}" + spec)
     }
@@ -69,7 +69,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The number of renditions, and of the bytes of their files.
+    /// The number of renditions, and the sum of the bytes of their files.
     package func renditionTotal() throws -> (count: Int, bytes: Int) {
         try readers.read { connection in
             let row = try connection.firstRow(

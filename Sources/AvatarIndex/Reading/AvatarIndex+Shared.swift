@@ -5,19 +5,19 @@ import AvatarSQLite
 package struct SharedRecord: Sendable {
     /// The digest of its bytes.
     package let sha256: [UInt8]
-    /// The contacts of all `hosts`.
+    /// The number of contacts that have it from one of `hosts`.
     package let contacts: Int
-    /// Names and ports of the hosts that give it to many contacts, each with their number.
+    /// The hosts (name and port) that send it for many contacts, each with the number of contacts.
     package let hosts: [(name: String, contacts: Int)]
-    /// A file with these bytes; `nil` if it was removed meanwhile.
+    /// A file with these bytes; `nil` if it was deleted meanwhile.
     package let file: FileRecord?
 }
 
 extension AvatarIndex {
-    /// Pictures that at least `minimum` contacts have from one host, those of most contacts first.
+    /// Pictures that at least `minimum` contacts have from one host, sorted by the number of contacts, descending.
     ///
     /// - Parameters:
-    ///   - last: the last picture of the page before, with its number of contacts; `nil` for the first page.
+    ///   - last: the last picture of the page before, and its number of contacts; `nil` for the first page.
     ///   - limit: the maximum number of pictures.
     package func sharedPictures(
         minimum: Int,
@@ -48,7 +48,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The hosts in `text`: one a line, the number of contacts and the name. Those with most contacts come first.
+    /// The hosts in `text`, which has one per line: the number of contacts and the name. Most contacts first.
     private static func hosts(_ text: String) -> [(name: String, contacts: Int)] {
         text.split(separator: "\n").compactMap { line in
             let parts = line.split(separator: " ", maxSplits: 1)
@@ -58,12 +58,12 @@ extension AvatarIndex {
         .sorted { ($1.contacts, $0.name) < ($0.contacts, $1.name) }
     }
 
-    /// The query of `sharedPictures`. Its parameters: the minimum, the negative number of contacts and the digest that end
-    /// the page before, and the limit.
+    /// The query of `sharedPictures`. Its parameters are the minimum, the last picture of the page before (its number of
+    /// contacts, negated, and its digest), and the limit.
     ///
-    /// Most entries have a picture and a contact of their own. Two walks over covering indexes leave them out: one finds
-    /// pictures that several entries of a host have, one finds entries of many contacts. Only the rest is counted. A
-    /// contact that has the picture in both storage classes is counted twice.
+    /// Most entries have their own picture and one contact. Two scans of covering indexes skip them: one finds pictures of
+    /// several entries of a host, the other finds entries of many contacts. Only these are counted. A contact that has the
+    /// picture in both storage classes counts twice.
     static let sharedSQL = """
         WITH candidate AS (
             SELECT file_id, host_id FROM avatar WHERE file_id IS NOT NULL

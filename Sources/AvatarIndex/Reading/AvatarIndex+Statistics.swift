@@ -188,10 +188,10 @@ extension AvatarIndex {
         WHERE storage_class = 0 AND last_access_us >= ? ORDER BY last_access_us, file_id
         """
 
-    /// The place of the file `id` of `caches`, last used at `microseconds`, in the order of `forEachEvictionCandidate`.
+    /// The position of the file `id` of `caches`, last used at `microseconds`, in the order of `forEachEvictionCandidate`.
     ///
-    /// The files of the queue are read in their order. For a file behind it, the times of all files are read.
-    /// - Parameter limit: the number of rows after which the count ends.
+    /// For a file in the queue, this reads the rows of the queue before it; for any other file, the access times of all files.
+    /// - Parameter limit: the limit on the rows read. Default: no limit.
     package func evictionPlace(of id: Int64, usedAt microseconds: Int64, readingAtMost limit: Int = .max) throws
         -> EvictionPlace
     {
@@ -207,13 +207,13 @@ extension AvatarIndex {
         }
     }
 
-    /// The rows of the queue before a time and a row id, at most a number.
+    /// The number of rows of the queue before a time and a row id. The third parameter limits the rows read.
     static let queuedBeforeSQL = """
         SELECT count(*) AS rows, count(*) AS before FROM (
             SELECT 1 FROM eviction_queue WHERE (last_access_us, file_id) < (?1, ?2) LIMIT ?3
         )
         """
-    /// The files before a time and a row id, among the first rows of all files.
+    /// The number of files of `caches` before a time and a row id. The third parameter limits the rows read.
     static let usedBeforeSQL = """
         SELECT count(*) AS rows,
             count(*) FILTER (WHERE storage_class = 0 AND (last_access_us, file_id) < (?1, ?2)) AS before
@@ -269,10 +269,11 @@ extension RowSource {
     }
 }
 
-/// The number of files that are evicted before a file.
+/// The position of a file in the order of eviction.
 package struct EvictionPlace: Equatable, Sendable {
+    /// The number of files evicted before it.
     package let filesBefore: Int
-    /// Whether all of them were counted; else there are at least `filesBefore`.
+    /// Whether all of them were counted. If not, there are at least `filesBefore`.
     package let isExact: Bool
 
     package init(filesBefore: Int, isExact: Bool) {

@@ -80,7 +80,7 @@ final class TransactionNews {
 /// The feed of changes. It is written at the end of the transaction that makes them, so it is as complete as the index.
 ///
 /// A picture is its bytes. Evicting it, purging it or fetching the same bytes again is not a change. The feed has a
-/// removal only if the entry is removed, its image is dropped together with its digest, or the bytes are ignored.
+/// removal only if the entry is removed, its image is dropped together with its digest, or its picture is ignored.
 extension IndexTransaction {
     /// Called before the picture or the contacts of entry `id` change.
     func noteContent(of id: Int64) throws {

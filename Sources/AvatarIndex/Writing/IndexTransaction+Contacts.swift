@@ -60,7 +60,7 @@ extension IndexTransaction {
     /// Unlinks `contact` from every URL whose image it waited for and never had, except that of entry `avatarID`, which
     /// the contact has now. Entries for its e-mail addresses, and images that were evicted, stay linked.
     ///
-    /// - Parameter keepsGone: whether the contact also keeps URLs that are gone, or give an ignored picture.
+    /// - Parameter keepsGone: whether the contact also keeps URLs that are gone or have an ignored picture.
     /// - Returns: the entries that were unlinked.
     package func unlinkSuperseded(
         of contact: String,
@@ -85,8 +85,8 @@ extension IndexTransaction {
     ///
     /// Called once the new image is stored: until then the contact keeps the old one.
     ///
-    /// - Parameter keepsGone: whether the contact also keeps URLs that have no file because they are gone or give an ignored
-    ///   picture. Once they have one, they take the place of this image.
+    /// - Parameter keepsGone: whether the contact also keeps URLs that have no file because they are gone or have an ignored
+    ///   picture. Once they have a file, they replace this image.
     /// - Parameter keepsNone: whether the contact also keeps entries of sources that have no image for its addresses.
     /// - Returns: the entries that were unlinked.
     @discardableResult

@@ -21,7 +21,7 @@ package struct EntryState: Sendable {
     package let nextCheck: Timestamp?
     /// Whether the file is the smaller image for constrained networks.
     package let isLowData: Bool
-    /// Whether it has no file because its origin gives an ignored picture.
+    /// Whether it has no file because its origin sends an ignored picture.
     package let isIgnored: Bool
 }
 
@@ -153,8 +153,8 @@ extension IndexTransaction {
         )
     }
 
-    /// Takes the image from the entry, with its validators: its file, if it has one, and the digest of an evicted or ignored
-    /// one.
+    /// Removes the image from the entry, with its validators: the file, if it has one, and the digest of an evicted or ignored
+    /// picture.
     package func dropFile(of id: Int64) throws {
         try noteContent(of: id)
         try run(

@@ -218,7 +218,7 @@ extension IndexTransaction {
 
     /// Retires the file if no entry uses it any more, and it is not the rendition of another file.
     package func retireFileIfUnused(id: Int64, holder: String) throws -> PendingFile? {
-        // A small PNG may be its own rendition, which is no use of it.
+        // A small PNG may be its own rendition. That does not count as a use.
         let isUsed = try hasRow(
             """
             SELECT 1 FROM avatar WHERE file_id = ?1
@@ -233,8 +233,7 @@ extension IndexTransaction {
 // MARK: Repair
 
 extension IndexTransaction {
-    /// Removes the file's row and leaves the file at its path alone: the row was wrong, not the file. Its renditions are
-    /// deleted.
+    /// Removes the file's row and keeps the file at its path: the row was wrong, not the file. Deletes its renditions.
     package func forgetFile(id: Int64, holder: String) throws {
         try retireRenditions(of: "[\(id)]", holder: holder)
         try run(

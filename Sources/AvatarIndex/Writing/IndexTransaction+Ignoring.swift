@@ -1,23 +1,23 @@
 package import AvatarCore
 import AvatarSQLite
 
-/// Pictures that count as none, by the digests of their bytes.
+/// Ignored pictures, by the digests of their bytes.
 ///
-/// An entry whose origin gives such a picture has no file. Its column `absence` says 'ignored', `absent_sha256` has the
-/// digest, and its validators stay, so that it is revalidated like any other. An embedded photo has no origin, so its entry
-/// is removed: the next list that has the photo brings it again. An own image keeps its bytes, which the caller chose.
+/// An entry whose origin sends an ignored picture has no file. Its column `absence` is 'ignored', and `absent_sha256` has the
+/// digest. It keeps its validators, so it is revalidated like any other. An embedded photo has no origin, so its entry is
+/// removed; the next sync of a list with the photo adds it again. An own image keeps its bytes, because the caller chose them.
 extension IndexTransaction {
     // MARK: The list
 
     /// Whether the picture with the digest `sha256` is ignored.
     ///
-    /// Asked for each image that a batch brings. Most stores ignore none, which is read once in a transaction.
+    /// Called for each image of a batch. Most stores ignore no picture, so that is read once in a transaction.
     package func isIgnored(_ sha256: [UInt8]) throws -> Bool {
         guard try ignoresPictures() else { return false }
         return try hasRow("SELECT 1 FROM ignored_picture WHERE sha256 = ?", [sha256])
     }
 
-    /// Whether any picture is ignored. Reads it once.
+    /// Whether any picture is ignored. Reads the index once in a transaction.
     private func ignoresPictures() throws -> Bool {
         if let known = memory.ignoresPictures { return known }
         let found = try hasRow("SELECT 1 FROM ignored_picture LIMIT 1")
@@ -25,7 +25,7 @@ extension IndexTransaction {
         return found
     }
 
-    /// Ignores the picture from now on. `completeIgnoring` says when all entries have lost it.
+    /// Ignores the picture. `completeIgnoring` records that all entries have lost it.
     package func addIgnored(_ sha256: [UInt8], at time: Timestamp) throws {
         try run(
             KeepsHits(
@@ -44,7 +44,7 @@ extension IndexTransaction {
         try run(KeepsHits("UPDATE ignored_picture SET is_complete = 1 WHERE sha256 = ?"), [sha256])
     }
 
-    /// Ignores the picture no longer.
+    /// Stops ignoring the picture.
     ///
     /// - Returns: whether it was ignored.
     package func removeIgnored(_ sha256: [UInt8]) throws -> Bool {
@@ -66,14 +66,15 @@ extension IndexTransaction {
         ) { (id: $0.integer("id"), key: AvatarKey(stored: $0.text("key"))) }
     }
 
-    /// Takes the picture from an entry with an origin. The caller releases the file.
+    /// Removes the picture from an entry with an origin. The caller releases the file.
     ///
-    /// - Parameter isEvicted: only if the entry has no file and remembers this picture. Default: no.
-    /// - Returns: whether the entry had it.
+    /// - Parameter isEvicted: whether to do so only if the entry has no file and remembers this picture. Default: false.
+    /// - Returns: whether the entry changed.
     @discardableResult
     package func ignorePicture(_ sha256: [UInt8], of id: Int64, ifEvicted isEvicted: Bool = false) throws -> Bool {
         try noteContent(of: id)
-        // An evicted entry is not due, and this one is from now on: naming the column lowers the due time of its host.
+        // An evicted entry is not due, and an ignored one is. Naming the column fires the trigger that lowers the due time of
+        // the host.
         try run(
             ChangesHits(
                 """
@@ -87,11 +88,11 @@ extension IndexTransaction {
         return changedRowCount > 0
     }
 
-    /// Records that the origin gives an ignored picture, in place of the image that the entry has.
+    /// Records that the origin sent an ignored picture, which replaces the image of the entry.
     ///
     /// - Parameters:
-    ///   - lowDataURL: the URL of the smaller image for constrained networks; `nil` leaves it as it is.
-    ///   - isLowData: whether the picture is that smaller image.
+    ///   - lowDataURL: the URL of the low-data image; `nil` leaves the column unchanged.
+    ///   - isLowData: whether the picture is the low-data image.
     package func ignorePicture(
         _ sha256: [UInt8],
         of id: Int64,
@@ -114,9 +115,9 @@ extension IndexTransaction {
         }
     }
 
-    /// Makes an entry with an ignored picture one that misses its file, without validators and due at once.
+    /// Changes an entry with an ignored picture to one whose file is missing: without validators, and due at once.
     ///
-    /// An entry that is never due stays so: no contact needs it.
+    /// An entry that is never due stays that way, because no contact needs it.
     package func seekAgain(_ id: Int64, at time: Timestamp) throws {
         try run(
             KeepsHits(

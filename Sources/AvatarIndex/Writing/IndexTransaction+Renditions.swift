@@ -1,10 +1,10 @@
 import AvatarCore
 import AvatarSQLite
 
-/// Renditions in a write transaction. Each is a file of `caches` with a row in `rendition`, which foreign keys delete with the
-/// original and with the file.
+/// Renditions in a write transaction. Each is a file of `caches` with a row in `rendition`. Foreign keys delete the row with
+/// the original or the file.
 extension IndexTransaction {
-    /// Records that `file` is the rendition `spec` of the file `original`. Does nothing if there is one.
+    /// Records that `file` is the rendition `spec` of the file `original`. Does nothing if one is recorded already.
     package func insertRendition(_ spec: String, of original: Int64, file: Int64) throws {
         try run(
             KeepsHits("INSERT INTO rendition (original_id, spec, file_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"),
@@ -20,9 +20,9 @@ extension IndexTransaction {
         )
     }
 
-    /// Gives an entry the ThumbHash that other entries of its file have.
+    /// Copies the ThumbHash of the other entries of a file to an entry.
     package func shareThumbHash(ofFile file: Int64, with id: Int64) throws {
-        // All of them have it or none, so the first one tells.
+        // Either all of them have it or none of them, so reading one suffices.
         try run(
             ChangesHits(
                 """
@@ -34,9 +34,9 @@ extension IndexTransaction {
         )
     }
 
-    /// Records that no rendition of the file could be made, if it is still published.
+    /// Records that no rendition of the file could be made, if the file is still published.
     ///
-    /// - Parameter isDeath: whether the decoder ended while it had the file.
+    /// - Parameter isDeath: whether the decoder ended while it decoded the file.
     package func noteUndecodable(_ file: Int64, decoder version: Int, isDeath: Bool, reason: String) throws {
         guard try hasRow("SELECT 1 FROM file WHERE id = ?", [file]) else { return }
         try run(
@@ -52,12 +52,12 @@ extension IndexTransaction {
         )
     }
 
-    /// Forgets earlier failures: a rendition of the file was made.
+    /// Deletes the record of earlier failures, because a rendition of the file was made.
     package func forgetUndecodable(_ file: Int64) throws {
         try run(KeepsHits("DELETE FROM undecodable WHERE file_id = ?"), [file])
     }
 
-    /// Deletes the renditions of originals, before the rows of the originals are deleted. Files that have no other use are
+    /// Deletes the renditions of originals; call it before deleting the rows of the originals. Files without another use become
     /// pending for `holder`, which deletes them after the commit (`retiredRenditions`).
     ///
     /// - Parameter originals: the row ids, as a JSON array.
@@ -70,7 +70,7 @@ extension IndexTransaction {
             [originals]
         ) { $0.integer("file_id") }
         guard !files.isEmpty else { return }
-        // The rows go first: a rendition may be the original of another one, and each of the two may have the other's file.
+        // Delete the rows first: a rendition may be the original of another one, and two files may be renditions of each other.
         try run(KeepsHits("DELETE FROM rendition WHERE original_id IN (SELECT value FROM json_each(?))"), [originals])
         for id in Set(files) {
             guard let file = try retireFileIfUnused(id: id, holder: holder) else { continue }
@@ -81,7 +81,7 @@ extension IndexTransaction {
     /// The files of renditions that this transaction made pending together with their originals.
     package var retiredRenditions: [PendingFile] { memory.retiredRenditions }
 
-    /// Deletes all renditions of a copy of an index. Their files are not copied: they are made again when they are asked for.
+    /// Deletes all renditions from the copy of an index. Their files are not copied; the store makes them again on request.
     func forgetRenditions() throws {
         try run(
             KeepsHits(

@@ -42,7 +42,7 @@ final class TransactionMemory {
     var insertedEntries: Set<AvatarKey> = []
     /// The digests of the files that were published or removed.
     var changedDigests: Set<[UInt8]> = []
-    /// The files of renditions that were taken out of the index with their originals.
+    /// The files of renditions that were removed from the index with their originals.
     var retiredRenditions: [PendingFile] = []
     /// Whether there is an interrupted download; `nil`: not known.
     var hasPartials: Bool?

@@ -11,8 +11,8 @@ public enum FetchOutcome: Sendable {
     /// An image was received and is not stored: its response forbids that and the mode obeys (RFC 9111 section 3), or
     /// its entry was removed meanwhile.
     case notStored
-    /// The origin gave a picture that is ignored (`AvatarStore.ignore(digests:)`), so that nothing is stored. `isReceived`:
-    /// its bytes came; else the origin confirmed that it is still the same.
+    /// The origin sent an ignored picture (`AvatarStore.ignore(digests:)`), so nothing is stored. `isReceived`: the response
+    /// had its bytes; otherwise the origin confirmed that the picture is unchanged.
     case ignored(isReceived: Bool)
     /// An image was received, and there is no room for it in the budget. The stored image stays.
     case overBudget(AvatarStoreError)
@@ -64,12 +64,13 @@ public struct FetchFailure: Error, Sendable {
         )
     }
 
-    /// The failure of a read whose picture is ignored.
+    /// The failure of a read of an ignored picture.
     static func ignored(_ key: AvatarKey) -> FetchFailure {
         FetchFailure(
             kind: .ignored,
             message:
-                "The picture of \(key) is ignored. `avatars shared --ignored` lists such pictures."
+                "The picture of \"\(key)\" is ignored. To stop ignoring it, run `avatars ignore --undo` with its digest, which "
+                + "`avatars shared --ignored` lists."
         )
     }
 

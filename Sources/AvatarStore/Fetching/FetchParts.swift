@@ -14,7 +14,7 @@ final class FetchParts: Sendable {
     let flights = FlightTable<FetchJob.Fetched>()
     /// Fetches of images that are not stored, by URL.
     let transientFlights = FlightTable<AvatarImage>()
-    /// Renditions that are made, by original and spec.
+    /// Renditions being made, by original and spec.
     let renditionFlights = FlightTable<RenditionWork.Outcome>()
     /// The progress of fetches, for readers that watch them.
     let progress = FetchProgressTable()

@@ -223,14 +223,14 @@ struct Fetcher: Sendable {
         isConfirmable(target) ? metadata(target) : nil
     }
 
-    /// Whether a 304 says which picture the entry has: its file is in its place, or its picture is ignored.
+    /// Whether a 304 can confirm the picture of the entry: its file exists, or its picture is ignored.
     private func isConfirmable(_ target: FetchTarget) -> Bool {
         guard let entry = target.entry else { return false }
         return entry.file.map(places.stored.contains) ?? entry.isIgnored
     }
 
-    /// The stored response by the index, without a look at the disk; `nil` if the entry has no file or ignored picture, or
-    /// has the smaller image while `target` is the full one (or the reverse).
+    /// The stored response according to the index, without checking the disk. `nil` if the entry has neither a file nor an
+    /// ignored picture, or has the low-data image while `target` is the regular image (or the reverse).
     func metadata(_ target: FetchTarget) -> ResponseMetadata? {
         guard let entry = target.entry, entry.file != nil || entry.isIgnored, entry.isLowData == target.isLowData else {
             return nil

@@ -175,7 +175,7 @@ struct ImageRead<Result: ReadResult>: Sendable {
         return try strictFreshness()?.isFresh(at: now) ?? true
     }
 
-    /// Checks that the origin may be asked: an ignored picture suffices as a stored one would, and the read gives no picture then.
+    /// Checks whether to send a request. If the entry has an ignored picture that is still valid, the read fails without one.
     ///
     /// - Throws: `fetchFailed` if the picture is ignored.
     private func requireNotIgnored() throws {

@@ -34,7 +34,7 @@ public struct AvatarDetails: Sendable {
     public var sharedWith: [AvatarKey]
     /// The number of files that are evicted before this one; `nil` for a document, and without a file.
     public var evictedAfterFiles: Int?
-    /// The ThumbHash of the image, at most 25 bytes, even while it is evicted; `nil` before a rendition of it was made.
+    /// The ThumbHash of the image, 5 to 25 bytes, even while it is evicted; `nil` until a rendition of it is made.
     public var thumbHash: [UInt8]?
     /// Sentences that explain why it is fresh, stale or failing, and how soon it would be evicted.
     public var reasons: [String]
@@ -79,7 +79,7 @@ struct EntryExplanation {
 
     /// A sentence about how soon it is evicted.
     ///
-    /// - Parameter place: its place in the order of eviction.
+    /// - Parameter place: its position in the order of eviction.
     /// - Parameter used: the bytes in use, of the `budget` bytes.
     func eviction(at place: EvictionPlace, used: Int, budget: Int) -> String {
         let order =
@@ -102,8 +102,8 @@ struct EntryExplanation {
         case .evicted: "Its file was evicted to keep the budget; a read or a list that names it fetches it again."
         case .missing: "Its file was missing; it is fetched again when it is due or read."
         case .ignored:
-            "Its origin gives an ignored picture (\(Hexadecimal.text(entry.ignoredSHA256 ?? []))), so it has none; another one is "
-                + "stored when it comes. `avatars ignore --undo DIGEST` takes it for a picture again."
+            "Its origin sends an ignored picture (\(Hexadecimal.text(entry.ignoredSHA256 ?? []))), so no picture is stored. "
+                + "Another picture of the origin will be stored. `avatars ignore --undo DIGEST` stops ignoring this one."
         case nil: entry.file != nil && !isThere ? "Its file is missing; the next read or sync fetches it again." : nil
         }
     }

@@ -11,7 +11,7 @@ public struct ExportReport: Hashable, Sendable {
     public var bytes = 0
     /// The number of entries left out because their file is missing or damaged.
     public var missing = 0
-    /// The number of images that are the originals because the rendition could not be made; 0 in an export without renditions.
+    /// The number of originals exported because no rendition could be made of them; 0 in an export without renditions.
     public var originals = 0
     /// The number of vCards; 0 in an export without them.
     public var cards = 0
@@ -31,10 +31,10 @@ extension AvatarStore {
     /// - Parameter query: the entries to export; its limit and position are ignored. Default: all.
     /// - Parameter directory: an absolute path. It is created if it is missing, and must be empty. The remains of a
     ///   killed export are removed first.
-    /// - Parameter rendition: the copy that is exported of each image, made if necessary and not stored. An image of which it
-    ///   cannot be made is exported as it is. Default: `nil`, each image as it is.
-    /// - Parameter withCards: whether to write `contacts.vcf` too, a vCard 3.0 of each contact with its exported picture. Default:
-    ///   no.
+    /// - Parameter rendition: the rendition to export of each image, made if necessary and not stored. If the image cannot be
+    ///   decoded, or no quality and size fits `Rendition.maxBytes`, its original is exported. Default: `nil`, all originals.
+    /// - Parameter withCards: whether to write `contacts.vcf` too: one vCard 3.0 for each contact, with its exported picture.
+    ///   Default: false.
     /// - Parameter progress: called after each image.
     /// - Throws: `notEmpty` if `directory` holds files; `invalidConfiguration` for a path that is not absolute or lies
     ///   inside the store; `busy` if another export to it is running; `diskFull`; another error of the index or the
@@ -200,7 +200,7 @@ private actor PictureExport {
         report.missing += 1
     }
 
-    /// The rendition of the image; `nil` if it cannot be made, or has too many bytes at every quality.
+    /// The rendition of the image; `nil` if it cannot be made, or no quality and size fits the limit on its bytes.
     private func made(_ rendition: Rendition, of key: AvatarKey) async throws -> (bytes: [UInt8], mediaType: String)? {
         guard let hit = try parts.index.hit(for: key) else { return nil }
         let work = RenditionWork(rendition.resolved(of: hit.file), of: hit, key, fetching, stores: false)
@@ -211,12 +211,12 @@ private actor PictureExport {
             case .none, .lost: return nil
             }
         } catch let error as AvatarStoreError where error.code == .imageRefused {
-            // One picture must not end the export of the others.
+            // One picture must not stop the export of the others.
             return nil
         }
     }
 
-    /// Appends the cards of the contacts whose picture this is.
+    /// Appends the cards of the contacts that show this picture.
     private func writeCards(
         of contacts: [String],
         _ key: AvatarKey,
@@ -224,7 +224,7 @@ private actor PictureExport {
         in folder: PictureFolder
     ) throws {
         guard var place = cardBytes else { return }
-        // A contact may have several images. Its picture is the first of them.
+        // A contact may have several images, and shows the first of them.
         for contact in contacts where try parts.index.picture(of: contact)?.key == key {
             let name = try parts.index.contact(contact)?.name
             let card = ContactCard.text(id: contact, name: name, photo: image.bytes, mediaType: image.mediaType)

@@ -57,12 +57,13 @@ extension AvatarStore {
     ///
     /// A file is stored as your own image under its name without the extension: `Ada.png` becomes `name:Ada`. A file
     /// named in `manifest.jsonl` gets the key, the storage class and the contacts that it had when
-    /// `exportPictures(_:to:as:withCards:progress:)` wrote it. An image with a URL is due for a check at once, because its origin
-    /// may have changed it since; if the store has an image for that URL, that one stays.
+    /// `exportPictures(_:to:as:withCards:progress:)` wrote it. An image with a URL is due for a check at once, because its
+    /// origin may have changed it since; if the store has an image for that URL, that one stays.
     ///
-    /// Each image is checked by its bytes. A file that is not an image is reported and left out, as are folders,
-    /// symbolic links, ignored pictures and names that lead out of the folder. Names that begin with a dot are skipped, and so are the pages
-    /// of an exported gallery. Nothing in the folder is changed. On return the images are in the index and on disk; documents are on stable storage.
+    /// Each image is checked by its bytes. A file that is not an image is reported and left out, as are folders, symbolic
+    /// links, ignored pictures and names that lead out of the folder. Names that begin with a dot, and the pages of an
+    /// exported gallery, are skipped. Nothing in the folder is changed. On return the images are in the index and on disk;
+    /// documents are on stable storage.
     ///
     /// - Parameter directory: an absolute path.
     /// - Parameter storageClass: where to store all images. Default: as the manifest says, else `documents`.

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A contact with its picture as a vCard 3.0 (RFC 2426), the version that address books share.
+/// A contact with its picture as a vCard 3.0 (RFC 2426), the version that address books exchange.
 enum ContactCard {
     /// The card of the contact `id`.
     ///
     /// - Parameters:
-    ///   - name: the display name; `nil` for a contact without one, which is shown by its id.
+    ///   - name: the display name; `nil` for a contact without one, whose card shows the id.
     ///   - photo: the bytes of the picture.
     ///   - mediaType: the media type of the bytes.
     static func text(id: String, name: String?, photo: [UInt8], mediaType: String) -> [UInt8] {
@@ -13,20 +13,20 @@ enum ContactCard {
         let type = mediaType.split(separator: "/").last.map { $0.split(separator: "+")[0].uppercased() } ?? "JPEG"
         let lines = [
             "BEGIN:VCARD", "VERSION:3.0", "UID:\(escaped(id))", "FN:\(label)",
-            // The parts of the name are not known. A card must have the property.
+            // A card must have the property N, but the parts of the name are not known.
             "N:;\(label);;;", "PHOTO;ENCODING=b;TYPE=\(type):\(Data(photo).base64EncodedString())", "END:VCARD",
         ]
         return lines.flatMap(folded)
     }
 
-    /// A value with the characters escaped that structure a card.
+    /// The value with the special characters of vCard escaped.
     private static func escaped(_ text: String) -> String {
         var escaped = ""
         for character in text.unicodeScalars {
             switch character {
             case "\\", ",", ";": escaped += "\\\(character)"
             case "\n": escaped += "\\n"
-            // Other control characters cannot be written.
+            // vCard has no escape for other control characters.
             case _ where character.properties.generalCategory == .control: escaped += " "
             default: escaped.unicodeScalars.append(character)
             }
@@ -34,7 +34,7 @@ enum ContactCard {
         return escaped
     }
 
-    /// A line of at most 75 bytes, and its rest on lines that begin with a space. No character of UTF-8 is cut.
+    /// Folds a line: at most 75 bytes each, continued on lines that begin with a space. No UTF-8 character is split.
     private static func folded(_ line: String) -> [UInt8] {
         var folded: [UInt8] = []
         var rest = Array(line.utf8)[...]

@@ -10,7 +10,7 @@ enum PictureManifest {
     static let unfinishedName = name + ".unfinished"
     /// The first page for people in the folder.
     static let firstPageName = "index.html"
-    /// The name of the file with the contacts as vCards.
+    /// The name of the file with the vCards of the contacts.
     static let cardsName = "contacts.vcf"
     /// The folder of the other pages, and of the initials that stand in for pictures.
     static let pageFolderName = "pages"

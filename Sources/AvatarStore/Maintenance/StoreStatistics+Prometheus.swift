@@ -62,8 +62,8 @@ extension StoreStatistics {
             label: "kind",
             samples: failures.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
         )
-        text.gauge("renditions", help: "Smaller copies of images.", renditions)
-        text.gauge("rendition_bytes", help: "Bytes of the files of renditions, which are in caches.", renditionBytes)
+        text.gauge("renditions", help: "Renditions: smaller pictures made of stored images.", renditions)
+        text.gauge("rendition_bytes", help: "Bytes of the renditions, which are files in caches.", renditionBytes)
         text.gauge("never_had", help: "Entries that a contact uses and whose image was never fetched.", neverHad)
         return text.text
     }

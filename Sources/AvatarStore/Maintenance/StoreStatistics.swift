@@ -38,7 +38,7 @@ public struct StoreStatistics: Sendable {
     public var lastSync: LastSync?
     /// The number of renditions. Their files count among `files` and `cachesBytes`.
     public var renditions: Int
-    /// The bytes of the files of renditions.
+    /// The number of bytes of their files.
     public var renditionBytes: Int
     /// The number of entries whose last check failed, by the kind of the failure. A source without an image for an
     /// e-mail address is not counted.

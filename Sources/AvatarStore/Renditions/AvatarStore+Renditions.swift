@@ -2,11 +2,14 @@ public import AvatarCore
 import AvatarIndex
 
 extension AvatarStore {
-    /// The rendition of the picture stored for `key`, with its bytes; `nil` if the picture is not stored, or the rendition was not
-    /// made yet. Sends no request, decodes nothing and does not wait for writers.
+    /// The stored rendition of the picture of `key`, with its bytes. Sends no request, decodes nothing and does not wait for
+    /// writers. Counts as a use of the rendition and of its original.
     ///
-    /// `avatar(for:from:options:)` with `FetchOptions.rendition` makes it.
+    /// To make a rendition, call `avatar(for:from:options:)` with `FetchOptions.rendition`.
     ///
+    /// - Parameter key: the image to look up.
+    /// - Parameter rendition: the rendition to look up.
+    /// - Returns: `nil` if the picture is not stored, or the rendition is not made yet.
     /// - Throws: an error of the index or the disk.
     public func storedAvatar(for key: AvatarKey, as rendition: Rendition) throws -> AvatarImage? {
         try storedRendition(for: key, rendition) { hit, file in
@@ -14,23 +17,24 @@ extension AvatarStore {
         }
     }
 
-    /// The rendition of the picture stored for `key` as a file, as `storedAvatar(for:as:)`. Its bytes are not read.
+    /// The stored rendition of the picture of `key` as a file, as `storedAvatar(for:as:)`. Its bytes are not read.
     ///
+    /// - Returns: `nil` if the picture is not stored, or the rendition is not made yet.
     /// - Throws: an error of the index.
     public func storedFile(for key: AvatarKey, as rendition: Rendition) throws -> AvatarFile? {
         try storedRendition(for: key, rendition) { hit, file in roots.contains(hit.file) ? file : nil }
     }
 
-    /// The ThumbHash of the picture of `key`, at most 25 bytes: a blurred stand-in while the picture is fetched. An entry
-    /// keeps it while its file is evicted. Sends no request and does not wait for writers.
+    /// The ThumbHash of the picture of `key`, 5 to 25 bytes: a blurred stand-in to show while the picture is fetched. An
+    /// entry keeps it while its file is evicted. Sends no request and does not wait for writers.
     ///
     /// `ThumbHash` of the module `AvatarPlaceholder` draws it.
     ///
-    /// - Returns: `nil` before a rendition of the picture was made.
+    /// - Returns: `nil` until a rendition of the picture is made.
     /// - Throws: an error of the index.
     public func thumbHash(for key: AvatarKey) throws -> [UInt8]? { try index.thumbHash(for: key) }
 
-    /// Looks up a stored rendition, and records its use and that of its original.
+    /// Looks up a stored rendition, and records a use of it and of its original.
     private func storedRendition<Result>(
         for key: AvatarKey,
         _ rendition: Rendition,
@@ -45,10 +49,10 @@ extension AvatarStore {
         return nil
     }
 
-    /// Records the use of a rendition and of its original, and describes the rendition.
+    /// Records a use of a rendition and of its original, and describes the rendition.
     private func used(_ hit: IndexHit, _ key: AvatarKey, as rendition: Rendition, of original: IndexHit) -> AvatarFile {
         var file = used(hit, key)
-        // The original is used after it: else it would be evicted first, and take its renditions along.
+        // Record the original last. Otherwise it is evicted first, with all its renditions.
         accesses.record(original, at: clock.now())
         file.rendition = rendition
         return file
@@ -58,9 +62,10 @@ extension AvatarStore {
 // MARK: Renditions of pictures
 
 extension AvatarStore {
-    /// The stored rendition of `picture`; `nil` if it was not made, or its file is missing. Decodes nothing, does not wait for
-    /// writers, and does not count as a use: `open(_:)` does.
+    /// The stored rendition of `picture`. Decodes nothing, does not wait for writers, and does not count as a use; `open(_:)`
+    /// does.
     ///
+    /// - Returns: `nil` if the rendition is not made yet, or its file is missing.
     /// - Throws: an error of the index.
     public func rendition(_ rendition: Rendition, of picture: StoredPicture) throws -> StoredPicture? {
         let spec = rendition.resolved(of: picture.hit.file).spec
@@ -70,10 +75,13 @@ extension AvatarStore {
         return try self.picture(hit, of: picture)
     }
 
-    /// The rendition of `picture`, made if necessary.
+    /// The rendition of `picture`, made and stored if necessary. Making one usually takes milliseconds.
     ///
-    /// - Returns: `nil` if it cannot be made or stored. Use the picture itself then.
-    /// - Throws: `imageRefused` if `maxBytes` is too small for it; an error of the index or the disk; `CancellationError`.
+    /// - Parameter rendition: the rendition to make.
+    /// - Parameter picture: the original.
+    /// - Returns: `nil` if the picture cannot be decoded, or the rendition cannot be stored. Use the original then.
+    /// - Throws: `imageRefused` if no quality and size fits `Rendition.maxBytes`; an error of the index or the disk;
+    ///   `CancellationError` if the task is cancelled.
     public func makeRendition(_ rendition: Rendition, of picture: StoredPicture) async throws -> StoredPicture? {
         let resolved = rendition.resolved(of: picture.hit.file)
         let outcome = try await RenditionWork(resolved, of: picture.hit, picture.key, fetching).run()
@@ -97,7 +105,7 @@ extension AvatarStore {
 // MARK: Reads that make a rendition
 
 extension AvatarStore {
-    /// The original that a read with a rendition begins with: fetched if necessary, and its bytes only if it is not stored.
+    /// Reads the original for a read with a rendition: fetches it if necessary, and has its bytes only if it is not stored.
     func original(
         for key: AvatarKey,
         from source: String?,
@@ -146,11 +154,12 @@ extension AvatarStore {
         case original(AvatarFile, [UInt8]?)
     }
 
-    /// Finds or makes the rendition. If the original is replaced meanwhile, that of the new one.
+    /// Finds or makes the rendition. If the original is replaced meanwhile, finds or makes that of the new original.
     private func find(_ rendition: Rendition, of original: RenditionOriginal, _ key: AvatarKey) async throws -> Found {
         var file = original.file
         guard original.bytes == nil else {
-            file.renditionFailure = "An image that is not stored has no renditions."
+            file.renditionFailure =
+                "A rendition needs a stored image, but this one is not stored (`no-store`, or the storage `transient`)."
             return .original(file, original.bytes)
         }
         for _ in 0..<4 {
@@ -195,7 +204,7 @@ extension Rendition {
 }
 
 extension AvatarFile {
-    /// The same file, with what the read of the original found out.
+    /// The same file, with the freshness, source and failure of the read of the original.
     fileprivate func after(_ original: AvatarFile) -> AvatarFile {
         var file = self
         file.isStale = original.isStale
@@ -223,11 +232,11 @@ extension AvatarImage {
 }
 
 extension AvatarStoreError {
-    /// The image went while it was read.
+    /// The error for an image that other processes removed during each attempt.
     fileprivate static func lostMeanwhile(_ key: AvatarKey) -> AvatarStoreError {
         AvatarStoreError(
             .fetchFailed,
-            "Other processes evicted or replaced \(key) each time it was read. Try again.",
+            "Other processes evicted or replaced \"\(key)\" during each attempt to read it. Try again.",
             failure: .storage
         )
     }

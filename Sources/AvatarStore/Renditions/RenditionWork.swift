@@ -8,8 +8,8 @@ import AvatarIndex
 /// look up ─► undecodable? ─► lease ─► look up again ─► decode ─► check ─► commit, if the original is still published
 /// ```
 ///
-/// Readers of one process share the work, and a lease lets other processes wait for it. A rendition made twice, because a
-/// process holds the lease for too long, costs time only.
+/// Reads of one process share the work, and other processes wait for its lease. If a process holds the lease for too long, the
+/// rendition is made twice, which only costs time.
 struct RenditionWork: Sendable {
     /// A rendition, or the reason why it was not made.
     enum Outcome: Sendable {
@@ -17,22 +17,22 @@ struct RenditionWork: Sendable {
         case stored(IndexHit)
         /// A rendition that is not stored: there is no room for it, or the store is open for reading only.
         case made(MadeRendition)
-        /// No rendition can be made; the sentence says why.
+        /// No rendition can be made; the text is a sentence with the reason.
         case none(String)
         /// The original was evicted, replaced or removed meanwhile.
         case lost
     }
 
-    /// The number of times that the decoder may end while it has a picture, until the picture is given up.
+    /// The number of times that the decoder may end during a picture before the store gives the picture up.
     static let mostDeaths = 3
-    /// The time for which another process may hold the lease. A decoder has eight seconds for a picture.
+    /// The limit on the wait for another process's lease. A decoder may take eight seconds for a picture.
     private static let longestWait = Duration.seconds(10)
 
     private let fetching: FetchParts
     private let key: AvatarKey
     /// The picture's own hit.
     private let original: IndexHit
-    /// The rendition, with a format of its own.
+    /// The rendition, whose format is not `original`.
     private let rendition: Rendition
     /// Whether the rendition is stored.
     private let stores: Bool
@@ -56,26 +56,26 @@ struct RenditionWork: Sendable {
 
     /// The rendition, made if necessary.
     ///
-    /// - Throws: `imageRefused` if it has too many bytes at every quality; an error of the index or the disk;
+    /// - Throws: `imageRefused` if no quality and size fits its `maxBytes`; an error of the index or the disk;
     ///   `CancellationError`.
     func run() async throws -> Outcome {
         let stored = try parts.index.hit(for: key, rendition: rendition.spec, of: original.file.id)
         if let stored, parts.roots.contains(stored.file) { return .stored(stored) }
         guard let maker = parts.configuration.renditions else {
-            return .none("The store has no decoder for renditions.")
+            return .none("The store has no decoder: its `Configuration.renditions` is not set.")
         }
         if let reason = try knownFailure(maker) { return .none(reason) }
-        // One original, one name: it tells the versions of the picture apart.
+        // The name has the row id of the original, which differs for each version of the picture.
         let name = AvatarKey(stored: "rendition:\(original.file.id) \(rendition.spec)\(stores ? "" : " unstored")")
         return try await fetching.renditionFlights.join(name) {
             guard let writable else { return try await make(with: maker) }
             let leases = writable.places.leases
             let lease = try await leases.take(name, within: Self.longestWait, parts.configuration.logger)
             defer { withExtendedLifetime(lease) {} }
-            // Another process may have made it, or failed, since the caller looked.
+            // Another process may have made it, or failed, since the first look-up.
             if let hit = try parts.index.hitInFile(for: key, rendition: rendition.spec, of: original.file.id) {
                 if parts.roots.contains(hit.file) { return .stored(hit) }
-                // Its file was purged. Its row would keep a new file with other bytes out.
+                // Its file was purged. The row would prevent a new file with other bytes.
                 try await writable.writer.retireLost([hit.file])
             }
             if let reason = try knownFailure(maker) { return .none(reason) }
@@ -102,7 +102,7 @@ struct RenditionWork: Sendable {
         withExtendedLifetime(file) {}
         guard let writable else { return .made(made) }
         let limits = try parts.limits()
-        // The decoder may be wrong about its own output.
+        // The decoder is not trusted, so its output is inspected like any image.
         let description = try parts.intake(limits).inspect(ByteArraySource(made.bytes))
         let source = RenditionSource(file: original.file.id, spec: rendition.spec, thumbHash: made.thumbHash)
         let change = Change(
@@ -110,7 +110,7 @@ struct RenditionWork: Sendable {
             content: .rendition(StagedImage(made.bytes, as: description, in: .caches), of: source)
         )
         var rules = RoomRules(limits)
-        // Its renditions would go with it.
+        // Evicting the original would delete this rendition too.
         rules.protection = .files([original.file.id])
         switch try await writable.writer.commitNow(change, rules).outcome {
         case .stored:
@@ -122,7 +122,7 @@ struct RenditionWork: Sendable {
         }
     }
 
-    /// Keeps in mind that no rendition of the picture can be made, if that is the picture's fault.
+    /// Records that no rendition of the picture can be made, if the picture is the cause.
     private func record(_ error: RenditionError, of maker: any RenditionMaker) async throws -> Outcome {
         switch error {
         case .cannotDecode(let reason):
@@ -133,11 +133,11 @@ struct RenditionWork: Sendable {
             return .none(reason)
         case .unavailable(let reason):
             return .none(reason)
-        case .tooManyBytes(let most):
+        case .tooManyBytes(let smallest):
             throw AvatarStoreError(
                 .imageRefused,
-                "\(key) cannot be made smaller than \(most) bytes at any quality and size. Ask for more bytes.",
-                failure: .tooLarge
+                "The smallest rendition of \"\(key)\" has \(smallest) bytes, more than the limit of"
+                    + " \(rendition.maxBytes ?? 0). Raise `maxBytes` (--max-bytes)."
             )
         }
     }

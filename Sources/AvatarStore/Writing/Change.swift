@@ -38,7 +38,7 @@ struct Change: Sendable {
         case image(StagedImage, validation: ValidationRecord?)
         /// The entry's own bytes, staged for another storage class. Valid only while the entry's file is `file`.
         case moved(StagedImage, file: Int64)
-        /// The origin confirmed the entry's file `file`; without one, the ignored picture of the entry.
+        /// The origin confirmed the entry's file `file`, or without a file the entry's ignored picture.
         case confirmed(ValidationRecord, file: Int64?)
         /// No image was received. The stored image stays.
         case failed(FetchFailure, checked: Timestamp)

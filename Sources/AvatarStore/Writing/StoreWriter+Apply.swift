@@ -85,9 +85,9 @@ extension StoreWriter {
             )
         case .confirmed(let validation, let file):
             guard let state else { return change.recorded }
-            // If another process ignored the file's picture meanwhile, its entry has the same validators still.
+            // The entry still has the same validators if another process ignored the picture meanwhile.
             guard state.isIgnored || state.fileID != nil && state.fileID == file else {
-                // The origin confirmed this file only; a newer one has validators of its own.
+                // The origin confirmed only this file; a newer file has its own validators.
                 return change.recorded
             }
             if !isOvertaken { try transaction.setValidation(validation, of: state.id) }
@@ -115,7 +115,7 @@ extension StoreWriter {
         return change.recorded
     }
 
-    /// Step 3 for a rendition: the row of its file, and its link to the original. Nothing if the original is gone.
+    /// Step 3 for a rendition: adds the row of its file, and its link to the original. Does nothing without the original.
     private func apply(
         _ image: StagedImage,
         as source: RenditionSource,
@@ -129,10 +129,10 @@ extension StoreWriter {
         let file = try publishedFile(of: image, at: placement, replacing: nil, in: transaction, leaving: &surplus)
         guard let file else { return nil }
         try transaction.insertRendition(source.spec, of: source.file, file: file)
-        // The original is used last, because its eviction takes its renditions along.
+        // Record the use of the original last, because its eviction deletes its renditions too.
         try transaction.touch(fileID: source.file, microseconds: accesses.nextTime())
         try transaction.forgetUndecodable(source.file)
-        // Another process may have made it too, with other bytes: then this file is not used.
+        // Another process may have made the rendition with other bytes. This file is not used then.
         surplus.files.append(file)
         if !source.thumbHash.isEmpty { try transaction.setThumbHash(source.thumbHash, ofFile: source.file) }
         return .stored(file: file, isChanged: false)
@@ -287,7 +287,7 @@ extension StoreWriter {
             of: id
         )
         if state == nil { try link(change, to: id, hasImage: false, in: transaction, leaving: &surplus) }
-        // An ignored picture is not worth waiting for a confirmation.
+        // An ignored picture needs no confirmation.
         guard check.isRemovalConfirmed || failure.kind == .gone && state?.isIgnored == true else { return }
         // An image that was evicted is now gone for good, too.
         try transaction.dropFile(of: id)

@@ -111,7 +111,7 @@ extension StoreWriter {
             }
             if let evicted {
                 try unlink([], [evicted])
-                // With the renditions of evicted originals.
+                // Includes the renditions of evicted originals.
                 freed.files += uncountedEvictions.count
                 freed.bytes += uncountedEvictions.reduce(0) { $0 + $1.sizeBytes }
             }

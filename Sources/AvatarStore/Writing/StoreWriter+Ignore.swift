@@ -2,17 +2,17 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// Pictures that count as none: how entries lose them, and how a fetched one is kept out.
+/// Ignored pictures: removes them from entries, and does not store them after a fetch.
 extension StoreWriter {
-    /// The most entries that one transaction changes: other processes wait for it.
+    /// The limit on the entries that one transaction changes, because other processes wait for it.
     private static let ignoreBatchSize = 512
 
-    // MARK: On demand
+    // MARK: Ignore and stop ignoring
 
-    /// Ignores the pictures with these digests from now on, and takes them from all entries, 512 in a transaction.
+    /// Ignores the pictures with these digests, and removes them from all entries, 512 per transaction.
     ///
-    /// The first transaction of a picture records its digest, so that no other process stores it again. The last one that
-    /// takes it from an entry removes its file. If this is interrupted in between, the next sync or another call goes on.
+    /// The first transaction for a picture records its digest, so that no other process stores it again. The last one deletes
+    /// its file. If the process is killed in between, the next sync or another call continues.
     nonisolated func ignore(_ digests: [[UInt8]], at now: Timestamp) async throws -> IgnoreReport {
         var report = IgnoreReport()
         for digest in digests {
@@ -23,7 +23,7 @@ extension StoreWriter {
                 begin = nil
                 if step.isLast { break }
             }
-            // An evicted entry still counts as one that has the picture.
+            // An evicted entry still has the picture.
             let remembering = try index.entriesRemembering(digest)
             for start in stride(from: 0, to: remembering.count, by: Self.ignoreBatchSize) {
                 let batch = remembering[start..<min(start + Self.ignoreBatchSize, remembering.count)]
@@ -35,15 +35,15 @@ extension StoreWriter {
         return report
     }
 
-    /// Goes on where a process that ignored a picture was killed, and mends entries that ignore one which is not in the list
-    /// any more.
+    /// Continues the work of a process that was killed while it ignored a picture, and repairs entries whose ignored picture is
+    /// no longer in the list.
     nonisolated func finishIgnoring(at now: Timestamp) async throws {
         let unfinished = try index.incompletelyIgnored()
         if !unfinished.isEmpty { _ = try await ignore(unfinished, at: now) }
         while let digest = try index.digestIgnoredInVain() { try await seekAgain(digest, at: now) }
     }
 
-    /// Makes the next entries with the picture due, unless it is ignored meanwhile.
+    /// Makes the next entries that ignore the picture due, unless the list has it again.
     private func seekAgain(_ sha256: [UInt8], at now: Timestamp) throws {
         try write { transaction in
             guard try !transaction.isIgnored(sha256) else { return }
@@ -53,14 +53,14 @@ extension StoreWriter {
         }
     }
 
-    /// Takes the picture from the next entries that have its file. The last step removes the file.
+    /// Removes the picture from the next entries that have its file. The last step deletes the file.
     ///
-    /// - Parameter time: when it is ignored, in the first step; `nil` in the others.
+    /// - Parameter time: the time of the call, in the first step; `nil` in later steps.
     private func takeStored(_ sha256: [UInt8], beginningAt time: Timestamp?) throws -> IgnoreStep {
         let step = try write(.power) { transaction in
             var step = IgnoreStep()
             if let time { try transaction.addIgnored(sha256, at: time) }
-            // Another process may have undone it since the step before.
+            // Another process may have stopped ignoring it since the previous step.
             guard try transaction.isIgnored(sha256) else {
                 step.isLast = true
                 return step
@@ -79,7 +79,7 @@ extension StoreWriter {
         return step
     }
 
-    /// Takes the picture from entries that had lost its file to an eviction or a purge.
+    /// Removes the picture from entries whose file was evicted or purged.
     private func takeRemembered(
         _ sha256: [UInt8],
         from entries: ArraySlice<(id: Int64, key: AvatarKey)>
@@ -98,7 +98,7 @@ extension StoreWriter {
         try write { try $0.completeIgnoring(sha256) }
     }
 
-    /// Takes the picture from one entry. An embedded photo goes with its entry.
+    /// Removes the picture from one entry. For an embedded photo, removes the entry.
     private func take(
         _ sha256: [UInt8],
         from id: Int64,
@@ -109,7 +109,7 @@ extension StoreWriter {
     ) throws {
         let contacts = try transaction.contactCount(of: id)
         if key.isContactPhoto {
-            // Between the look-up of an evicted photo and this transaction, a sync may have brought another one.
+            // A sync may have stored another photo since the evicted one was looked up.
             if ifEvicted, try transaction.state(of: key)?.fileID != nil { return }
             try transaction.removeEntry(id: id)
         } else {
@@ -119,9 +119,9 @@ extension StoreWriter {
         step.contacts += contacts
     }
 
-    /// Ignores the pictures with these digests no longer. Their entries miss a file and are due at once.
+    /// Stops ignoring the pictures with these digests. Their entries become `missing` and due at once.
     ///
-    /// - Returns: the entries concerned, and the digests that were not ignored.
+    /// - Returns: the numbers of entries and contacts, and the digests that were not ignored.
     nonisolated func unignore(
         _ digests: [[UInt8]],
         at now: Timestamp
@@ -138,8 +138,8 @@ extension StoreWriter {
         return (report, unknown)
     }
 
-    /// Makes the next entries that ignore the picture due. The last step takes it from the ignored ones: if this process is
-    /// killed before it, another call goes on.
+    /// Makes the next entries that ignore the picture due. The last step removes its digest from the list, so another call
+    /// continues if this process is killed before.
     private func giveBack(_ sha256: [UInt8], at now: Timestamp) throws -> (step: IgnoreStep, wasIgnored: Bool) {
         try write(.power) { transaction in
             var step = IgnoreStep()
@@ -154,17 +154,17 @@ extension StoreWriter {
         }
     }
 
-    // MARK: As the outcome of a fetch
+    // MARK: Fetched pictures
 
-    /// Whether the picture of `change` counts as none. An own image never does: the caller chose it.
+    /// Whether the picture of `change` is ignored. An own image never is, because the caller chose it.
     func isIgnored(_ change: Change, _ image: StagedImage, in transaction: IndexTransaction) throws -> Bool {
         guard case .image = change.content, change.host != nil || change.key.isContactPhoto else { return false }
         return try transaction.isIgnored(image.sha256)
     }
 
-    /// Step 3 for a change whose picture is ignored: the entry has no image, and keeps the validators of the response.
+    /// Step 3 for a change with an ignored picture: the entry gets no image, but the validators of the response.
     ///
-    /// Nothing is stored for an image that the caller passed in, and for an embedded photo.
+    /// Stores nothing for an image that the caller passed in, and for an embedded photo.
     func applyIgnored(
         _ change: Change,
         _ image: StagedImage,
@@ -212,7 +212,7 @@ extension StoreWriter {
 private struct IgnoreStep {
     var entries = 0
     var contacts = 0
-    /// Files that no entry uses any more, to be unlinked after the commit.
+    /// Files that no entry uses any more, to be deleted after the commit.
     var retired: [PendingFile] = []
     /// Whether no entries are left.
     var isLast = false

@@ -239,7 +239,7 @@ extension StoreWriter {
                 placements.append(nil)
                 continue
             }
-            // A rendition belongs to its original and not to an entry: it replaces nothing.
+            // A rendition belongs to its original, not to an entry, so it replaces nothing.
             let state = change.isRendition ? nil : try transaction.state(of: change.key)
             var placement = Placement(image: image, entry: state)
             guard try !isIgnored(change, image, in: transaction) else {

@@ -93,14 +93,14 @@ actor StoreWriter {
         return result
     }
 
-    /// Unlinks renditions whose originals the transaction took out of the index.
+    /// Deletes renditions whose originals the transaction removed from the index.
     private func unlinkRenditions(_ files: [PendingFile]) {
         guard !files.isEmpty else { return }
         do {
             try unlink(files)
         } catch {
-            // The transaction is committed. A file that could not be unlinked stays pending, counts against the budget, and is
-            // tried again by `settle`.
+            // The transaction is committed. A file that could not be deleted stays pending and counts against the budget.
+            // `settle` tries again.
         }
     }
 

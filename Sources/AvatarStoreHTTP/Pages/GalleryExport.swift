@@ -2,9 +2,9 @@ public import AvatarCore
 public import AvatarStore
 
 extension AvatarStore {
-    /// Copies each stored image that matches `query` into `directory`, as `exportPictures(_:to:as:withCards:progress:)` does, with pages
-    /// for people: `index.html` shows all contacts with their pictures, and each contact has a page that explains the state
-    /// of the picture. The pages need no server and no network, and link to each other by relative paths.
+    /// Copies each stored image that matches `query` into `directory`, as `exportPictures(_:to:as:withCards:progress:)`
+    /// does, with pages for people: `index.html` shows all contacts with their pictures, and each contact has a page that
+    /// explains the state of the picture. The pages need no server and no network, and link to each other by relative paths.
     ///
     /// Without a filter, contacts without a picture are on the pages too, with their initials. With a filter, the pages show
     /// the contacts that have one of the exported images. The pages are in the folder `pages`, which

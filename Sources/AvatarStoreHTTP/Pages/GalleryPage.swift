@@ -11,7 +11,7 @@ struct PageContact {
     let picturePath: String
     /// The path of the page about the contact.
     let detailPath: String
-    /// The colour behind the picture while it is loaded, as CSS; `nil` for none.
+    /// The CSS colour behind the picture while it loads; `nil` for none.
     var standIn: String?
     /// The fragment that leads to the contact in the gallery; `nil` if no link does.
     var anchor: String?
@@ -19,8 +19,8 @@ struct PageContact {
     /// The text that stands for the contact.
     var label: String { name ?? id }
 
-    /// The mean colour of the picture with this ThumbHash; `nil` without one. A colour behind transparent parts would show
-    /// for ever, so pictures with them have none.
+    /// The mean colour of the picture with this ThumbHash. `nil` without a ThumbHash, and for pictures with transparent parts,
+    /// behind which the colour would always show.
     static func standIn(_ thumbHash: [UInt8]?) -> String? {
         guard let hash = thumbHash.flatMap(ThumbHash.init), !hash.hasAlpha else { return nil }
         return hash.averageColour

@@ -87,7 +87,7 @@ enum PageStyle {
         @media(prefers-reduced-motion:reduce){.grid a{transition:none}.grid a:hover{transform:none}}
         """
 
-    /// The part of the Content-Security-Policy about styles: this style sheet, and attributes for the colours behind pictures.
+    /// The Content-Security-Policy for styles: allows this style sheet, and style attributes for the colours behind pictures.
     static let policy = "style-src '\(digest)'; style-src-attr 'unsafe-inline'"
 
     /// The digest of the style sheet, as a source of the Content-Security-Policy.

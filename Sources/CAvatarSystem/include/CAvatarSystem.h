@@ -44,26 +44,26 @@ int avatar_unlock_byte(int fd, int64_t offset);
 /// comes before the pipe is read is kept. Call it once. The end to read from, which does not block, or -1 with `errno`.
 int avatar_catch_signals(const int *numbers, int count);
 
-/// Starts the program at `path` with `arguments`, whose first is its name and whose last is NULL. It gets a socket as
-/// descriptor 0, /dev/null as 1 and 2, and the environment LD_BIND_NOW=1 with the caller's LD_LIBRARY_PATH. On Linux a helper
-/// may ask to die with the thread that started it. The other end of the socket, or -1 with `errno`.
+/// Starts the program at `path` with `arguments`, which begin with its name and end with NULL. It gets a socket as descriptor
+/// 0, /dev/null as 1 and 2, and the environment LD_BIND_NOW=1 with the caller's LD_LIBRARY_PATH. On Linux a helper may ask to
+/// die with the thread that started it. Returns the other end of the socket, or -1 with `errno`.
 int avatar_start_helper(const char *path, char *const *arguments, int *pid);
 
-/// Kills the helper `pid` unless it ends within `patience` milliseconds, and waits for its end. How it ended by itself: its exit
-/// code, or a signal as a negative number; INT_MIN if it was killed here or its end is not known.
+/// Kills the helper `pid` unless it ends within `patience` milliseconds, and waits for its end. Returns how it ended by itself:
+/// its exit code, or a signal as a negative number. Returns INT_MIN if it was killed here, or its end is not known.
 int avatar_end_helper(int pid, int patience);
 
-/// The processor time that the child `pid` has used so far, in nanoseconds; -1 if the system does not tell.
+/// The processor time that the child `pid` has used so far, in nanoseconds; -1 if it is not known.
 int64_t avatar_helper_time(int pid);
 
 /// The number of cores that this process may use, at least 1.
 int avatar_usable_cores(void);
 
-/// Sends `count` bytes and a descriptor to `socket`, without blocking and without SIGPIPE. The number of bytes sent, or -1
-/// with `errno`.
+/// Sends `count` bytes and a descriptor to `socket`, without blocking and without SIGPIPE. Returns the number of bytes sent, or
+/// -1 with `errno`.
 long avatar_send_descriptor(int socket, const void *bytes, size_t count, int descriptor);
 
-/// Runs `body` on a new thread, which receives no signals. 0, or an errno.
+/// Runs `body` on a new thread, which receives no signals. Returns 0 or an errno.
 int avatar_start_thread(void (*body)(void *context), void *context);
 
 #endif

@@ -8,7 +8,7 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Copies the stored images to a folder, under readable names.",
         usage: """
-            avatars export <dir> [--size <pixels>] [--as-vcard] [<options>]
+            avatars export <dir> [--size <n>] [--as-vcard] [<options>]
                    avatars export <dir> --html [<options>]
             """,
         discussion: """
@@ -18,8 +18,10 @@ struct ExportCommand: AsyncParsableCommand {
             With --html, index.html in the folder shows the contacts with their pictures, and a page for each contact \
             explains the state of the picture. The pages need no server. avatars import passes over them.
 
-            With a size, a format or --max-bytes, the files are copies of the pictures. A picture that cannot be decoded is \
-            exported as it is. With --as-vcard, contacts.vcf has a card of each contact with the picture, for address books.
+            With --size, --format, --square or --max-bytes, the files are renditions: smaller pictures that are not stored. \
+            If a picture cannot be decoded, or no rendition fits --max-bytes, its original is exported.
+
+            With --as-vcard, contacts.vcf has a card with the picture for each contact. Address books import it.
 
             Example: avatars export ./pictures --html
             Example: avatars export ./photos --square --size 256 --max-bytes 48kB --as-vcard
@@ -43,7 +45,7 @@ struct ExportCommand: AsyncParsableCommand {
     var html = false
 
     /// One file with all cards.
-    @Flag(name: .customLong("as-vcard"), help: "Also write contacts.vcf: a card of each contact with the picture.")
+    @Flag(name: .customLong("as-vcard"), help: "Also write contacts.vcf: a card with the picture for each contact.")
     var asVCard = false
 
     @OptionGroup(title: "Sizes") var renditions: RenditionOptions
@@ -51,10 +53,10 @@ struct ExportCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    /// - Throws: `ValidationError` if the path is empty, and for `--html` with options of copies or cards.
+    /// - Throws: `ValidationError` if the path is empty, and for `--html` with options for renditions or cards.
     func validate() throws {
         if html, asVCard || renditions.rendition != nil {
-            throw ValidationError("--html shows the pictures as they are. Export copies or cards without it.")
+            throw ValidationError("--html exports originals only. Remove it, or the options for sizes and cards.")
         }
         if directory.isEmpty { throw ValidationError("The path of the folder is empty. Name a folder.") }
     }
@@ -86,8 +88,8 @@ struct ExportCommand: AsyncParsableCommand {
         }
         if report.originals > 0 {
             Message.warning(
-                "\(Wording.count(report.originals, "picture")) could not be decoded and \(report.originals == 1 ? "is" : "are") "
-                    + "exported as the original."
+                "No rendition could be made of \(Wording.count(report.originals, "picture")); the folder has the "
+                    + (report.originals == 1 ? "original." : "originals.")
             )
         }
         var fields = [

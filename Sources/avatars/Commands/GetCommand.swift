@@ -65,7 +65,7 @@ struct GetCommand: AsyncParsableCommand {
             do {
                 let image = try await StoreReads(store: store, options: options).image(of: try image.key(in: store))
                 ImageResult(image.file).report()
-                if let reason = image.renditionFailure { Message.warning("The original is given: \(reason)") }
+                if let reason = image.renditionFailure { Message.warning("Using the original: \(reason)") }
                 return image.bytes
             } catch let error as AvatarStoreError where error.exitCode == .someFailed {
                 guard let bytes = try placeholder(in: store) else { throw error }

@@ -1,30 +1,29 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars ignore`: takes pictures for none, or with `--undo` for pictures again.
+/// `avatars ignore`: ignores pictures, or with `--undo` stops ignoring them.
 struct IgnoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ignore",
-        abstract: "Takes pictures for none, wherever their bytes turn up.",
+        abstract: "Ignores pictures by their bytes, such as the default picture of a service.",
         usage: "avatars ignore <digest> ... [--undo] [--dry-run] [<options>]",
         discussion: """
-            Contacts with such a picture have none from then on: they get a placeholder, or the picture of an e-mail source. \
-            Their images are still checked, so a real picture is stored as soon as their host has one. Own images \
-            (name:NAME) stay.
+            Contacts lose an ignored picture. They get a placeholder, or the picture of an e-mail source. Their images are \
+            still checked, so another picture of their host is stored as usual. Own images (name:NAME) stay.
 
-            A digest is the SHA-256 of a picture in 64 hexadecimal digits. `avatars shared` and `avatars show` print it. Of \
-            a stored picture, the first 8 digits or more suffice.
+            A digest is the SHA-256 of a picture in 64 hexadecimal digits. `avatars shared` and `avatars show` print it. The \
+            first 8 or more digits suffice for a stored picture.
 
             Example: avatars ignore 3f2a6c1d9e8b7a65
             """
     )
 
-    /// Digests that stand for no picture are errors; the others are ignored all the same.
-    @Argument(help: "SHA-256 digests, or the first 8 or more digits of stored pictures.")
+    /// A digest without a picture is an error; the command still ignores the others.
+    @Argument(help: "SHA-256 digests of pictures. The first 8 or more digits suffice for a stored picture.")
     var digests: [String]
 
     /// The images are then due at once.
-    @Flag(help: "Take them for pictures again; the next sync fetches them.")
+    @Flag(help: "Stop ignoring the pictures. The next sync fetches them.")
     var undo = false
 
     /// Opens the store for reading only, so nothing can change.
@@ -36,7 +35,7 @@ struct IgnoreCommand: AsyncParsableCommand {
 
     /// Ignores the pictures, and prints how many contacts lost them.
     ///
-    /// - Throws: `ExitCode.someFailed` if a digest is not valid or stands for no picture; the others are ignored.
+    /// - Throws: `ExitCode.someFailed` if a digest is invalid or has no picture; the others are still ignored.
     func run() async throws {
         var named: [String] = []
         var hasFailures = false
@@ -52,7 +51,11 @@ struct IgnoreCommand: AsyncParsableCommand {
             }
             return try await change(named, in: store)
         }
-        for digest in report.unknown { Message.error("The picture \(digest) is not ignored.") }
+        for digest in report.unknown {
+            Message.error(
+                "The picture \"\(digest)\" is not ignored. `avatars shared --ignored` lists the ignored pictures."
+            )
+        }
         try print(report, named.filter { !report.unknown.contains($0) })
         if hasFailures || !report.unknown.isEmpty { throw ExitCode.someFailed }
     }
@@ -66,7 +69,7 @@ struct IgnoreCommand: AsyncParsableCommand {
         }
     }
 
-    /// Prints what was done with the pictures `named`.
+    /// Prints the effect on the pictures `named`.
     private func print(_ report: IgnoreReport, _ named: [String]) throws {
         let json = JSON.object([
             "digests": JSON(named),
@@ -80,11 +83,11 @@ struct IgnoreCommand: AsyncParsableCommand {
         let files = "\(Wording.count(report.files, "file")), \(Wording.size(report.bytes))"
         let sentence =
             switch (undo, dryRun) {
-            case (false, false): "Ignored \(pictures): \(contacts) lost it (\(files) removed)."
-            case (false, true): "Would ignore \(pictures): \(contacts) would lose it (\(files) would be removed)."
-            case (true, false): "Ignores \(pictures) no longer: the next sync fetches the images of \(contacts)."
+            case (false, false): "Ignored \(pictures): \(contacts) lost it (\(files) deleted)."
+            case (false, true): "Would ignore \(pictures): \(contacts) would lose it (\(files) would be deleted)."
+            case (true, false): "Stopped ignoring \(pictures): the next sync fetches the images of \(contacts)."
             case (true, true):
-                "Would ignore \(pictures) no longer: the next sync would fetch the images of \(contacts)."
+                "Would stop ignoring \(pictures): the next sync would fetch the images of \(contacts)."
             }
         try output.print(json, text: sentence + "\n", quiet: store.quiet, isData: dryRun)
     }

@@ -13,8 +13,9 @@ struct PathCommand: MostlySynchronousCommand {
         discussion: """
             Exit code 1 if there is no file. This does not count as an access for eviction.
 
-            With a size, a format or --max-bytes, the file is a copy of the picture, which is made if necessary and stays in the \
-            store. A picture that cannot be decoded is given as it is. This counts as an access.
+            With --size, --format, --square or --max-bytes, the file is a rendition: a smaller picture, which the store \
+            makes if necessary and keeps. If the picture cannot be decoded, the path is that of the original. This counts as \
+            an access.
 
             Example: avatars path https://example.com/ada.png
             Example: avatars path --contact ada --size 96 --square --format jpeg
@@ -30,7 +31,7 @@ struct PathCommand: MostlySynchronousCommand {
 
     /// Prints the absolute path of the image's file, without recording an access.
     ///
-    /// - Returns: false if a rendition is asked for, which `run` prints.
+    /// - Returns: false if the options request a rendition, which `run` prints.
     /// - Throws: `noSuchEntry` if there is no file.
     func runAtOnce() throws -> Bool {
         try image.requireValid()
@@ -56,10 +57,10 @@ struct PathCommand: MostlySynchronousCommand {
             guard let path = file.localFile else {
                 throw AvatarStoreError(
                     .overBudget,
-                    "The budget has no room for the copy of \"\(key)\". Use `avatars get`."
+                    "The budget has no room for the rendition of \"\(key)\". Raise the budget, or use `avatars get`."
                 )
             }
-            if let reason = file.renditionFailure { Message.warning("The original is given: \(reason)") }
+            if let reason = file.renditionFailure { Message.warning("Using the original: \(reason)") }
             try write(key, path, ["rendition": JSON(file.rendition?.description ?? "original")])
         }
     }

@@ -142,7 +142,7 @@ struct ServeCommand: AsyncParsableCommand {
     private static func run(_ server: PictureServer, _ sync: ListSync?, logger: Logger) async throws {
         let service = ServiceGroupConfiguration.ServiceConfiguration(
             service: ServerWithSync(server: server, sync: sync),
-            // A server whose socket another process has shut down has done its work.
+            // If another process shuts down its socket, the server has ended successfully.
             successTerminationBehavior: .gracefullyShutdownGroup
         )
         let group = ServiceGroup(configuration: .init(services: [service], logger: logger))

@@ -1,7 +1,7 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars shared`: lists pictures that many contacts have from one host, or those that are ignored.
+/// `avatars shared`: lists pictures that many contacts have from one host, or the ignored pictures.
 struct SharedCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shared",
@@ -11,15 +11,15 @@ struct SharedCommand: AsyncParsableCommand {
                    avatars shared --ignored [<options>]
             """,
         discussion: """
-            Such a picture is often the silhouette that a service gives everybody who has no picture there. \
-            `avatars ignore` takes it for none. With --ignored: the pictures that are ignored now.
+            Such a picture is often the default picture that a service sends for contacts without one. Use `avatars ignore` to \
+            ignore it. --ignored lists the ignored pictures instead.
 
             Example: avatars shared --minimum 100
             """
     )
 
-    /// More than a family or a small company by default.
-    @Option(help: ArgumentHelp("List pictures of at least N contacts of one host.", valueName: "n"))
+    /// The default is more than a family or a small company.
+    @Option(help: ArgumentHelp("List pictures that at least N contacts have from one host.", valueName: "n"))
     var minimum = AvatarStore.usualSharedMinimum
 
     /// The size of the page.
@@ -29,18 +29,18 @@ struct SharedCommand: AsyncParsableCommand {
     /// The end of an earlier page; `nil` to begin at the start.
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Continue after a page: the \"next\" that it printed.", valueName: "next")
+        help: ArgumentHelp("Continue after a page: pass the \"next\" that it printed.", valueName: "next")
     )
     var after: String?
 
-    /// Lists the ignored pictures instead, all at once.
-    @Flag(help: "List the pictures that are ignored.")
+    /// Lists all ignored pictures instead of a page.
+    @Flag(help: "List the ignored pictures.")
     var ignored = false
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    /// - Throws: `ValidationError` if a number is below its least value.
+    /// - Throws: `ValidationError` if a number is below its minimum.
     func validate() throws {
         if minimum < 2 { throw ValidationError("--minimum must be at least 2, not \(minimum).") }
         if limit < 1 { throw ValidationError("--limit must be at least 1, not \(limit).") }
@@ -48,7 +48,7 @@ struct SharedCommand: AsyncParsableCommand {
 
     /// Prints a page of shared pictures, or all ignored ones.
     ///
-    /// - Throws: `ValidationError` if `--after` is not a place that a page printed.
+    /// - Throws: `ValidationError` if `--after` is not the `next` of a page.
     func run() async throws {
         try await store.withStore(.readOnly) { store in
             if ignored {
@@ -67,7 +67,7 @@ struct SharedCommand: AsyncParsableCommand {
         }
     }
 
-    /// Prints one page, and where the next one starts.
+    /// Prints one page, and how to continue.
     private func print(_ page: SharedPicturePage) throws {
         let json = JSON.object(["pictures": .array(page.pictures.map(\.json)), "next": JSON(page.next)])
         var table = Table(.left("DIGEST"), .left("SHARED BY"), .left("IMAGE"), .left("FILE"))
@@ -76,7 +76,7 @@ struct SharedCommand: AsyncParsableCommand {
         let text = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined()
         try output.print(json, text: text, quiet: store.quiet, isData: true)
         guard !output.json else { return }
-        if rows.isEmpty { store.note("no picture is shared by \(minimum) contacts of one host") }
+        if rows.isEmpty { store.note("no host has a picture of at least \(minimum) contacts") }
         if let next = page.next { store.note("there may be more pictures: continue with --after '\(next)'") }
     }
 
@@ -111,10 +111,10 @@ extension SharedPicture {
         ])
     }
 
-    /// The digits of the digest that people see: enough for `avatars ignore`.
+    /// The number of digits of a digest in the table, which suffice for `avatars ignore`.
     private static let shownDigits = 16
 
-    /// The cells of the picture in the table.
+    /// The row of the picture in the table.
     fileprivate var row: [Table.Cell] {
         let shares = hosts.map { "\(Wording.count($0.contacts, "contact")) of \($0.shownName)" }
         return [
@@ -127,7 +127,7 @@ extension SharedPicture {
 }
 
 extension SharedPicture.Host {
-    /// The name without the port of https.
+    /// The name without the port 443.
     fileprivate var shownName: String {
         name.hasSuffix(":443") ? String(name.dropLast(4)) : name
     }

@@ -4,50 +4,56 @@ import AvatarStore
 
 /// The options of commands that decode pictures.
 struct DecoderOptions: ParsableArguments {
-    /// The decoder refuses to work without a sandbox, unless this is given.
+    /// Without this flag the decoder refuses to work without a sandbox.
     @Flag(help: "Decode pictures even where the system offers no sandbox.")
     var decodeWithoutSandbox = false
 
-    /// Makes the store able to make renditions.
+    /// Gives the store a decoder.
     func apply(to configuration: inout AvatarStore.Configuration) {
         configuration.renditions = DecoderPool(allowsUnsandboxed: decodeWithoutSandbox)
     }
 }
 
-/// The options of commands that give pictures in another size or format.
+/// The options of commands that output pictures in another size or format.
 struct RenditionOptions: ParsableArguments {
     private static let sizes = 1...4096
 
-    /// Taken up to the next of the sizes of `Rendition`.
-    @Option(help: ArgumentHelp("A copy of at most this many pixels on a side: 32 to 512.", valueName: "pixels"))
+    /// Rounded up to one of `Rendition.sizes`.
+    @Option(
+        help: ArgumentHelp(
+            "Scale the picture to at most N pixels on a side, 1 to 4096. Rounded up to 32, 48, 64 ... 512; larger values "
+                + "give 512.",
+            valueName: "n"
+        )
+    )
     var size: Int?
 
     /// Default: `original`.
-    @Option(help: "The format of the copy.")
+    @Option(help: "Convert the picture to this format.")
     var format: Rendition.Format?
 
     /// Default: the whole picture.
-    @Flag(help: "Cut the copy to the square in the middle.")
+    @Flag(help: "Crop the picture to the square in the middle.")
     var square = false
 
-    /// The quality is lowered until the copy fits, then the size.
+    /// The decoder lowers the quality until the file fits, then the size.
     @Option(
-        help: ArgumentHelp("The largest copy, such as 48kB.", valueName: "bytes"),
+        help: ArgumentHelp("Lower the quality, then the size, to fit this limit, such as 48kB.", valueName: "bytes"),
         transform: ByteAmount.parse
     )
     var maxBytes: Int?
 
     @OptionGroup var decoder: DecoderOptions
 
-    /// - Throws: `ValidationError` for a size out of range, and for no bytes.
+    /// - Throws: `ValidationError` for a size out of range, and for a limit below one byte.
     func validate() throws {
         if let size, !Self.sizes.contains(size) {
-            throw ValidationError("--size must be a number between 1 and \(Self.sizes.upperBound), not \(size).")
+            throw ValidationError("--size must be a number from 1 to \(Self.sizes.upperBound), not \(size).")
         }
-        if let maxBytes, maxBytes < 1 { throw ValidationError("--max-bytes must be at least 1.") }
+        if let maxBytes, maxBytes < 1 { throw ValidationError("--max-bytes must be at least 1, not \(maxBytes).") }
     }
 
-    /// The rendition; `nil` if the picture is asked for as it is. Without a size it has the largest.
+    /// The requested rendition; `nil` for the original. Without `--size` it has the largest size.
     var rendition: Rendition? {
         guard size != nil || format != nil || square || maxBytes != nil else { return nil }
         return Rendition(
@@ -58,7 +64,7 @@ struct RenditionOptions: ParsableArguments {
         )
     }
 
-    /// Makes the store able to make the rendition, if one is asked for.
+    /// Gives the store a decoder if the options request a rendition.
     func apply(to configuration: inout AvatarStore.Configuration) {
         if rendition != nil { decoder.apply(to: &configuration) }
     }

@@ -11,9 +11,9 @@ enum ListeningSocket: Equatable, Sendable {
     case path(String)
     /// A socket that systemd has opened (sd_listen_fds(3)), with its descriptor.
     ///
-    /// If a process that shares it calls shutdown(2), the server ends. That holds for TCP: accept(2) fails on such a socket. On
-    /// a Unix domain socket accept(2) reports that no connection waits, which swift-nio 2 takes for a fault and aborts.
-    /// systemd only closes its descriptor.
+    /// If another process that shares it calls shutdown(2) on it, a TCP server ends, because accept(2) then fails. On a Unix
+    /// domain socket accept(2) reports that no connection is waiting; swift-nio 2 treats that as a bug and aborts. systemd only
+    /// closes its descriptor.
     case inherited(Int32)
 
     /// The first descriptor that systemd hands over.

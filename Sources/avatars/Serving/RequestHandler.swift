@@ -3,12 +3,12 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// Takes the requests of a connection, right behind the parser. It applies the rules of HTTP/1.1 that the HTTP types no longer
-/// show: the version, the Host field, the end of the connection, and requests that cannot be parsed.
+/// Handles the requests of a connection, right after the parser. It applies the rules of HTTP/1.1 that the HTTP types no
+/// longer show: the version, the Host field, the end of the connection, and requests that cannot be parsed.
 ///
-/// Requests for pictures are answered here, on the thread of the event loop. Such an answer takes microseconds; to hand the
-/// request to a task, and the bytes back, takes as long again. Pages, lists and metrics take longer, and would hold up the other
-/// connections of the loop: they are handed on to the task of the connection.
+/// The handler responds to requests for pictures itself, on the thread of the event loop. Such a response takes microseconds;
+/// passing the request to a task, and the bytes back, takes as long again. Pages, lists and metrics take longer and would delay
+/// the other connections of the loop, so the task of the connection handles them.
 ///
 /// The content of a request is dropped, so that a response never waits for it.
 final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
@@ -39,7 +39,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isEnding = false
     /// Completes when the last response is sent.
     private var last: EventLoopFuture<Void>?
-    /// The response to a request that was refused, until those before it are sent.
+    /// The response to a refused request, until the earlier responses are sent.
     private var refusal: AvatarResponse?
     /// The time of the last request or response.
     private var active = NIODeadline.now()
@@ -66,7 +66,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Answers a request, hands it on without its content, or refuses it.
+    /// Responds to a request, passes it on without its content, or refuses it.
     private func take(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         let fields = RequestFields(head.headers)
         let isOld = head.version == .http1_0
@@ -83,15 +83,15 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let isFirst = pending.isEmpty
         pending.append(Pending(isHead: head.method == .HEAD, isOld: isOld, closes: isOld || fields.closes))
         isEnding = isOld || fields.closes
-        // A client that does not read must wait; the task waits for it.
+        // The task waits for a client that does not read.
         if isFirst, context.channel.isWritable, answer(head, fields, context) { return }
         context.fireChannelRead(Self.wrapInboundOut(.head(head)))
         context.fireChannelRead(Self.wrapInboundOut(.end(nil)))
     }
 
-    /// Answers a request for a picture that fits in one piece, unless a rendition must be made first.
+    /// Responds to a request for a picture that fits in one piece, unless a rendition must be made first.
     ///
-    /// - Returns: false if it is another request, which must be handed on.
+    /// - Returns: false for any other request, which must be passed on.
     private func answer(_ head: HTTPRequestHead, _ fields: RequestFields, _ context: ChannelHandlerContext) -> Bool {
         guard let request = fields.pictureRequest(head), let response = responder.respondAtOnce(to: request) else {
             return false
@@ -131,7 +131,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Refuses the request that came last, once the requests before it are answered, and ends the connection.
+    /// Refuses the request that came last, once the earlier responses are sent, and ends the connection.
     private func refuse(_ status: HTTPResponse.Status, _ reason: String, _ context: ChannelHandlerContext) {
         isEnding = true
         refusal = responder.refusal(status, reason)
@@ -153,7 +153,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Sends a response that is whole.
+    /// Sends a complete response.
     private func send(_ head: HTTPResponse, _ bytes: [UInt8], _ context: ChannelHandlerContext) {
         write(context: context, data: Self.wrapOutboundOut(.head(Self.converted(head))), promise: nil)
         if !bytes.isEmpty {
@@ -264,7 +264,7 @@ private struct RequestFields {
     private(set) var isCodingKnown = true
     /// Whether the connection ends with the response.
     private(set) var closes = false
-    /// The fields that the answer to a request for a picture depends on.
+    /// The fields that determine the response to a request for a picture.
     private var conditions = HTTPFields()
 
     init(_ headers: HTTPHeaders) {
@@ -274,7 +274,7 @@ private struct RequestFields {
             case 10 where Self.isSame(name, "connection"):
                 let tokens = value.lowercased().split { ", \t".contains($0) }
                 closes = closes || tokens.contains("close")
-            // A client that expects 100 (Continue) may leave the content out now, and the parser would wait for it.
+            // A client that expects 100 (Continue) may omit the content now, and the parser would wait for it.
             case 6 where Self.isSame(name, "expect"): closes = true
             case 17 where Self.isSame(name, "transfer-encoding"):
                 isCodingKnown = isCodingKnown && Self.isSame(value, "chunked")
@@ -289,7 +289,7 @@ private struct RequestFields {
         .ifNoneMatch, .ifModifiedSince, .range, .ifRange, .authorization,
     ]
 
-    /// Whether `text` is `other`, which is in lower case, but for the case of ASCII letters.
+    /// Whether `text` equals `other`, which is in lower case, ignoring the case of ASCII letters.
     private static func isSame(_ text: String, _ other: String) -> Bool {
         text.utf8.count == other.utf8.count
             && zip(text.utf8, other.utf8).allSatisfy { $0 == $1 || $0 | 0x20 == $1 && $1 >= UInt8(ascii: "a") }
@@ -301,7 +301,7 @@ private struct RequestFields {
         return path.suffix(8).elementsEqual("/picture".utf8)
     }
 
-    /// The request with this head for the responder; `nil` if it does not ask for a picture.
+    /// The request with this head for the responder; `nil` unless it requests a picture.
     func pictureRequest(_ head: HTTPRequestHead) -> HTTPRequest? {
         let path = head.uri
         guard path.hasPrefix("/images/") || path.hasPrefix("/contacts/") && Self.endsWithPicture(path) else {

@@ -52,7 +52,7 @@ import Testing
             // Equal times: the row id decides.
             let times: [Int64] = [7, 3, 7, 7, 1]
             let ids = try fill(index, lastAccesses: times)
-            // Before and after a walk has filled the queue.
+            // Before and after a scan fills the queue.
             for order in [
                 [4, 1, 0, 2, 3], try candidates(index, accessedBefore: .max).map { ids.firstIndex(of: $0.fileID) },
             ] {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// The page about a contact counts, and must not take longer in a large store.
+    /// The page of a contact needs this count, which must not take longer in a large store.
     @Test func countEndsAtItsLimit() throws {
         try withIndex { index in
             let ids = try fill(index, lastAccesses: (1...40).map { $0 * 10 })

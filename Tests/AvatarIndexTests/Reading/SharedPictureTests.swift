@@ -6,18 +6,18 @@ import Testing
 
 /// Pictures that many contacts have from one host.
 @Suite struct SharedPictureTests {
-    @Test func aPictureIsCountedByContactsOfOneHost() throws {
+    @Test func sharedPictureIsCountedByContactsOfOneHost() throws {
         try withIndex { index in
             try index.write { transaction in
-                // 3 entries of one host, one of them with 2 contacts; and one of another host.
+                // 3 entries of one host, one of them with 2 contacts, and an entry of another host.
                 let silhouette = try transaction.addFile(1)
                 for number in 1...3 { try add(number, host: "a.example:443", silhouette, transaction) }
                 try transaction.link("more", to: add(4, host: "a.example:443", silhouette, transaction))
                 try add(5, host: "b.example:443", silhouette, transaction)
-                // One entry that 4 contacts use.
+                // One entry with 4 contacts.
                 let logo = try add(6, host: "b.example:443", transaction.addFile(2), transaction)
                 for contact in ["x", "y", "z"] { try transaction.link(contact, to: logo) }
-                // One contact with the picture twice is one contact.
+                // A contact that has the picture twice counts once.
                 let twice = try transaction.addFile(3)
                 for number in 7...9 {
                     let id = try transaction.add(
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func pagesGoOnWhereTheLastOneEnded() throws {
+    @Test func pagesContinueAfterTheLastOne() throws {
         try withIndex { index in
             try index.write { transaction in
                 for file in 1...5 {
@@ -68,8 +68,8 @@ import Testing
         }
     }
 
-    /// Tables are walked by their covering indexes only, so that the rows of a million entries are not read.
-    @Test func onlyCoveringIndexesAreWalked() throws {
+    /// The query scans covering indexes only, so it does not read the rows of a million entries.
+    @Test func onlyCoveringIndexesAreScanned() throws {
         try withIndex { index in
             _ = try index.sharedPictures(minimum: 2, after: nil, limit: 2)
 

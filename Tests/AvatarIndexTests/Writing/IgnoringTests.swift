@@ -3,13 +3,13 @@ import Testing
 
 @testable import AvatarIndex
 
-/// Pictures that count as none, in the index.
+/// Ignored pictures in the index.
 @Suite struct IgnoringTests {
     private static let key = AvatarKey.stored("https://example.com/a.png")
     private static let digest = FileRecord.sampleDigest(1)
     private static let now = Timestamp(milliseconds: 5000)
 
-    @Test func anEntryLosesItsFileAndKeepsItsValidators() throws {
+    @Test func ignoredEntryLosesItsFile_andKeepsItsValidators() throws {
         try withIndex { index in
             let id = try index.write { transaction in
                 let id = try transaction.add(Self.key.rawValue, file: transaction.addFile(1))
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func anotherPictureIsAnAddition_andTheSameOneOfAnotherDigestNone() throws {
+    @Test func anotherPictureIsAdded_andIgnoringAnotherDigestChangesNothing() throws {
         try withIndex { index in
             let id = try ignoredEntry(index)
             let start = try index.lastChange()
@@ -58,8 +58,8 @@ import Testing
         }
     }
 
-    /// Another entry that shares the digest, evicted, must become due although its host was thought to have nothing due.
-    @Test func anEvictedEntryIsIgnoredToo_andDueAgain() throws {
+    /// An evicted entry with the same digest must become due, although its host had nothing due.
+    @Test func evictedEntryIsIgnoredToo_andDueAgain() throws {
         try withIndex { index in
             let id = try index.write { transaction in
                 let file = try transaction.addFile(1)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func anEntryThatIsSoughtAgainHasNoValidatorAndIsDue() throws {
+    @Test func noLongerIgnoredEntryHasNoValidators_andIsDue() throws {
         try withIndex { index in
             let id = try ignoredEntry(index)
 
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func aRemovalConfirmedByTheOriginEndsTheState() throws {
+    @Test func removalByTheOriginEndsTheState() throws {
         try withIndex { index in
             let id = try ignoredEntry(index)
             let start = try index.lastChange()
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func whatAKilledProcessLeftIsKnown() throws {
+    @Test func unfinishedIgnoringIsFound() throws {
         try withIndex { index in
             try index.write { try $0.addIgnored(Self.digest, at: Self.now) }
             #expect(try index.incompletelyIgnored() == [Self.digest])
@@ -147,13 +147,13 @@ import Testing
 
             #expect(try index.incompletelyIgnored() == [])
             try index.write { try $0.addIgnored(Self.digest, at: Timestamp(milliseconds: 9000)) }
-            // It was ignored all the time.
+            // It stayed ignored all the time.
             #expect(try index.ignoredPictures().map(\.since) == [Self.now])
         }
     }
 
-    /// A backup may have the entry of a moment after `ignore`, and the list of one before.
-    @Test func entriesOfAPictureThatIsNotInTheListAreFound() throws {
+    /// A backup may have an entry from after `ignore`, and the list from before.
+    @Test func entriesWithAnUnlistedDigestAreFound() throws {
         try withIndex { index in
             _ = try ignoredEntry(index)
             #expect(try index.digestIgnoredInVain() == nil)
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func aDigestIsFoundByItsBeginning() throws {
+    @Test func digestIsFoundByItsPrefix() throws {
         try withIndex { index in
             try index.write { transaction in
                 try transaction.addFile(1)
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    /// An entry whose picture, the file 1, is ignored.
+    /// An entry with an ignored picture, file 1.
     private func ignoredEntry(_ index: AvatarIndex) throws -> Int64 {
         try index.write { transaction in
             let file = try transaction.addFile(1)

@@ -3,14 +3,14 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// E-mail sources of contacts whose picture is ignored.
+/// E-mail sources of contacts with an ignored picture.
 @Suite struct IgnoredEmailTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let other = SampleImage.png(seed: 3, byteCount: 5000)
     private let silhouette = SampleImage.png(seed: 2, byteCount: 3000)
     private var digest: String { Hexadecimal.text(ContentDigest.sha256(silhouette)) }
 
-    /// A store that ignores the silhouette, two sources on its origin, and Ada, whose URL gives the silhouette.
+    /// A store that ignores the silhouette, two sources on its origin, and Ada, whose URL returns the silhouette.
     private func withSources(_ body: (StoreFixture, [EmailSource], Contact) async throws -> Void) async throws {
         try await StoreFixture.withStore { fixture in
             let sources = try ["/first/", "/second/"].map { try EmailSource(baseURL: fixture.origin.url($0)) }
@@ -35,7 +35,7 @@ import Testing
         return "/" + url.trimmingPrefix(fixture.origin.url("/")).prefix { $0 != "?" }
     }
 
-    @Test func theSourceIsAskedWhenTheURLTurnsOutToBeIgnored_andLaterAtOnce() async throws {
+    @Test func sourceFollowsAnIgnoredURL_andLaterAtOnce() async throws {
         try await withSources { fixture, sources, ada in
             fixture.serve(face, at: path(fixture, sources[0]), etag: "\"f\"")
 
@@ -56,14 +56,14 @@ import Testing
         }
     }
 
-    @Test func aRealPictureAtTheURLTakesThePlaceOfTheSources() async throws {
+    @Test func anotherPictureAtTheURLReplacesTheSources() async throws {
         try await withSources { fixture, sources, ada in
             fixture.serve(face, at: path(fixture, sources[0]))
             _ = try await sync(fixture, sources, ada)
             fixture.serve(other, at: "/ada.png", etag: "\"o\"")
             fixture.clock.advance(by: .seconds(7200))
 
-            // The index alone knows which image comes first.
+            // Only the index determines which image comes first.
             _ = try await fixture.store.sync()
 
             #expect(try fixture.store.avatar(forContact: "ada")?.bytes == other)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func aSourceWithTheSilhouetteIsNotTheLast() async throws {
+    @Test func nextSourceFollowsASourceWithAnIgnoredPicture() async throws {
         try await withSources { fixture, sources, ada in
             fixture.serve(silhouette, at: path(fixture, sources[0]))
             fixture.serve(face, at: path(fixture, sources[1]))
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func aContactWithoutAnyPictureIsCountedAsOne() async throws {
+    @Test func contactWithoutAnyPictureCountsAsWithoutImage() async throws {
         try await withSources { fixture, sources, ada in
             let report = try await sync(fixture, sources, ada)
 
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func aURLThatIsGoneIsNoReasonToAsk() async throws {
+    @Test func goneURLDoesNotLeadToTheSources() async throws {
         try await withSources { fixture, sources, ada in
             fixture.origin.setResponse(.status(404), for: "/ada.png")
             fixture.serve(face, at: path(fixture, sources[0]))
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func manyContactsOfOneURLAllGoOn() async throws {
+    @Test func allContactsOfOneURLContinueWithTheSources() async throws {
         try await withSources { fixture, sources, ada in
             fixture.serve(face, at: path(fixture, sources[0]))
             var ben = ada

@@ -3,13 +3,13 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Syncs of images whose origin gives an ignored picture.
+/// Syncs of images whose origin sends an ignored picture.
 @Suite struct IgnoredSyncTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let silhouette = SampleImage.png(seed: 2, byteCount: 3000)
     private var digest: String { Hexadecimal.text(ContentDigest.sha256(silhouette)) }
 
-    /// A store that ignores the silhouette, which Ada's URL gives.
+    /// A store that ignores the silhouette, which Ada's URL returns.
     private func withIgnored(_ body: (StoreFixture, Contact) async throws -> Void) async throws {
         try await StoreFixture.withStore { fixture in
             let ada = Contact(id: "ada", avatarURL: fixture.serve(silhouette, at: "/ada.png", etag: "\"s\""))
@@ -42,7 +42,7 @@ import Testing
             #expect(due.wanted == 1 && due.failed == 0 && due.outcome == .complete)
             #expect(try await sync().requests == 0)
             #expect(try store.lastChange() == last && store.statistics().states == [.ignored: 1])
-            // After the longest time without a download the bytes come once, and are ignored again.
+            // After the longest time without a download the bytes are downloaded once, and ignored again.
             fixture.clock.advance(by: .seconds(31 * 86_400))
             let full = try await sync()
             #expect(full.fetched == 1 && full.ignored == 1 && full.bytesReceived == silhouette.count)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func aRealPictureIsStoredAndAdded_andTheSilhouetteTakesItAway() async throws {
+    @Test func anotherPictureIsAdded_andTheIgnoredOneRemovesIt() async throws {
         try await withIgnored { fixture, _ in
             let store = fixture.store
             let last = try store.lastChange()
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func aPictureThatIsGoneIsNoLongerIgnored() async throws {
+    @Test func gonePictureIsNoLongerIgnored() async throws {
         try await withIgnored { fixture, _ in
             fixture.origin.setResponse(.status(404), for: "/ada.png")
             fixture.clock.advance(by: .seconds(7200))
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func theNextURLOfAContactFollows() async throws {
+    @Test func nextURLOfTheContactFollows() async throws {
         try await withIgnored { fixture, ada in
             let second = fixture.serve(face, at: "/second.png")
             let both = Contact(id: "ada", images: [ada.avatarURL, second].compactMap { $0.map(ContactImage.url) })
@@ -108,7 +108,7 @@ import Testing
 
             #expect(known.fetched == 1 && known.requests == 1)
             #expect(try fixture.store.avatar(forContact: "ada")?.bytes == face)
-            // The first URL stays linked, and takes its place again once it has a picture.
+            // The first URL stays linked, and comes first again once it has another picture.
             fixture.serve(SampleImage.png(seed: 7, byteCount: 800), at: "/ada.png", etag: "\"7\"")
             fixture.clock.advance(by: .seconds(7200))
             _ = try await fixture.store.sync()
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func aNewContactsFirstURLMayTurnOutToBeIgnored() async throws {
+    @Test func nextURLFollowsForANewContact() async throws {
         try await withIgnored { fixture, _ in
             let first = fixture.serve(silhouette, at: "/1.png")
             let second = fixture.serve(face, at: "/2.png")
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func anEmbeddedPhotoThatIsIgnoredIsNone() async throws {
+    @Test func ignoredEmbeddedPhotoIsLeftOut() async throws {
         try await withIgnored { fixture, ada in
             let store = fixture.store
             let photo = ContactImage.photo(ContactPhoto(bytes: silhouette))
@@ -149,7 +149,7 @@ import Testing
             #expect(try await store.sync(contacts: people).saved == 2)
             #expect(try store.avatar(forContact: "ben")?.bytes == silhouette)
             let last = try store.lastChange()
-            // The photos go with their entries, since no origin has them.
+            // The photos are removed with their entries, because no origin has them.
             #expect(try await store.ignore(digests: [digest]).entries == 2)
             #expect(try store.changes(since: last).map(\.kind) == [.removed, .removed])
             #expect(try store.avatar(forContact: "carl")?.bytes == face)
@@ -158,7 +158,7 @@ import Testing
     }
 
     /// Another store has the same index, as another process would.
-    @Test func aSyncUnderWayDoesNotBringThePictureBack() async throws {
+    @Test func runningSyncDoesNotRestoreThePicture() async throws {
         try await StoreFixture.withStore { fixture in
             let gate = LoopbackOrigin.Gate()
             let people = (0..<8).map { number in
@@ -178,7 +178,7 @@ import Testing
             #expect(report.wanted == 8 && report.failed == 0 && report.ignored >= 4)
             #expect(try other.statistics().states == [.ignored: 8])
             #expect(fixture.files(in: .caches).isEmpty)
-            // A 304 for a file that was taken meanwhile leaves the state as it is.
+            // A 304 for a file that was removed meanwhile does not change the state.
             #expect(try await fixture.store.sync().notModified == 8)
             #expect(try other.statistics().states == [.ignored: 8])
             try await other.close()
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func aRevalidationThatWasOvertakenByIgnoringKeepsTheState() async throws {
+    @Test func lateRevalidationKeepsTheIgnoredState() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(silhouette, at: "/a.png", etag: "\"s\"", cacheControl: "max-age=0")
             _ = try await fixture.store.sync(contacts: [Contact(id: "a", avatarURL: url)])
@@ -202,7 +202,7 @@ import Testing
             gate.open()
             let report = try await sync.value
 
-            // The file was gone when the 304 came, or its entry had lost it by the commit.
+            // The file was deleted before the 304 arrived, or its entry lost it before the commit.
             #expect(report.notModified + report.failed == 1)
             #expect(try other.statistics().states[.ignored] == 1)
             #expect(fixture.files(in: .caches).isEmpty)

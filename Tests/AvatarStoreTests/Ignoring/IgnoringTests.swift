@@ -3,7 +3,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Pictures that the store takes for none.
+/// Ignored pictures of a store.
 @Suite struct IgnoringTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let silhouette = SampleImage.png(seed: 2, byteCount: 3000)
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func contactsHaveNoPictureFromThenOn() async throws {
+    @Test func contactsLoseAnIgnoredPicture() async throws {
         try await withSilhouettes { fixture in
             let store = fixture.store
             let last = try store.lastChange()
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func readsSayThatThePictureIsIgnored_andSendNoRequestWhileItIsFresh() async throws {
+    @Test func readsFailAsIgnored_withoutARequestWhileFresh() async throws {
         try await withSilhouettes { fixture in
             let store = fixture.store
             try await store.ignore(digests: [digest])
@@ -72,7 +72,7 @@ import Testing
             fixture.clock.advance(by: .seconds(7200))
             #expect(await kind { _ = try await store.file(for: url) } == .ignored)
             #expect(fixture.origin.requestCount == 0)
-            // A 304 confirms it, a download brings it again, and a read past the store as well.
+            // A 304, a download and a transient read all return the ignored picture again.
             let stale = await kind { _ = try await store.avatar(for: url, options: FetchOptions(policy: .revalidate)) }
             #expect(stale == .ignored && fixture.origin.requests.last?.headers["if-none-match"] == "\"ada\"")
             let reload = await kind { _ = try await store.avatar(for: url, options: FetchOptions(policy: .reload)) }
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func ownImagesAreTheCallersChoice() async throws {
+    @Test func ownImagesAreNotIgnored() async throws {
         try await withSilhouettes { fixture in
             let store = fixture.store
             let mine = try await store.save(silhouette, named: "mine")
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func anEvictedPictureIsTakenToo() async throws {
+    @Test func evictedPictureIsIgnoredToo() async throws {
         try await withSilhouettes { fixture in
             let store = fixture.store
             _ = try await store.trim(to: 0)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func undoMakesTheEntriesDueAndTheNextSyncFetchesThem() async throws {
+    @Test func unignoredEntriesAreDue_andTheNextSyncFetchesThem() async throws {
         try await withSilhouettes { fixture in
             let store = fixture.store
             try await store.ignore(digests: [digest])
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoDigestIsRefused() async throws {
+    @Test func invalidDigestIsRefused() async throws {
         try await withSilhouettes { fixture in
             let store = fixture.store
             for text in ["", "12", "xyz", String(repeating: "g", count: 64), digest + "00", String(digest.dropLast())] {
@@ -177,7 +177,7 @@ import Testing
             #expect(itself == unknown)
             #expect(await code { _ = try store.pictureDigest(matching: String(unknown.prefix(63))) } == .noSuchEntry)
             #expect(await code { _ = try store.pictureDigest(matching: String(digest.prefix(7))) } == .invalidKey)
-            // A list of digests may be shared by stores that have none of the pictures yet.
+            // Several stores may share a list of digests before they have the pictures.
             #expect(try await store.ignore(digests: [unknown]) == IgnoreReport())
             #expect(try store.ignoredPictures().map(\.digest) == [unknown])
         }

@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Renditions as files of the store: made once, under the budget, and gone with their originals.
+/// Renditions as files of the store: made once, kept under the budget, and deleted with their originals.
 @Suite struct RenditionTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let small = Rendition(size: 32)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func aRenditionIsMadeOnceAndThenReadLikeAnImage() async throws {
+    @Test func renditionIsMadeOnce_andThenReadLikeAnImage() async throws {
         let maker = SampleMaker()
         try await withStore(maker) { fixture in
             let url = fixture.serve(face, at: "/a.png")
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func thumbHashStaysWhileTheImageIsEvicted_andGoesWithANewImage() async throws {
+    @Test func thumbHashStaysAfterEviction_andEndsWithANewImage() async throws {
         try await withStore(SampleMaker()) { fixture in
             let url = fixture.serve(face, at: "/a.png")
             let key = try AvatarKey(url: url)
@@ -80,7 +80,7 @@ import Testing
             let original = try await fixture.store.file(for: url)
             #expect(maker.count == 1)
 
-            // None is larger than the picture, however large it is asked for.
+            // No rendition is larger than the picture, even if a larger one is requested.
             for size in [400, 512, 4000] {
                 let file = try await fixture.store.file(
                     for: url,
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func oneRenditionIsMadeForAllWhoAskAtOnce() async throws {
+    @Test func concurrentReadsShareOneRendition() async throws {
         let maker = SampleMaker { _ in try await Task.sleep(for: .milliseconds(50)) }
         try await withStore(maker) { fixture in
             let url = fixture.serve(face, at: "/a.png")
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func aRenditionGoesWithItsOriginal() async throws {
+    @Test func renditionIsDeletedWithItsOriginal() async throws {
         try await withStore(SampleMaker()) { fixture in
             let url = fixture.serve(face, at: "/a.png")
             let key = try AvatarKey(url: url)
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func anEvictedRenditionIsMadeAgain() async throws {
+    @Test func evictedRenditionIsMadeAgain() async throws {
         let maker = SampleMaker()
         try await withStore(maker) { fixture in
             let url = fixture.serve(face, at: "/a.png")
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func aRenditionIsEvictedBeforeItsOriginal_andCountedWithIt() async throws {
+    @Test func renditionIsEvictedBeforeItsOriginal_andWithIt() async throws {
         try await withStore(SampleMaker()) { fixture in
             let url = fixture.serve(face, at: "/a.png")
             for _ in 0..<3 { _ = try await fixture.store.avatar(for: url, options: options) }
@@ -177,8 +177,8 @@ import Testing
         }
     }
 
-    /// A newer decoder makes other bytes, so the row of the purged file would be in their way.
-    @Test func aPurgedRenditionIsMadeAgain_alsoWithOtherBytes() async throws {
+    /// A newer decoder makes other bytes, which the row of the purged file must not block.
+    @Test func purgedRenditionIsMadeAgain_evenWithOtherBytes() async throws {
         try await withStore(SampleMaker()) { fixture in
             let url = fixture.serve(face, at: "/a.png")
             let file = try await fixture.store.file(for: url, options: options)
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func aPictureThatIsItsOwnRenditionIsDeletedWithItsEntry() async throws {
+    @Test func pictureThatIsItsOwnRenditionIsDeletedWithItsEntry() async throws {
         try await withStore(SampleMaker()) { fixture in
             let url = fixture.serve(SampleImage.png(seed: 32, byteCount: 1000), at: "/a.png")
             _ = try await fixture.store.avatar(for: url, options: options)
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func anEntryThatJoinsAFileHasItsThumbHash() async throws {
+    @Test func entryThatJoinsAFileGetsItsThumbHash() async throws {
         try await withStore(SampleMaker()) { fixture in
             let url = fixture.serve(face, at: "/a.png")
             let same = fixture.serve(face, at: "/b.png")
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func anIgnoredPictureLosesItsThumbHash() async throws {
+    @Test func ignoredPictureLosesItsThumbHash() async throws {
         try await withStore(SampleMaker()) { fixture in
             let url = fixture.serve(face, at: "/a.png")
             _ = try await fixture.store.avatar(for: url, options: options)
@@ -250,7 +250,7 @@ import Testing
         }
     }
 
-    @Test func aPictureWithTooManyBytesIsExportedAsItIs() async throws {
+    @Test func originalIsExportedIfNoRenditionFitsTheLimit() async throws {
         try await withStore(SampleMaker { _ in throw RenditionError.tooManyBytes(500) }) { fixture in
             _ = try await fixture.store.avatar(for: fixture.serve(face, at: "/a.png"))
             let folder = fixture.directory + "-export"
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test func aRenditionForWhichThereIsNoRoomIsGivenAndNotStored() async throws {
+    @Test func renditionWithoutRoomIsReturned_andNotStored() async throws {
         try await withStore(SampleMaker(), budget: 4500) { fixture in
             let url = fixture.serve(face, at: "/a.png")
 
@@ -273,7 +273,7 @@ import Testing
         }
     }
 
-    @Test func anImageWithTheBytesOfARenditionSharesItsFileAndKeepsIt() async throws {
+    @Test func imageWithTheBytesOfARenditionSharesItsFile_andKeepsIt() async throws {
         let maker = SampleMaker()
         try await withStore(maker) { fixture in
             let url = fixture.serve(face, at: "/a.png")
@@ -293,7 +293,7 @@ import Testing
 
     // MARK: Failures
 
-    @Test func aPictureThatCannotBeDecodedIsGivenAndNotTriedAgain() async throws {
+    @Test func originalOfAnUndecodablePictureIsReturned_andNotTriedAgain() async throws {
         let maker = SampleMaker { _ in throw RenditionError.cannotDecode("HEIC is not decoded.") }
         try await withStore(maker) { fixture in
             let url = fixture.serve(face, at: "/a.png")
@@ -311,7 +311,7 @@ import Testing
         }
     }
 
-    @Test func aPictureThatEndsTheDecoderIsGivenUpAfterThreeTimes() async throws {
+    @Test func pictureThatEndsTheDecoderIsGivenUpAfterThreeTimes() async throws {
         let maker = SampleMaker { _ in throw RenditionError.decoderDied("The decoder was killed.") }
         try await withStore(maker) { fixture in
             let url = fixture.serve(face, at: "/a.png")
@@ -324,7 +324,7 @@ import Testing
     }
 
     /// Two of three pictures end the decoder, but never three in a row.
-    @Test func aSuccessForgetsEarlierFailures() async throws {
+    @Test func successClearsEarlierFailures() async throws {
         let maker = SampleMaker { count in
             if count % 3 != 0 { throw RenditionError.decoderDied("The decoder was killed.") }
         }
@@ -340,7 +340,7 @@ import Testing
         }
     }
 
-    @Test func aDecoderThatIsMissingIsAskedAgain() async throws {
+    @Test func missingDecoderIsTriedAgain() async throws {
         let maker = SampleMaker { count in if count < 3 { throw RenditionError.unavailable("It is missing.") } }
         try await withStore(maker) { fixture in
             let url = fixture.serve(face, at: "/a.png")
@@ -352,7 +352,7 @@ import Testing
         }
     }
 
-    @Test func anImageThatIsNotStoredHasNoRendition() async throws {
+    @Test func imageThatIsNotStoredHasNoRendition() async throws {
         try await withStore(SampleMaker()) { fixture in
             let url = fixture.serve(face, at: "/a.png")
             var options = options
@@ -364,17 +364,17 @@ import Testing
         }
     }
 
-    @Test func aStoreWithoutADecoderGivesTheOriginal() async throws {
+    @Test func storeWithoutDecoderReturnsTheOriginal() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/a.png")
 
             let image = try await fixture.store.avatar(for: url, options: options)
 
-            #expect(image.bytes == face && image.renditionFailure == "The store has no decoder for renditions.")
+            #expect(image.bytes == face && image.renditionFailure?.hasPrefix("The store has no decoder") == true)
         }
     }
 
-    @Test func anOriginalThatIsReplacedWhileItIsDecodedGivesTheNewRendition() async throws {
+    @Test func replacedOriginalGivesTheNewRendition() async throws {
         let other = SampleImage.png(seed: 2, byteCount: 3000)
         let replacing = Replacing()
         let maker = SampleMaker { count in if count == 1 { try await replacing.run() } }
@@ -396,7 +396,7 @@ import Testing
 
     // MARK: Maintenance
 
-    @Test func verificationFindsADamagedRendition_andABackupLeavesRenditionsOut() async throws {
+    @Test func verificationFindsADamagedRendition_andBackupsLeaveRenditionsOut() async throws {
         try await withStore(SampleMaker()) { fixture in
             let url = fixture.serve(face, at: "/a.png")
             let file = try await fixture.store.file(for: url, options: options)

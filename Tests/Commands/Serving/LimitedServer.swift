@@ -37,7 +37,7 @@ enum LimitedServer {
         }
     }
 
-    /// Waits until the server has a stream of events left.
+    /// Waits until the server has a free stream of events.
     static func waitForEventStream(_ place: RawConnection.Place) async throws {
         while true {
             let stream = try RawConnection(place)

@@ -4,8 +4,8 @@ import Foundation
 import ProgramRunning
 import Testing
 
-/// No GET makes the store send a request or write a row besides the access time and the copy that it asks for, whatever its
-/// path, fields and query.
+/// No GET makes the store send a request, or write a row other than the access time and the requested rendition, for any path,
+/// fields and query.
 @Suite(.timeLimit(.minutes(5))) struct ReadOnlyRequestTests {
     private static let pieces = [
         "contacts", "images", "changes", "avatar", "healthz", "readyz", "metrics", "openapi.json", "favicon.svg", "ada",
@@ -78,10 +78,10 @@ import Testing
         return (["\(method) \(target) HTTP/1.1", "Host: t"] + lines + ["", ""]).joined(separator: "\r\n")
     }
 
-    /// Changed by copies: the tables that name them, the sums over all files, and what is known of a picture once it is decoded.
+    /// The tables and columns that renditions change: their own tables, the totals, and the data from decoding a picture.
     private static let changedByCopies: Set<String> = ["rendition", "undecodable", "total"]
 
-    /// The rows of all tables of the index but those that hold times of access, and those of copies.
+    /// The rows of all tables of the index, except access times and the data of renditions.
     static func dump(_ index: String) throws -> [String] {
         let connection = try Connection(path: index, access: .readOnly)
         let tables = try connection.rows(

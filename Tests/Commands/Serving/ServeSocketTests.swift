@@ -119,13 +119,13 @@ import Testing
 
             #expect(reply.status == 200)
             #expect(run.status == 143)
-            // Connections wait for the next server.
+            // New connections wait for the next server.
             _ = try RawConnection(place)
         }
     }
 
     /// The manager and the server share one socket; shutdown(2) ends it for both.
-    @Test func passedSocketThatIsShutDownEndsTheServer() async throws {
+    @Test func shutdownOfAPassedSocketEndsTheServer() async throws {
         try await withPassedSocket(AF_INET) { program, place, listener in
             #expect(try await RawConnection(place).ask("/healthz").status == 200)
             #expect(shutdown(listener, Int32(SHUT_RDWR)) == 0)

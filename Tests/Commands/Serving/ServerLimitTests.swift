@@ -84,7 +84,7 @@ import Testing
                 isAnswered.withLock { $0 = true }
                 return status
             }
-            // Meanwhile the server has answered many requests that came later.
+            // Meanwhile the server has responded to many later requests.
             for _ in 0..<10 {
                 for connection in open { #expect(try await connection.ask("/healthz").status == 200) }
             }
@@ -108,7 +108,7 @@ import Testing
             let fifth = try await RawConnection(place).ask("/changes", ["Accept: text/event-stream"])
             #expect(fifth.status == 503 && fifth.isProblem && fifth["retry-after"] == "30")
             #expect(try await RawConnection(place).ask("/changes").status == 200)
-            // A stream that has ended makes room.
+            // The end of a stream makes room for another one.
             streams.removeLast()
             try await LimitedServer.waitForEventStream(place)
         }

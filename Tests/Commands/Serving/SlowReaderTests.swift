@@ -7,7 +7,7 @@ import Testing
 
 @testable import avatars
 
-/// Clients that ask for much and read little.
+/// Clients that request much and read little.
 @Suite(.timeLimit(.minutes(2))) struct SlowReaderTests {
     @Test func slowReaderIsDropped_andNotBuffered() async throws {
         var limits = ServerLimits()
@@ -17,16 +17,16 @@ import Testing
             let heads = String(repeating: "GET /contacts/ada/picture HTTP/1.1\r\nHost: t\r\n\r\n", count: 50)
             await slow.send(heads)
             _ = try await slow.read(atMost: 16)
-            // Others are served meanwhile.
+            // The server still serves other clients.
             #expect(try await RawConnection(place).ask("/healthz").status == 200)
             try await Task.sleep(for: .seconds(1))
 
-            // What is left are the bytes that the system had taken.
+            // The client can read only the bytes that the system has buffered.
             #expect(try await slow.readToEnd().count < LimitedServer.photo.count)
         }
     }
 
-    /// It takes three times as long as bytes may wait, but no byte waits that long.
+    /// The response takes three times the limit on the wait of a byte, but no single byte waits that long.
     @Test func steadyReaderIsNotDropped() async throws {
         var limits = ServerLimits()
         limits.sendTime = .seconds(1)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// Each event has 200 long ids, so that the events do not fit into the buffers of the system.
+    /// Each event has 200 long ids, so the events do not fit into the buffers of the system.
     @Test func slowReaderOfEventsIsDropped() async throws {
         var limits = ServerLimits()
         limits.sendTime = .milliseconds(200)
@@ -61,7 +61,7 @@ import Testing
             await slow.send("GET /changes?since=0 HTTP/1.1\r\nHost: t\r\nAccept: text/event-stream\r\n\r\n")
             #expect(try await slow.read(until: "retry: ").contains(" 200 "))
 
-            // It was the only stream that the server gives.
+            // The server allows only one stream, so it must be free now.
             try await LimitedServer.waitForEventStream(place)
 
             #expect(total > 16 << 20)
@@ -70,7 +70,7 @@ import Testing
     }
 
     #if os(Linux)
-    /// 20 clients ask for 200 large pictures and read none.
+    /// 20 clients request 200 large pictures and read none.
     @Test func unreadPicturesTakeNoMemory() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()

@@ -53,7 +53,10 @@ import Testing
             #expect(try workplace.read(file) == Self.silhouette)
 
             let none = try await workplace.run("shared", "--minimum", "13")
-            #expect(none.status == 0 && none.text.isEmpty && none.messages.contains("no host has a picture of at least 13 contacts"))
+            #expect(
+                none.status == 0 && none.text.isEmpty
+                    && none.messages.contains("no host has a picture of at least 13 contacts")
+            )
             #expect(try await workplace.run("shared", "--minimum", "1").status == 64)
             #expect(try await workplace.run("shared", "--after", "x").status == 64)
         }

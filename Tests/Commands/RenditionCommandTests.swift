@@ -39,6 +39,17 @@ import Testing
         }
     }
 
+    @Test func pictureThatDoesNotFitIsAnErrorWithTheLimit() async throws {
+        try await withAda { workplace in
+            let run = try await workplace.run("get", "--contact", "ada; 1", "--format", "jpeg", "--max-bytes", "100")
+
+            #expect(run.status == 1 && run.bytes.isEmpty)
+            #expect(run.messages.contains("more than the limit of 100. Raise `maxBytes` (--max-bytes)."))
+            // The limit on stored images is another one.
+            #expect(!run.messages.contains("max-image-bytes"))
+        }
+    }
+
     @Test func pathPrintsAStoredFile() async throws {
         try await withAda { workplace in
             let first = try await workplace.run("path", "--contact", "ada; 1", "--size", "64")

@@ -11,7 +11,10 @@ struct Trust: Sendable {
 }
 
 /// The certificates that this system trusts.
-enum SystemTrust {
+package enum SystemTrust {
+    /// Whether the system has none where libcurl and Linux distributions keep them.
+    package static var isMissing: Bool { hashedFolder == nil && bundle.isEmpty }
+
     /// The places of Linux distributions, for a libcurl that does not tell its own.
     private static let files = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",

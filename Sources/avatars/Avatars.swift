@@ -40,8 +40,8 @@ struct Avatars: ParsableCommand {
                 subcommands: [
                     ListCommand.self, ShowCommand.self, StatsCommand.self, ChangesCommand.self, RemoveCommand.self,
                     MoveCommand.self, SharedCommand.self, IgnoreCommand.self, TrimCommand.self, VerifyCommand.self,
-                    ConfigCommand.self, MigrateCommand.self,
-                    CompactCommand.self, BackupCommand.self, RestoreCommand.self, ExportCommand.self,
+                    ConfigCommand.self, DoctorCommand.self, MigrateCommand.self, CompactCommand.self,
+                    BackupCommand.self, RestoreCommand.self, ExportCommand.self,
                     ImportCommand.self,
                 ]
             ),

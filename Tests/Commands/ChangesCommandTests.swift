@@ -1,4 +1,5 @@
 import AvatarStoreTesting
+import Foundation
 import ProgramRunning
 import Testing
 
@@ -32,6 +33,23 @@ import Testing
             #expect(changes.flatMap { $0.texts("owners") ?? [] }.sorted() == ["1", "2", "3"])
             #expect(changes.map { $0.text("kind") } == ["added", "added"])
             #expect(changes.allSatisfy { $0.text("digest")?.count == 64 })
+        }
+    }
+
+    @Test func followPrintsChangesAsTheyHappen_untilItIsStopped() async throws {
+        try await withStore { workplace, origin in
+            let program = try workplace.start(["changes", "--follow", "--json"])
+            while try program.lines.count < 2 { await Task.yield() }
+            try write(["1": 1, "2": 2, "3": 2, "4": 4], origin, to: workplace)
+            _ = try await workplace.run("sync", "people.ndjson", "--allow-private-network")
+            while try program.lines.count < 3 { await Task.yield() }
+            program.signal(SIGTERM)
+
+            let run = try await program.end()
+
+            #expect(run.status == 143 && run.messages.isEmpty)
+            let keys = try run.objects.map { $0.text("key") }
+            #expect(keys.count == 3 && keys.last == origin.url("/p/4.png"))
         }
     }
 

@@ -18,9 +18,9 @@ import Testing
     private static let options: [String: Set<String>] = [
         "sync": origin.union([
             "json", "format", "policy", "class", "all", "limit", "max-bytes", "time-limit", "host-time-limit", "prune",
-            "email-source", "email-recheck", "ignore-pauses", "wait", "dry-run", "progress",
+            "email-source", "email-recheck", "ignore-pauses", "wait", "every", "dry-run", "progress",
         ]),
-        "fetch": origin.union(["json", "policy", "class"]),
+        "fetch": origin.union(["json", "policy", "class", "retry-failed"]),
         "get": origin.union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
         "path": sizes.union(["json", "contact"]),
         "save": ["json", "name", "class"],
@@ -33,8 +33,9 @@ import Testing
         "trim": ["json", "budget", "dry-run", "progress"],
         "verify": ["json", "repair", "quick", "dry-run", "progress"],
         "stats": ["json", "format"],
-        "changes": ["json", "since"],
+        "changes": ["json", "since", "follow"],
         "config": ["json", "dry-run"],
+        "doctor": origin.union(["json"]),
         "migrate": ["json", "status", "dry-run", "progress"],
         "compact": ["json", "dry-run", "progress"],
         "backup": ["json", "progress"],
@@ -102,6 +103,7 @@ import Testing
         (["changes"], ["sequence", "key", "owners", "names", "kind", "digest", "time"]),
         (["move", "URL", "--to", "documents", "--dry-run"], ["moved"]),
         (["move", "URL", "--to", "documents"], ["moved"]),
+        (["doctor", "--allow-private-network"], ["checks"]),
         (["verify"], ["checked", "pending", "faults", "faultCount", "repaired", "lost"]),
         (["verify", "--quick", "--repair"], ["checked", "pending", "faults", "faultCount", "repaired", "lost"]),
         (

@@ -33,6 +33,31 @@ import Testing
         }
     }
 
+    @Test func failedEntriesAreFetchedAgain_withoutWaitingForTheirBackoff() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let urls = ["/a.png", "/b.png", "/c.png"].map { origin.url($0) }
+            for path in ["/a.png", "/b.png"] { origin.setResponse(.status(500), for: path) }
+            _ = try await workplace.start(["fetch", "--allow-private-network"] + urls).end()
+            origin.setResponse(picture("/b.png"), for: "/b.png")
+
+            let retry = ["fetch", "--retry-failed", "--allow-private-network", "--json"]
+            let run = try await workplace.start(retry).end()
+            origin.setResponse(picture("/a.png"), for: "/a.png")
+            let second = try await workplace.start(retry).end()
+            let third = try await workplace.start(retry).end()
+
+            #expect(run.status == 1)
+            #expect(try run.objects.map { $0.text("key") } == [urls[0], urls[1]])
+            #expect(try run.objects.map { $0.text("outcome") } == ["failed", "fetched"])
+            #expect(try second.status == 0 && second.objects.map { $0.text("key") } == [urls[0]])
+            #expect(third.status == 0 && third.text.isEmpty && third.messages.contains("no request of an entry failed"))
+            for wrong in [["fetch"], ["fetch", "--retry-failed", urls[0]]] {
+                #expect(try await workplace.start(wrong).end().status == 64)
+            }
+        }
+    }
+
     @Test(arguments: [
         ("cache-first", "stored", 1), ("offline", "stored", 1), ("revalidate", "stored", 1), ("reload", "fetched", 2),
     ])

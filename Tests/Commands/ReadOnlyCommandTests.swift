@@ -10,7 +10,8 @@ import Testing
         [
             ["list"], ["list", "--json"], ["list", "--limit", "2", "--sort", "size"], ["list", "--owner", "1"],
             ["show", url], ["show", url, "--json"], ["path", url], ["stats"], ["stats", "--json"],
-            ["stats", "--format", "prometheus"], ["changes"], ["changes", "--json"], ["verify"], ["verify", "--quick"],
+            ["stats", "--format", "prometheus"], ["changes"], ["changes", "--json"],
+            ["verify"], ["verify", "--quick"],
             ["verify", "--repair", "--dry-run"], ["migrate", "--status"], ["migrate", "--dry-run"], ["config"],
             ["config", "budget"], ["config", "--json"], ["sync", "--dry-run"], ["sync", "list.txt", "--dry-run"],
             ["remove", "--all", "--dry-run"], ["remove", url, "--dry-run"], ["remove", "--owner", url, "--dry-run"],

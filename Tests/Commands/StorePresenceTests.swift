@@ -27,8 +27,9 @@ import Testing
         ["backup", "copy"], ["export", "copy"], ["sync", "--dry-run"], ["sync", "list.txt", "--dry-run"],
     ]
 
-    /// Commands without `--store`, and `serve`, which runs until it is stopped: `ServeCommandTests` has its tests.
-    private static let others: Set<String> = ["demo", "help", "serve"]
+    /// Commands without `--store`; `serve`, which runs until it is stopped (`ServeCommandTests`); and `doctor`, which also
+    /// reports a missing store (`DoctorCommandTests`).
+    private static let others: Set<String> = ["demo", "help", "serve", "doctor"]
 
     /// A workplace with the files that the commands read.
     private func workplace() async throws -> Workplace {

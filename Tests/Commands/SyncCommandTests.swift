@@ -38,6 +38,32 @@ import Testing
         }
     }
 
+    @Test func everySyncsAgainWithTheListOfThatTime_untilItIsStopped() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.url("/1.png") + "\n")
+            let program = try workplace.start([
+                "sync", "list.txt", "--every", "1s", "--allow-private-network", "--json",
+            ])
+            while try program.lines.isEmpty { await Task.yield() }
+            try workplace.write("list.txt", origin.url("/1.png") + "\n" + origin.url("/2.png") + "\n")
+            while try !program.lines.contains(where: { $0.contains("\"wanted\":2") }) { await Task.yield() }
+            // A list that cannot be read is reported, and does not end the command.
+            try FileManager.default.removeItem(atPath: workplace.path("list.txt"))
+            try await program.says("list.txt")
+            program.signal(SIGTERM)
+
+            let run = try await program.end()
+
+            #expect(run.status == 143)
+            #expect(try run.objects.first?.number("fetched") == 1)
+            let missing = try await workplace.run("sync", "list.txt", "--every", "1s")
+            #expect(missing.status == 2)
+            #expect(try await workplace.run("sync", "-", "--format", "text", "--every", "1s").status == 64)
+            #expect(try await workplace.run("sync", "--dry-run", "--every", "1s").status == 64)
+        }
+    }
+
     @Test func strictSaysWhatItDoesNotStore() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()

@@ -58,6 +58,14 @@ package struct RunningProgram: Sendable {
         get throws { try String(contentsOf: URL(filePath: output + ".err"), encoding: .utf8) }
     }
 
+    /// The lines of its standard output so far.
+    package var lines: [String] {
+        get throws {
+            let text = try String(contentsOf: URL(filePath: output + ".out"), encoding: .utf8)
+            return text.split(separator: "\n").map(String.init)
+        }
+    }
+
     /// Its peak memory so far, in bytes; `nil` on systems without /proc.
     package var peakMemory: Int? {
         guard let text = try? String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8) else { return nil }

@@ -6,21 +6,28 @@ struct ChangesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
         abstract: "Lists added, changed and removed pictures and their contacts.",
-        usage: "avatars changes [--since <n>] [<options>]",
+        usage: "avatars changes [--since <n>] [--follow] [<options>]",
         discussion: """
             Pass the last sequence number you processed to --since.
+
+            With --follow the command keeps running and prints changes within a second, until you stop it.
 
             If the feed no longer reaches back to that number, or ends before it, as after a restore, the command lists \
             nothing and the exit code is 1. With --json it prints startOver and a sequence number: process all images \
             once, then continue with that number.
 
             Example: avatars changes --since 4711 --json
+            Example: avatars changes --follow --json
             """
     )
 
     /// The last number that the reader has processed. Default: 0, the start of the feed.
     @Option(help: ArgumentHelp("List only changes after this sequence number.", valueName: "n"))
     var since: Int64 = 0
+
+    /// Looks at the feed once a second.
+    @Flag(help: "Keep running, and print changes as they happen.")
+    var follow = false
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
@@ -30,14 +37,20 @@ struct ChangesCommand: AsyncParsableCommand {
         if since < 0 { throw ValidationError("--since must be at least 0, not \(since).") }
     }
 
-    /// Prints the changes after `since`, a line each.
+    /// Prints the changes after `since`, a line each. With `--follow`, goes on until the task is cancelled.
     ///
-    /// - Throws: `startOver` if the feed does not reach back to `since`; with `--json` the last sequence number is
-    ///   printed before.
+    /// - Throws: `startOver` if the feed does not reach back to the last change printed; with `--json` the last sequence
+    ///   number of the feed is printed before. With `--follow` also `indexWasReplaced` and `indexWasUpgraded`.
     func run() async throws {
         try await store.withStore(.readOnly) { store in
             do {
-                try print(store)
+                if follow, !output.json { try Console.output.write(AvatarChange.table.heading) }
+                var sequence = try print(store, after: since, hasHeading: follow)
+                while follow {
+                    try await Task.sleep(for: .seconds(1))
+                    try store.requireCurrentIndex()
+                    sequence = try print(store, after: sequence, hasHeading: true)
+                }
             } catch let error as AvatarStoreError where error.code == .startOver {
                 let last = try Int(store.lastChange())
                 if output.json { try JSON.object(["startOver": JSON(true), "sequence": JSON(last)]).print() }
@@ -46,15 +59,18 @@ struct ChangesCommand: AsyncParsableCommand {
         }
     }
 
-    /// Prints the changes after `since`, batch by batch.
-    private func print(_ store: AvatarStore) throws {
-        var sequence = since
-        var isFirst = true
+    /// Prints the changes after `start`, batch by batch.
+    ///
+    /// - Parameter hasHeading: whether the heading of the table is printed already.
+    /// - Returns: the sequence number of the last change printed.
+    private func print(_ store: AvatarStore, after start: Int64, hasHeading: Bool) throws -> Int64 {
+        var sequence = start
+        var needsHeading = !hasHeading && !output.json
         while true {
             let changes = try store.changes(since: sequence)
-            guard let last = changes.last else { return }
+            guard let last = changes.last else { return sequence }
             let names = try store.names(ofContacts: changes.flatMap(\.contacts))
-            var text = isFirst && !output.json ? AvatarChange.table.heading : ""
+            var text = needsHeading ? AvatarChange.table.heading : ""
             for change in changes {
                 text +=
                     output.json
@@ -62,7 +78,7 @@ struct ChangesCommand: AsyncParsableCommand {
             }
             try Console.output.write(text)
             sequence = last.sequence
-            isFirst = false
+            needsHeading = false
         }
     }
 }

@@ -6,22 +6,33 @@ struct FetchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",
         abstract: "Fetches images by URL and stores them.",
-        usage: "avatars fetch <url> ... [<options>]",
+        usage: """
+            avatars fetch <url> ... [<options>]
+            avatars fetch --retry-failed [<options>]
+            """,
         discussion: """
             Prints one line per image, in the order of the URLs. An image that is stored already needs no request, \
             unless --policy says otherwise. Exit code 1 if an image is not available.
 
+            --retry-failed requests each stored entry whose last request failed, without waiting for its backoff. A pause \
+            that a host asked for (Retry-After) is kept.
+
             Example: avatars fetch https://example.com/ada.png --policy revalidate
+            Example: avatars fetch --retry-failed
             """
     )
 
     /// In the order of the output. A URL that is not valid fails alone, with a line of its own.
     @Argument(help: ArgumentHelp("The URLs of the images.", valueName: "url"))
-    var urls: [String]
+    var urls: [String] = []
 
-    /// Default: `cacheFirst`, which sends no request for a stored image.
+    /// The entries in the state `failing`, as the index lists them when the command begins.
+    @Flag(help: "Fetch the entries whose last request failed.")
+    var retryFailed = false
+
+    /// Default: `cacheFirst`, which sends no request for a stored image; `revalidate` with `--retry-failed`.
     @Option(help: "When to use the stored image and when to send a request.")
-    var policy = FetchOptions.Policy.cacheFirst
+    var policy: FetchOptions.Policy?
 
     /// With `transient`, a stored image is not read: the command fetches the image and does not store it.
     @Option(name: .customLong("class"), help: "The storage class of the images.")
@@ -31,23 +42,44 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    /// Reads the images, several at once, and prints their results in the order of the arguments.
+    /// - Throws: `ValidationError` unless either URLs or `--retry-failed` are given.
+    func validate() throws {
+        guard urls.isEmpty == retryFailed else {
+            throw ValidationError("Name the URLs to fetch, or use --retry-failed without URLs.")
+        }
+    }
+
+    /// Reads the images, several at once, and prints their results in the order of the arguments; the failed ones in the
+    /// order of their keys.
     ///
     /// - Throws: `ExitCode.someFailed` if an image is not available.
     func run() async throws {
-        let options = origin.fetchOptions(policy, storage)
+        let options = origin.fetchOptions(policy ?? (retryFailed ? .revalidate : .cacheFirst), storage)
         var hasFailures = false
-        try await store.withStoreForReads(configure: origin.apply) { store in
+        let print = { (result: ImageResult) in
+            result.report()
+            if storage != .transient, let note = result.refusalNote { store.note(note) }
+            let line = ImageResult.table.line(result.row)
+            try output.print(result.json, text: line, quiet: store.quiet)
+            if result.outcome == .failed { hasFailures = true }
+        }
+        try await withStore { store in
             let reads = StoreReads(store: store, options: options)
+            let failed = retryFailed ? try store.keys(AvatarListQuery(state: .failing)) : []
+            if retryFailed, failed.isEmpty { return self.store.note("no request of an entry failed") }
             if !output.json, !self.store.quiet { try Console.output.write(ImageResult.table.heading) }
-            try await inOrder(urls, atOnce: origin.connections, reads.result(of:)) { result in
-                result.report()
-                if storage != .transient, let note = result.refusalNote { self.store.note(note) }
-                let line = ImageResult.table.line(result.row)
-                try output.print(result.json, text: line, quiet: self.store.quiet)
-                if result.outcome == .failed { hasFailures = true }
-            }
+            try await inOrder(urls, atOnce: origin.connections, reads.result(of:), each: print)
+            try await inOrder(failed, atOnce: origin.connections, reads.result(for:), each: print)
         }
         if hasFailures { throw ExitCode.someFailed }
+    }
+
+    /// Opens the store: one that exists, if only its failed entries are fetched.
+    private func withStore(_ body: (AvatarStore) async throws -> Void) async throws {
+        if retryFailed {
+            try await store.withStore(.readWriteExisting, configure: origin.apply, body)
+        } else {
+            try await store.withStoreForReads(configure: origin.apply, body)
+        }
     }
 }

@@ -13,11 +13,15 @@ struct SyncCommand: AsyncParsableCommand {
             NDJSON, vCards, or text with one URL per line. Several lists are read as one. Without a list, a sync \
             revalidates the stored images that are due.
 
+            With --every the command syncs again after each pause, and reads the lists again, until you stop it. It ends if \
+            the first sync cannot run; later failures are reported.
+
             You can stop a sync at any time: images that arrived are stored, and the next sync continues from there. \
             Exit code 1 if some images failed, 69 if there were images to request but none could be requested or no request \
             was answered, 75 if another sync is running.
 
             Example: avatars sync people.json --json
+            Example: avatars sync people.vcf --every 15m
             """
     )
 
@@ -109,6 +113,13 @@ struct SyncCommand: AsyncParsableCommand {
     @Flag(help: "Wait for another sync to end.")
     var wait = false
 
+    /// From the end of a sync to the begin of the next.
+    @Option(
+        help: ArgumentHelp("Keep running, and sync again after this pause, such as 90s, 15m or 6h.", valueName: "time"),
+        transform: TimeSpan.parse
+    )
+    var every: Duration?
+
     /// Opens the store for reading only; the plan needs no network.
     @Flag(help: "Send no request and change nothing; print the plan.")
     var dryRun = false
@@ -120,13 +131,16 @@ struct SyncCommand: AsyncParsableCommand {
 
     /// Checks the options that need each other or have a range.
     ///
-    /// - Throws: `ValidationError` if standard input is named twice or without `--format`, `--storage` is `transient`,
-    ///   `--prune` has no list, an `--email-source` is not valid, or a limit or a time is out of its range.
+    /// - Throws: `ValidationError` if standard input is named twice, without `--format` or with `--every`, `--storage` is
+    ///   `transient`, `--prune` has no list, an `--email-source` is not valid, or a limit or a time is out of its range.
     func validate() throws {
         let fromInput = contacts.filter { $0 == "-" }.count
         guard fromInput <= 1 else { throw ValidationError("Standard input (-) can be named only once.") }
         guard fromInput == 0 || format != nil else {
             throw ValidationError("Reading from standard input (-) needs --format.")
+        }
+        if every != nil, fromInput > 0 || dryRun {
+            throw ValidationError("--every cannot be used with standard input (-) or --dry-run.")
         }
         guard storage != .transient else {
             throw ValidationError("A sync cannot use storage class `transient`; use `caches` or `documents`.")
@@ -144,11 +158,31 @@ struct SyncCommand: AsyncParsableCommand {
         }
     }
 
-    /// Reads the lists, syncs the store with them, and prints failures, warnings and the summary.
+    /// Syncs once; with `--every` again and again, until the task is cancelled.
     ///
     /// - Throws: the exit code of the sync, unless it is 0; `syncIsRunning` if another sync runs and `--wait` was not
-    ///   given.
+    ///   given. With `--every` only the errors of the first sync, and `CancellationError`.
     func run() async throws {
+        guard let every else { return try await syncOnce() }
+        do {
+            try await syncOnce()
+        } catch is ExitCode {
+            // Some images failed, and the summary says so.
+        }
+        while true {
+            try await Task.sleep(for: every)
+            do {
+                try await syncOnce()
+            } catch is ExitCode {
+                continue
+            } catch let error as AvatarStoreError {
+                Message.error(error.messageWithAdvice)
+            }
+        }
+    }
+
+    /// Reads the lists, syncs the store with them, and prints failures, warnings and the summary.
+    private func syncOnce() async throws {
         let lists = contacts.isEmpty ? nil : try await ContactLists.open(contacts, format: format)
         if lists?.count == 0 { return try finish(SyncSummary(SyncReport())) }
         let summary =

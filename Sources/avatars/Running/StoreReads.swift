@@ -30,13 +30,21 @@ struct StoreReads: Sendable {
     ///
     /// - Throws: only errors that concern all images, such as a store that cannot be read; `CancellationError`.
     func result(of url: String) async throws -> ImageResult {
-        var key = AvatarKey.redact(url)
+        let key: AvatarKey
         do {
-            let parsed = try AvatarKey(url: url)
-            key = parsed.rawValue
-            return ImageResult(try await store.file(for: parsed, options: options))
+            key = try AvatarKey(url: url)
+        } catch {
+            return ImageResult(AvatarKey.redact(url), failed: error)
+        }
+        return try await result(for: key)
+    }
+
+    /// Reads the image of `key`, as `result(of:)`.
+    func result(for key: AvatarKey) async throws -> ImageResult {
+        do {
+            return ImageResult(try await store.file(for: key, options: options))
         } catch let error as AvatarStoreError where error.exitCode == .someFailed {
-            return ImageResult(key, failed: error)
+            return ImageResult(key.rawValue, failed: error)
         }
     }
 }

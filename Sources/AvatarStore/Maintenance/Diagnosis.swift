@@ -1,0 +1,232 @@
+import AvatarCore
+import AvatarFiles
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// The result of one check of `AvatarStore.diagnose(_:)`.
+public struct Diagnosis: Hashable, Sendable {
+    /// The meaning of a finding.
+    public enum Outcome: String, Hashable, Sendable, CaseIterable, Codable {
+        /// Nothing to do.
+        case good
+        /// The store works, but not as well as it could, or not for long.
+        case warning
+        /// Syncs or reads fail because of this.
+        case problem
+    }
+
+    /// The checked part, in one word: `store`, `folders`, `disk`, `clock`, `index`, `syncs`, `network`, `names`, `trust`.
+    public var subject: String
+    /// The meaning of the finding.
+    public var outcome: Outcome
+    /// The finding, as a sentence.
+    public var finding: String
+    /// The remedy, as a sentence; `nil` if there is nothing to do.
+    public var advice: String?
+
+    /// A finding with these values.
+    init(_ subject: String, _ outcome: Outcome, _ finding: String, _ advice: String? = nil) {
+        (self.subject, self.outcome, self.finding, self.advice) = (subject, outcome, finding, advice)
+    }
+}
+
+extension AvatarStore {
+    /// Checks a store and its surroundings: whether it opens, its folders, the disk, the clock, the index, the last sync, the
+    /// route to the internet, the names of its hosts against the address guard, and the certificates for TLS.
+    ///
+    /// It changes nothing and sends no request to a host. It looks up the names of at most three hosts of stored images.
+    ///
+    /// - Parameter configuration: the store, which need not exist, and the settings of its HTTP client.
+    /// - Returns: the findings in the order of the list above; a subject may have several.
+    public static func diagnose(_ configuration: Configuration) async -> [Diagnosis] {
+        var configuration = configuration
+        configuration.access = .readOnly
+        let store: AvatarStore
+        do {
+            store = try openForReading(configuration)
+        } catch let error as AvatarStoreError where error.code == .noStore {
+            let folders = FolderCheck(configuration.layout).findings
+            let missing = Diagnosis("store", .problem, error.message, "`avatars sync` makes a store.")
+            return [missing] + folders + [ClockCheck.finding(configuration.clock.now())]
+                + (await NetworkCheck(configuration, hosts: []).findings())
+        } catch {
+            let broken = Diagnosis("store", .problem, "The store cannot be opened: \(error)")
+            return [broken] + FolderCheck(configuration.layout).findings
+                + (await NetworkCheck(configuration, hosts: []).findings())
+        }
+        var findings: [Diagnosis]
+        var hosts: [String] = []
+        do {
+            findings = try store.ownFindings()
+            hosts = try store.someHosts(limit: 3)
+        } catch {
+            findings = [Diagnosis("store", .problem, "The index cannot be read: \(error)", "Run `avatars verify`.")]
+        }
+        do {
+            try store.closeForReading()
+        } catch {
+            findings.append(Diagnosis("store", .warning, "The index could not be closed: \(error)"))
+        }
+        return findings + (await NetworkCheck(configuration, hosts: hosts).findings())
+    }
+
+    /// The findings about the open store and its machine.
+    private func ownFindings() throws -> [Diagnosis] {
+        let (statistics, now) = (try statistics(), configuration.clock.now())
+        let opened = Diagnosis(
+            "store",
+            .good,
+            "The store opens: \(statistics.entries) entries, schema version \(statistics.schemaVersion)."
+        )
+        return [opened] + FolderCheck(configuration.layout).findings
+            + (try DiskCheck(configuration.layout, statistics, minimumFree: limits().minimumFree).findings())
+            + [ClockCheck.finding(now, latest: [statistics.newestAccess, statistics.lastSync?.time])]
+            + [IndexCheck.finding(statistics), SyncCheck.finding(statistics, now)]
+    }
+
+    private func limits() throws -> Limits { try parts.limits() }
+
+    /// Hosts of stored images, among the first thousand keys.
+    private func someHosts(limit: Int) throws -> [String] {
+        var hosts: [String] = []
+        for item in try list().items where hosts.count < limit {
+            guard let host = item.key.host?.name, !hosts.contains(host) else { continue }
+            hosts.append(host)
+        }
+        return hosts
+    }
+}
+
+/// The folders of a store that exist must be readable and writable.
+private struct FolderCheck {
+    let findings: [Diagnosis]
+
+    init(_ layout: StoreLayout) {
+        let folders = [layout.indexDirectory, layout.cachesRoot, layout.documentsRoot]
+        let refused = folders.filter { access($0, F_OK) == 0 && access($0, R_OK | W_OK | X_OK) != 0 }
+        guard !refused.isEmpty else {
+            findings = [Diagnosis("folders", .good, "The folders of the store can be read and written.")]
+            return
+        }
+        findings = refused.map { folder in
+            Diagnosis(
+                "folders",
+                .problem,
+                "The folder \"\(folder)\" cannot be read and written by this user.",
+                "Run the command as the owner of the folder, or change the owner."
+            )
+        }
+    }
+}
+
+/// Each disk must have room for the rest of the budget, and keep `min-free`.
+private struct DiskCheck {
+    private let layout: StoreLayout
+    private let statistics: StoreStatistics
+    private let minimumFree: Int
+
+    init(_ layout: StoreLayout, _ statistics: StoreStatistics, minimumFree: Int) {
+        (self.layout, self.statistics, self.minimumFree) = (layout, statistics, minimumFree)
+    }
+
+    func findings() throws -> [Diagnosis] {
+        let unused = max(0, statistics.budgetBytes - statistics.cachesBytes)
+        return try StorageClass.allCases.map { storageClass in
+            let root = layout.root(of: storageClass)
+            let free = try Directory(opening: root).freeBytes()
+            let text = "The disk of \"\(root)\" has \(ByteSize.text(free)) free"
+            if free < minimumFree {
+                return Diagnosis(
+                    "disk",
+                    .problem,
+                    "\(text); the setting `min-free` requires \(ByteSize.text(minimumFree)).",
+                    "Free some space, or lower `avatars config min-free`."
+                )
+            }
+            if storageClass == .caches, free < unused {
+                return Diagnosis(
+                    "disk",
+                    .warning,
+                    "\(text); the budget allows \(ByteSize.text(unused)) more images.",
+                    "Free some space, or lower `avatars config budget`."
+                )
+            }
+            return Diagnosis("disk", .good, text + ".")
+        }
+    }
+}
+
+/// The clock must not be before this program, nor before times that the store has recorded.
+private enum ClockCheck {
+    /// 2025-01-01 in milliseconds: the program is newer.
+    private static let leastTime: Int64 = 1_735_689_600_000
+    /// Clocks of machines that share a store may differ by so many seconds.
+    private static let tolerance = 300
+
+    static func finding(_ now: Timestamp, latest: [Timestamp?] = []) -> Diagnosis {
+        let advice = "Set the clock; freshness and backoff depend on it."
+        guard now.milliseconds >= leastTime else {
+            return Diagnosis(
+                "clock",
+                .problem,
+                "The clock shows \(now.iso8601), a time before this program was made.",
+                advice
+            )
+        }
+        let ahead = latest.compactMap(\.self).filter { $0.seconds(since: now) > tolerance }.max()
+        if let ahead {
+            return Diagnosis(
+                "clock",
+                .warning,
+                "The clock shows \(now.iso8601), but the store has recorded \(ahead.iso8601).",
+                advice
+            )
+        }
+        return Diagnosis("clock", .good, "The clock shows \(now.iso8601).")
+    }
+}
+
+/// The write-ahead log shrinks after each sync, unless a process keeps an old snapshot.
+private enum IndexCheck {
+    private static let mostLogBytes = 64 << 20
+
+    static func finding(_ statistics: StoreStatistics) -> Diagnosis {
+        let text = "The write-ahead log of the index has \(ByteSize.text(statistics.walBytes))"
+        guard statistics.walBytes > mostLogBytes else { return Diagnosis("index", .good, text + ".") }
+        return Diagnosis(
+            "index",
+            .warning,
+            "\(text); usually it has at most \(ByteSize.text(mostLogBytes)).",
+            "A process may read an old snapshot for long. Stop it, then run `avatars compact`."
+        )
+    }
+}
+
+/// The last sync should be recent, and have succeeded.
+private enum SyncCheck {
+    private static let longestPause = 7 * 86_400
+
+    static func finding(_ statistics: StoreStatistics, _ now: Timestamp) -> Diagnosis {
+        guard let last = statistics.lastSync else {
+            return Diagnosis("syncs", .warning, "No sync has run yet.", "Run `avatars sync`.")
+        }
+        let counts = "\(last.wanted) wanted, \(last.failed) failed, \(last.skipped) waiting"
+        let text = "The last sync ended at \(last.time.iso8601): \(counts)."
+        if now.seconds(since: last.time) > longestPause {
+            return Diagnosis("syncs", .warning, text, "Check the timer or the service that runs `avatars sync`.")
+        }
+        guard last.failed == 0, statistics.failures.isEmpty else {
+            return Diagnosis(
+                "syncs",
+                .warning,
+                text,
+                "`avatars list --state failing` lists the images; `avatars show KEY` gives the reason."
+            )
+        }
+        return Diagnosis("syncs", .good, text)
+    }
+}

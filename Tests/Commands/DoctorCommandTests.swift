@@ -1,0 +1,75 @@
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+/// `avatars doctor`.
+@Suite struct DoctorCommandTests {
+    private func outcomes(_ run: Run) throws -> [String: String] {
+        let checks = try #require(try run.object.objects("checks"))
+        let pairs = checks.map { ($0["subject"] as? String ?? "", $0["outcome"] as? String ?? "") }
+        return Dictionary(pairs) { [$0, $1].contains("problem") ? "problem" : $1 }
+    }
+
+    /// A store with a picture of a host on loopback.
+    private func withStore(_ body: (Workplace) async throws -> Void) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.url("/1.png") + "\n")
+            try await workplace.run("sync", "list.txt", "--allow-private-network").requireSuccess()
+            try await body(workplace)
+        }
+    }
+
+    @Test func healthyStoreHasNoProblem() async throws {
+        try await withStore { workplace in
+            let run = try await workplace.run("doctor", "--allow-private-network", "--json")
+            let text = try await workplace.run("doctor", "--allow-private-network")
+            let quiet = try await workplace.run("doctor", "--allow-private-network", "--quiet")
+
+            #expect(run.status == 0 && text.status == 0)
+            let outcomes = try outcomes(run)
+            let good = ["store", "folders", "disk", "clock", "index", "syncs", "names", "trust"]
+            #expect(good.allSatisfy { outcomes[$0] == "good" }, "\(outcomes)")
+            #expect(outcomes["network"] != nil && text.lines.count >= good.count && quiet.lines.count < good.count)
+        }
+    }
+
+    @Test func addressThatTheGuardRefusesIsAProblem() async throws {
+        try await withStore { workplace in
+            let run = try await workplace.run("doctor", "--json")
+            let text = try await workplace.run("doctor")
+
+            #expect(run.status == 1)
+            #expect(try outcomes(run)["names"] == "problem")
+            #expect(text.text.contains("has the address 127.0.0.1, which the address guard refuses."))
+            #expect(text.text.contains("--allow-private-network"))
+        }
+    }
+
+    @Test func fullDiskAndFailedSyncAreReported() async throws {
+        try await withStore { workplace in
+            try await workplace.run("config", "min-free", "1000000GB").requireSuccess()
+            try workplace.write("list.txt", "http://127.0.0.1:1/a.png\n")
+            _ = try await workplace.run("sync", "list.txt", "--allow-private-network")
+
+            let run = try await workplace.run("doctor", "--allow-private-network", "--json")
+
+            #expect(run.status == 1)
+            let outcomes = try outcomes(run)
+            #expect(outcomes["disk"] == "problem" && outcomes["syncs"] == "warning")
+        }
+    }
+
+    @Test func storeThatCannotBeOpenedIsExitCode2_andNothingIsMade() async throws {
+        let workplace = try Workplace()
+        let missing = try await workplace.run("doctor", "--json")
+        #expect(try missing.status == 2 && outcomes(missing)["store"] == "problem")
+        #expect(try workplace.names == [])
+
+        try FileManager.default.createDirectory(atPath: workplace.path("store"), withIntermediateDirectories: false)
+        try workplace.write("store/index.sqlite", "This is not a database, but a text.")
+        let broken = try await workplace.run("doctor", "--json")
+        #expect(try broken.status == 2 && outcomes(broken)["store"] == "problem")
+        #expect(try outcomes(broken)["trust"] == "good")
+    }
+}

@@ -64,6 +64,25 @@ import Testing
         }
     }
 
+    @Test func verboseLogsALinePerRequest() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            origin.setResponse(.status(404), for: "/secret-2.png")
+            try workplace.write("list.txt", "\(origin.url("/secret-1.png"))\n\(origin.url("/secret-2.png"))\n")
+
+            let first = try await workplace.run("sync", "list.txt", "--allow-private-network", "-v")
+            let second = try await workplace.run("sync", "--all", "--allow-private-network", "-v")
+
+            let bytes = pictureBytes("/secret-1.png").count
+            let requests = first.messages.split(separator: "\n").filter { $0.contains(" requested") }
+            #expect(requests.count == 2)
+            #expect(requests.contains { $0.contains("bytes=\(bytes) ") && $0.contains("outcome=fetched status=200") })
+            #expect(requests.contains { $0.contains("outcome=gone status=404") })
+            #expect(requests.allSatisfy { $0.contains("host=127.0.0.1:") && !$0.contains("secret") })
+            #expect(second.messages.contains("outcome=notModified status=304"))
+        }
+    }
+
     @Test func strictSaysWhatItDoesNotStore() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()

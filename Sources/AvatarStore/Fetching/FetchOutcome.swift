@@ -32,6 +32,8 @@ public struct FetchFailure: Error, Sendable {
     /// Whether the status was 429 or 503: the host may bear the same request later (RFC 6585 section 4, RFC 9110
     /// section 15.6.4).
     var isRefusal = false
+    /// The status of the response, if that is the failure.
+    var status: Int?
     /// The host at fault, if redirects led to another host than the one requested.
     var redirectedHost: String?
     /// The error of the store's own disk, if the fetch failed because of it.

@@ -88,6 +88,7 @@ final class FetchParts: Sendable {
             allowsSVG: parts.configuration.allowsSVG,
             limits: limits,
             metrics: metrics,
+            logger: parts.configuration.logger,
             partials: PartialDownloads(
                 index: parts.index,
                 places: writable.places,

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import Logging
 import Synchronization
 
 /// The origin's response to the requests for one image. `FetchOutcome` says what the store did with it.
@@ -29,6 +30,22 @@ struct FetchResult: Sendable {
     var redirectedHost: String? {
         guard case .failed(let failure) = content else { return nil }
         return failure.redirectedHost
+    }
+
+    /// The facts of a fetch for a log. The log names the host and not the image, because a path may be secret.
+    ///
+    /// - Parameter host: name and port of the host.
+    func facts(host: String, took time: Duration) -> Logger.Metadata {
+        let (outcome, status): (String, Int?) =
+            switch content {
+            case .image(_, let response): ("fetched", response.metadata.status)
+            case .notModified: ("notModified", 304)
+            case .failed(let failure): (failure.kind.rawValue, failure.status)
+            }
+        return [
+            "host": "\(host)", "status": "\(status.map(String.init) ?? "-")", "bytes": "\(bytesReceived)",
+            "milliseconds": "\(Int(time / .milliseconds(1)))", "outcome": "\(outcome)",
+        ]
     }
 
     /// The result for the health of the host.

@@ -169,7 +169,7 @@ extension Fetcher {
 
     private func result(_ begun: BegunFetch, _ content: FetchResult.Content, ended: Timestamp) -> FetchResult {
         let result = begun.tally.result(content, began: begun.requested, ended: ended)
-        metrics.fetch(result, took: .now - begun.start)
+        note(result, of: begun.target, took: .now - begun.start)
         return result
     }
 }

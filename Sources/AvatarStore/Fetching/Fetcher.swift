@@ -2,6 +2,7 @@ import AvatarCore
 import AvatarFiles
 import AvatarImages
 import HTTPTypes
+import Logging
 
 /// Requests one image from its origin, within a deadline, and stages its bytes.
 ///
@@ -21,6 +22,8 @@ struct Fetcher: Sendable {
     let limits: Limits
     /// Counts each fetch with its duration.
     let metrics: StoreMetrics
+    /// Receives a line per fetch.
+    let logger: Logger
     /// Interrupted downloads, to resume and to keep.
     let partials: PartialDownloads
     /// The readers that want the progress.
@@ -44,8 +47,14 @@ struct Fetcher: Sendable {
             content = .failed(failure(for: error, target))
         }
         let result = tally.result(content, began: began, ended: clock.now())
-        metrics.fetch(result, took: .now - start)
+        note(result, of: target, took: .now - start)
         return result
+    }
+
+    /// Counts a fetch, and logs it in a line.
+    func note(_ result: FetchResult, of target: FetchTarget, took time: Duration) {
+        metrics.fetch(result, took: time)
+        logger.debug("requested", metadata: result.facts(host: target.host, took: time))
     }
 
     /// Resumes an interrupted download if there is one; else requests the image, conditionally if it is stored.
@@ -292,6 +301,7 @@ struct Fetcher: Sendable {
             redirectedHost: redirection.flatMap { AvatarKey(stored: $0.url).host?.description }
         )
         failure.isRefusal = head.status == 429 || head.status == 503
+        failure.status = head.status
         return failure
     }
 

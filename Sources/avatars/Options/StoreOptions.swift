@@ -21,7 +21,7 @@ struct StoreOptions: ParsableArguments {
     var quiet = false
 
     /// Sets the log level `debug`. Progress then appears as plain lines, which log lines do not tear apart.
-    @Flag(name: .shortAndLong, help: "Log to standard error.")
+    @Flag(name: .shortAndLong, help: "Log to standard error, with a line per request.")
     var verbose = false
 
     #if os(Linux)

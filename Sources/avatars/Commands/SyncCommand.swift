@@ -257,7 +257,7 @@ struct SyncCommand: AsyncParsableCommand {
     ///
     /// - Throws: the exit code, unless it is 0.
     private func finish(_ summary: SyncSummary) throws {
-        if !output.json { summary.reportFailures(allowsPrivateNetwork: origin.allowPrivateNetwork) }
+        if !output.json { summary.reportFailures(allowsPrivateNetwork: origin.allowsPrivateNetwork) }
         summary.reportWarnings()
         if summary.hasKeptLeavers {
             let reason = "the lists have no contacts, could not be read in full, or were not read to their end"

@@ -2,7 +2,8 @@ import ArgumentParser
 import AvatarStore
 import Foundation
 
-/// The options of the commands that fetch: how many requests, how long, to which addresses, with which header fields.
+/// The options of the commands that fetch: how many requests, how long, to which addresses, with which header fields. Their
+/// defaults may come from the environment (`EnvironmentDefaults`).
 struct OriginOptions: ParsableArguments {
     /// Sets `CachingMode.strict`: the freshness of RFC 9111 section 4.2, and no storing where the response forbids it
     /// (section 3).
@@ -11,19 +12,19 @@ struct OriginOptions: ParsableArguments {
 
     /// Sets `Configuration.connections`. `fetch` also reads at most this many URLs at once.
     @Option(help: ArgumentHelp("Request at most N images at once.", valueName: "n"))
-    var connections = 64
+    var connections = EnvironmentDefaults.connections.value ?? 64
 
     /// Sets `Configuration.connectionsPerHost`. A host is a name and a port.
     @Option(help: ArgumentHelp("Request at most N images at once from one host.", valueName: "n"))
-    var perHost = 8
+    var perHost = EnvironmentDefaults.perHost.value ?? 8
 
     /// Sets `Configuration.timeout`, in seconds: more than 0, at most a day.
     @Option(help: ArgumentHelp("Time limit for one image, redirects included.", valueName: "seconds"))
-    var timeout = 60.0
+    var timeout = EnvironmentDefaults.timeout.value ?? 60.0
 
     /// Sets `HTTPOrigin.Configuration.maximumRedirects`. With 0, an image behind a redirect fails.
     @Option(help: ArgumentHelp("Follow at most N redirects for one image; 0 follows none.", valueName: "n"))
-    var maxRedirects = 10
+    var maxRedirects = EnvironmentDefaults.maxRedirects.value ?? 10
 
     /// Sets `Configuration.isConstrained`. The program does not ask the system whether the network is metered.
     @Flag(help: "Fetch the smaller image where a contact has one, as on a constrained network.")
@@ -32,7 +33,7 @@ struct OriginOptions: ParsableArguments {
     /// Turns off the guard against loopback and private addresses, to which a list from outside could otherwise send
     /// requests.
     @Flag(help: "Also contact loopback and private addresses.")
-    var allowPrivateNetwork = false
+    private var allowPrivateNetwork = false
 
     /// The ceiling of this run, in bytes. The budget that the store keeps stays as it is.
     @Option(
@@ -64,8 +65,10 @@ struct OriginOptions: ParsableArguments {
 
     /// Checks the options before the store is opened.
     ///
-    /// - Throws: `ValidationError` if a number is out of its range or a text is not valid in a request.
+    /// - Throws: `ValidationError` if a number is out of its range, a text is not valid in a request, or an environment variable
+    ///   is malformed.
     func validate() throws {
+        try EnvironmentDefaults.check()
         guard connections > 0, perHost > 0 else {
             throw ValidationError("--connections and --per-host must be at least 1.")
         }
@@ -75,17 +78,21 @@ struct OriginOptions: ParsableArguments {
         guard maxRedirects >= 0 else {
             throw ValidationError("--max-redirects must be at least 0, not \(maxRedirects).")
         }
-        guard userAgent.map(HeaderFile.isFieldValue) ?? true else {
+        guard (userAgent ?? EnvironmentDefaults.userAgent.value).map(HeaderFile.isFieldValue) ?? true else {
             throw ValidationError("--user-agent must be one line of printable ASCII.")
         }
     }
+
+    /// Whether loopback and private addresses may be contacted, by the option or its variable.
+    var allowsPrivateNetwork: Bool { allowPrivateNetwork || EnvironmentDefaults.allowPrivateNetwork.value ?? false }
 
     /// The caching mode that `--strict` asks for; `nil` for the store's own.
     var mode: CachingMode? { strict ? .strict : nil }
 
     /// Sets the connections, limits, proxies and header fields of the store's HTTP client.
     ///
-    /// Proxies come from the environment variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+    /// Files and texts that no option names come from `EnvironmentDefaults`. Proxies come from the environment variables
+    /// `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
     ///
     /// - Throws: `storage` if the header file cannot be read; `invalidConfiguration` if it is malformed, if the
     ///   certificates cannot be read, or if a proxy variable is not valid.
@@ -96,11 +103,11 @@ struct OriginOptions: ParsableArguments {
         configuration.connectionsPerHost = perHost
         #if HTTPOrigin
         configuration.http.maximumRedirects = maxRedirects
-        configuration.http.allowsPrivateNetworks = allowPrivateNetwork
-        configuration.http.additionalTrustRootsFile = try caFile.map(readable)
+        configuration.http.allowsPrivateNetworks = allowsPrivateNetwork
+        configuration.http.additionalTrustRootsFile = try (caFile ?? EnvironmentDefaults.caFile.value).map(readable)
         configuration.http.proxies = try ProxySettings(environment: ProcessInfo.processInfo.environment)
-        if let userAgent { configuration.http.userAgent = userAgent }
-        if let headerFile {
+        if let userAgent = userAgent ?? EnvironmentDefaults.userAgent.value { configuration.http.userAgent = userAgent }
+        if let headerFile = headerFile ?? EnvironmentDefaults.headerFile.value {
             let fields = try HeaderFile(path: headerFile)
             configuration.http.fieldsForHost = { fields[$0] }
         }

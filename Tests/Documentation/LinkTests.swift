@@ -3,7 +3,10 @@ import Testing
 
 /// Links and paths in the repository's pages lead to files that exist.
 struct LinkTests {
-    @Test(arguments: [("README.md", ""), ("CONTRIBUTING.md", ""), ("docs/ARCHITECTURE.md", "docs/")])
+    @Test(arguments: [
+        ("README.md", ""), ("CONTRIBUTING.md", ""), ("docs/ARCHITECTURE.md", "docs/"),
+        ("docs/TROUBLESHOOTING.md", "docs/"),
+    ])
     func linksLeadSomewhere(page: String, folder: String) throws {
         let links = try Page(page).text.matches(of: /\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/).map { String($0.1) }
         #expect(!links.isEmpty)

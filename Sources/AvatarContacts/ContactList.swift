@@ -3,7 +3,7 @@ public import AvatarCore
 /// A contact list, read as a stream of contacts.
 ///
 /// The list is read in chunks. Memory use depends on the largest record, not on the length of the list. A record has a
-/// limit: 1.0 MB for JSON, 65.5 kB for a line of text, 33.6 MB for a vCard.
+/// limit: 1.0 MB for JSON and CSV, 65.5 kB for a line of text, 33.6 MB for a vCard.
 ///
 /// Each iteration starts at the beginning, so a caller can `validate()` the whole list first and then act on its records.
 /// An unreadable record is an element of the stream, and the records after it follow. A fault that makes the whole list
@@ -18,6 +18,11 @@ public struct ContactList: AsyncSequence, Sendable {
     public let format: Format
     /// Whether the logos of vCards count as images too, after the photos. Default: `false`, as a logo rarely shows the contact.
     public var includesLogos = false
+    /// The columns of a CSV list that hold a part of the contact, by the names in its first row; ignored by other formats.
+    ///
+    /// They take the place of the columns that are known by name. The texts of several columns for `name` are joined by
+    /// spaces, and each column for `email` has an address; `id` and `photo` have one column. Default: none.
+    public var columns: [Column: [String]] = [:]
     /// The bytes of the list, readable from the start by each iterator.
     private let source: ListSource
 
@@ -96,28 +101,34 @@ public struct ContactList: AsyncSequence, Sendable {
 
     /// Returns an iterator that starts at the first record, for one of several lists that are read as one.
     ///
-    /// A vCard without `UID` gets an id that no card of the earlier lists has.
+    /// A vCard without `UID` and a CSV row without an id get an id that no record of the earlier lists has.
     ///
     /// - Parameter previous: The iterator of the list before this one; `nil` for the first list.
     package func makeAsyncIterator(after previous: AsyncIterator?) -> AsyncIterator {
-        AsyncIterator(splitter: makeSplitter(), decoder: previous?.decoder ?? RecordDecoder())
+        AsyncIterator(splitter: makeSplitter(), decoder: previous?.decoder.ofNextList() ?? RecordDecoder())
     }
 
     private func makeSplitter() -> any RecordSplitter {
-        format.splitter(of: source, includesLogos: includesLogos)
+        format.splitter(of: source, includesLogos: includesLogos, columns: columns)
     }
 
     /// Iterates over the records of a list in their order.
     public struct AsyncIterator: AsyncIteratorProtocol {
         /// Cuts out the next record; `nil` once the list has ended or failed.
         private var splitter: (any RecordSplitter)?
-        /// Turns records into contacts, and remembers the vCards without `UID`.
+        /// Turns records into contacts, and remembers the records without an id.
         fileprivate var decoder: RecordDecoder
 
         fileprivate init(splitter: any RecordSplitter, decoder: RecordDecoder) {
             self.splitter = splitter
             self.decoder = decoder
         }
+
+        /// The name of the JSON field or CSV column with the URLs of images that is not read, such as `portraitUrl`.
+        ///
+        /// It has a word for an image in its name and a web address as its value, in a contact without an image. A name that
+        /// only ends in `url` counts as long as no contact has an image. `nil` if no record so far has such a field.
+        public var unreadImageField: String? { decoder.unreadImage.name }
 
         /// Returns the next record, or `nil` after the last one.
         ///
@@ -159,6 +170,9 @@ extension ContactList {
         case ndjson
         /// vCard 2.1, 3.0 (RFC 2426) and 4.0 (RFC 6350), any number of cards per file. Extensions `.vcf` and `.vcard`.
         case vcard
+        /// Comma-separated values (RFC 4180) whose first row names the columns, also with semicolons or tabs. Extensions
+        /// `.csv` and `.tsv`.
+        case csv
         /// One URL per line. Blank lines and lines that begin with `#` are skipped. Extension `.txt`.
         case text
 
@@ -172,10 +186,25 @@ extension ContactList {
             case "json": self = .json
             case "ndjson", "jsonl": self = .ndjson
             case "vcf", "vcard": self = .vcard
+            case "csv", "tsv": self = .csv
             case "txt": self = .text
             default: return nil
             }
         }
+    }
+}
+
+extension ContactList {
+    /// A part of a contact that a column of a CSV list holds. The raw value is its spelling in options and messages.
+    public enum Column: String, CaseIterable, Sendable {
+        /// The id.
+        case id
+        /// The display name, or a part of it.
+        case name
+        /// An e-mail address, or several with ` ::: ` between them.
+        case email
+        /// The URL of the image.
+        case photo
     }
 }
 
@@ -190,12 +219,18 @@ extension ContactList.Format {
     /// - Parameters:
     ///   - source: The bytes of the list.
     ///   - includesLogos: Whether the logos of vCards count as images; ignored by other formats.
-    func splitter(of source: ListSource, includesLogos: Bool) -> any RecordSplitter {
+    ///   - columns: The columns of a CSV list that the caller names; ignored by other formats.
+    func splitter(
+        of source: ListSource,
+        includesLogos: Bool,
+        columns: [ContactList.Column: [String]]
+    ) -> any RecordSplitter {
         switch self {
         case .json: JSONSplitter(cursor: ListCursor(source: source))
         case .ndjson: NDJSONSplitter(cursor: ListCursor(source: source))
         case .vcard:
             VCardSplitter(cursor: ListCursor(source: source, intake: VCardIntake()), includesLogos: includesLogos)
+        case .csv: CSVSplitter(cursor: ListCursor(source: source, intake: CSVIntake()), named: columns)
         case .text: TextSplitter(cursor: ListCursor(source: source))
         }
     }

@@ -10,29 +10,31 @@ internal import Foundation
 /// | `emails`, `email` | see `EmailAddresses` |
 /// | `avatarURL`, `avatar_url`, `avatar`, `photo`, `picture`, `image` | the URL of the image |
 /// | `lowDataURL` | the URL of a smaller image for constrained networks |
-struct ContactObject: Decodable {
+///
+/// A field in another spelling, such as `AvatarUrl` or `avatar-url`, is read if the usual one is missing.
+struct ContactObject: DecodableWithConfiguration {
     /// The decoded contact, without its place in the list.
     let contact: Contact
 
-    /// The fields that are read.
-    private enum Field: String, CodingKey {
-        case id, name, emails, email, avatarURL, avatar, photo, picture, image
-        case avatarURLInSnakeCase = "avatar_url"
-        case lowDataURL
-    }
+    private typealias Fields = ContactFields
 
     /// The fields that may hold the URL of the image. The first one that is present and not null counts.
-    private static let imageFields: [Field] = [.avatarURL, .avatarURLInSnakeCase, .avatar, .photo, .picture, .image]
+    private static let imageFields: [ContactField] = [
+        .avatarURL, .avatarURLInSnakeCase, .avatar, .photo, .picture, .image,
+    ]
     /// The number of digits from which `Decimal` may round, which could give two contacts the same id.
     private static let maximumIDDigits = 38
 
     /// Decodes a contact.
     ///
+    /// - Parameters:
+    ///   - decoder: The decoder.
+    ///   - spellings: The names of fields in another spelling.
     /// - Throws: `RecordFault` if the value is not an object or a field has the wrong type; `DecodingError` if it is not JSON.
-    init(from decoder: any Decoder) throws {
-        let fields: KeyedDecodingContainer<Field>
+    init(from decoder: any Decoder, configuration spellings: [ContactField: String]) throws {
+        let fields: Fields
         do {
-            fields = try decoder.container(keyedBy: Field.self)
+            fields = Fields(container: try decoder.container(keyedBy: Fields.Key.self), spellings: spellings)
         } catch {
             throw RecordFault(reason: "expected an object, found \(try JSONValue(from: decoder).kind)")
         }
@@ -47,13 +49,14 @@ struct ContactObject: Decodable {
     }
 
     /// The id as text: a number becomes its decimal digits.
-    private static func id(in fields: KeyedDecodingContainer<Field>) throws -> String {
+    private static func id(in fields: Fields) throws -> String {
         let id: String
         switch try value(.id, in: fields) {
         case .string(let text)?: id = text
         case .number(let number)?: id = try text(of: number)
         case nil: throw RecordFault(reason: "`id` is missing")
-        case let other?: throw RecordFault(reason: "`id` must be a string or a number, not \(other.kind)")
+        case let other?:
+            throw RecordFault(reason: "`\(fields.name(of: .id))` must be a string or a number, not \(other.kind)")
         }
         return try ContactID.checked(id, called: "`id`")
     }
@@ -68,7 +71,7 @@ struct ContactObject: Decodable {
     }
 
     /// The URL of the image, unchecked; `nil` if no field has one or the first one is blank.
-    private static func avatarURL(in fields: KeyedDecodingContainer<Field>) throws -> String? {
+    private static func avatarURL(in fields: Fields) throws -> String? {
         for field in imageFields {
             guard let url = try text(field, in: fields) else { continue }
             return url.allSatisfy(\.isWhitespace) ? nil : url
@@ -77,33 +80,75 @@ struct ContactObject: Decodable {
     }
 
     /// The e-mail addresses of both fields, trimmed and without duplicates.
-    private static func emails(in fields: KeyedDecodingContainer<Field>) throws -> [String] {
-        guard fields.contains(.emails) || fields.contains(.email) else { return [] }
-        return try [Field.emails, .email]
-            .flatMap { try fields.decodeIfPresent(EmailAddresses.self, forKey: $0)?.addresses ?? [] }
-            .map(\.trimmed)
-            .uniqueTexts
+    private static func emails(in fields: Fields) throws -> [String] {
+        let values = try [ContactField.emails, .email].compactMap { try fields.value(of: EmailAddresses.self, in: $0) }
+        return values.flatMap(\.addresses).map(\.trimmed).uniqueTexts
     }
 
     /// The string in `field`; `nil` if the field is missing or null.
-    private static func text(_ field: Field, in fields: KeyedDecodingContainer<Field>) throws -> String? {
+    private static func text(_ field: ContactField, in fields: Fields) throws -> String? {
         switch try value(field, in: fields) {
         case .string(let text)?: return text
         case nil: return nil
         case let other?:
-            throw RecordFault(reason: "`\(field.rawValue)` must be a string, not \(other.kind)")
+            throw RecordFault(reason: "`\(fields.name(of: field))` must be a string, not \(other.kind)")
         }
     }
 
     /// The value of `field`; `nil` if the field is missing or null.
     ///
     /// Most are strings, which a container decodes in half the time of a value of any type.
-    private static func value(_ field: Field, in fields: KeyedDecodingContainer<Field>) throws -> JSONValue? {
+    private static func value(_ field: ContactField, in fields: Fields) throws -> JSONValue? {
         do {
-            return try fields.decodeIfPresent(String.self, forKey: field).map(JSONValue.string)
+            return try fields.value(of: String.self, in: field).map(JSONValue.string)
         } catch DecodingError.typeMismatch {
-            return try fields.decode(JSONValue.self, forKey: field)
+            return try fields.value(of: JSONValue.self, in: field)
         }
+    }
+}
+
+/// The fields that are read. The raw value is the usual spelling.
+enum ContactField: String, CaseIterable {
+    case id, name, emails, email, avatarURL, avatar, photo, picture, image
+    case avatarURLInSnakeCase = "avatar_url"
+    case lowDataURL
+
+    /// The fields by their names without regard to case, `_` and `-`.
+    static let spelledPlainly = Dictionary(
+        allCases.map { (FieldName.plain($0.rawValue), $0) },
+        uniquingKeysWith: { first, _ in first }
+    )
+}
+
+/// The fields of one JSON object.
+private struct ContactFields {
+    /// The name of a field, in any spelling.
+    struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) {
+            self.stringValue = stringValue
+        }
+
+        init?(intValue: Int) {
+            nil
+        }
+    }
+
+    let container: KeyedDecodingContainer<Key>
+    /// The names of fields in another spelling.
+    let spellings: [ContactField: String]
+
+    /// The name under which the object has `field`: the usual one, unless only another spelling is there.
+    func name(of field: ContactField) -> String {
+        guard !spellings.isEmpty, let spelling = spellings[field] else { return field.rawValue }
+        return container.contains(Key(stringValue: field.rawValue)) ? field.rawValue : spelling
+    }
+
+    /// Decodes the value of a field; `nil` if the field is missing or null.
+    func value<Value: Decodable>(of type: Value.Type, in field: ContactField) throws -> Value? {
+        try container.decodeIfPresent(type, forKey: Key(stringValue: name(of: field)))
     }
 }
 

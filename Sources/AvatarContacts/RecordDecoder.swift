@@ -20,6 +20,8 @@ enum RawRecord {
     case url(String, line: Int)
     /// A vCard, split into properties.
     case card(RawCard)
+    /// A row of comma-separated values that begins in `line`, and the columns of its list.
+    case row([UInt8], of: CSVColumns, line: Int)
     /// A record that is not kept, because it is malformed or over a limit. `reason` is a sentence without its full stop.
     case unreadable(line: Int, reason: String)
 
@@ -34,11 +36,22 @@ enum RawRecord {
 
 /// Decodes the records of a list into contacts.
 ///
-/// It has state: ids for cards without `UID` depend on the cards before them.
+/// It has state: ids for cards without `UID` and rows without an id depend on the records before them.
 struct RecordDecoder {
     private let decoder = JSONDecoder()
-    /// Counts the cards without `UID` so far, so that each gets an id of its own.
-    private var namesakes = CardNamesakes()
+    /// Counts the records without an id so far, so that each gets an id of its own.
+    private var namesakes = Namesakes()
+    /// Recognizes JSON fields that are not spelled as usual.
+    private var spellings = FieldSpellings()
+    /// The field with images that is not read.
+    private(set) var unreadImage = UnreadImageField()
+
+    /// Returns a decoder for the list that follows this one, if both are read as one.
+    func ofNextList() -> RecordDecoder {
+        var next = self
+        next.unreadImage = UnreadImageField()
+        return next
+    }
 
     /// Decodes a record into a contact, or into the reason why it is unreadable.
     ///
@@ -48,6 +61,8 @@ struct RecordDecoder {
         case .json(let json, let line): self.record(from: json, line: line)
         case .url(let url, let line): Contact(id: url, avatarURL: url).record(in: line)
         case .card(let card): CardDecoder(card).record(among: &namesakes)
+        case .row(let bytes, let columns, let line):
+            RowDecoder(bytes, columns: columns).record(in: line, among: &namesakes, unread: &unreadImage)
         case .unreadable(let line, let reason): .unreadable(line: line, reason: reason)
         }
     }
@@ -73,18 +88,34 @@ struct RecordDecoder {
     }
 
     /// Decodes the JSON object of one contact.
-    private func record(from json: ArraySlice<UInt8>, line: Int) -> ContactRecord {
+    private mutating func record(from json: ArraySlice<UInt8>, line: Int) -> ContactRecord {
         guard !JSONScanner.nestsTooDeep(json) else {
             let limit = JSONScanner.maximumNesting
             return .unreadable(line: line, reason: "the record nests deeper than the limit of \(limit) levels")
         }
         do {
-            return try decoder.decode(ContactObject.self, from: Data(json)).contact.record(in: line)
+            let unusual = JSONMembers.unusual(in: json)
+            let names = unusual.isEmpty ? [:] : spellings.names(in: unusual)
+            let contact = try decoder.decode(ContactObject.self, from: Data(json), configuration: names).contact
+            if !contact.images.isEmpty {
+                unreadImage.noteImage()
+            } else if !unreadImage.isSettled {
+                noteUnreadImage(among: unusual, except: names.values)
+            }
+            return contact.record(in: line)
         } catch let fault as RecordFault {
             return .unreadable(line: line, reason: fault.reason)
         } catch {
             // Foundation's message gives an offset within the record, which means nothing in the file.
             return .unreadable(line: line, reason: "the record is not valid JSON")
+        }
+    }
+
+    /// Notes the fields of a contact without an image that seem to have one.
+    private mutating func noteUnreadImage(among members: [JSONMembers.Member], except read: some Collection<String>) {
+        for member in members where member.isWebAddress {
+            let name = String(decoding: member.name, as: UTF8.self)
+            if !read.contains(name) { unreadImage.note(name) }
         }
     }
 }

@@ -36,7 +36,7 @@ struct ContactListTests {
         await #expect(throws: CancellationError.self) { try await reading.value }
     }
 
-    @Test(arguments: [ContactList.Format.json, .ndjson, .text])
+    @Test(arguments: [ContactList.Format.json, .ndjson, .csv, .text])
     func streamsFiftyThousandRecordsFromAFile(format: ContactList.Format) async throws {
         let count = 50_000
         try await withTemporaryDirectory { directory in
@@ -59,6 +59,7 @@ struct ContactListTests {
         let objects = urls.map { "{\"id\":\"\($0)\",\"avatarURL\":\"\($0)\"}" }
         return switch format {
         case .json: "{\"contacts\":[\n" + objects.joined(separator: ",\n") + "\n]}\n"
+        case .csv: "id,photo\n" + urls.map { "\($0),\($0)" }.joined(separator: "\n")
         case .text: urls.joined(separator: "\r\n")
         default: objects.joined(separator: "\n")
         }

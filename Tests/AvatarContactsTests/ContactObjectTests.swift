@@ -76,7 +76,7 @@ struct ContactObjectTests {
         (#"{"id":"a","avatarURL":"","photo":"4"}"#, nil),
         (#"{"id":"a","avatarURL":" \t\n"}"#, nil),
         (#"{"id":"a","avatarURL":null,"image":null}"#, nil),
-        (#"{"id":"a","AvatarURL":"1","unknown":[{"avatar":"2"}]}"#, nil),
+        (#"{"id":"a","AvatarLink":"1","unknown":[{"avatar":"2"}]}"#, nil),
         (#"{"id":"a","avatarURL":"1","image":7}"#, "1"),
         (#"{"id":"a","avatarURL":" not a URL "}"#, " not a URL "),
     ])

@@ -29,7 +29,7 @@ struct ListOpeningTests {
         ("people.jsonl", .ndjson), ("people.vcf", .vcard), ("people.VCARD", .vcard), ("people.old.txt", .text),
         ("people", nil),
         ("a.json/people", nil),
-        ("people.csv", nil), ("people.", nil), ("", nil),
+        ("people.csv", .csv), ("people.TSV", .csv), ("people.xlsx", nil), ("people.", nil), ("", nil),
     ])
     func extensionChoosesTheFormat(path: String, format: ContactList.Format?) {
         #expect(ContactList.Format(path: path) == format)
@@ -47,7 +47,7 @@ struct ListOpeningTests {
             )
             #expect(
                 Self.message(opening: other) == "\(other): the file name extension names no list format; "
-                    + "pass --format with one of json, ndjson, vcard, text."
+                    + "pass --format with one of json, ndjson, vcard, csv, text."
             )
         }
     }

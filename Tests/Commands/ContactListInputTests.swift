@@ -12,7 +12,7 @@ import Testing
         ("people.json", "[] []", "people.json, line 1"),
         ("people.json", "", "people.json"),
         ("people.json", "[\n{\"id\": \"1\"},\n{\"id\": \"2", "people.json, line 3"),
-        ("people.csv", "id,url\n", "--format"),
+        ("people.xlsx", "id,url\n", "--format"),
         ("people", "id,url\n", "--format"),
     ])
     func unreadableListStopsBeforeAnythingElse(name: String, text: String, message: String) async throws {

@@ -17,8 +17,8 @@ import Testing
 
     private static let options: [String: Set<String>] = [
         "sync": origin.union([
-            "json", "format", "policy", "class", "all", "limit", "max-bytes", "time-limit", "host-time-limit", "prune",
-            "email-source", "email-recheck", "ignore-pauses", "wait", "every", "dry-run", "progress",
+            "json", "format", "column", "policy", "class", "all", "limit", "max-bytes", "time-limit", "host-time-limit",
+            "prune", "email-source", "email-recheck", "ignore-pauses", "wait", "every", "dry-run", "progress",
         ]),
         "fetch": origin.union(["json", "policy", "class", "retry-failed"]),
         "get": origin.union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
@@ -43,8 +43,8 @@ import Testing
         "export": sizes.union(["json", "html", "as-vcard", "class", "owner", "progress"]),
         "import": ["json", "class", "dry-run", "progress"],
         "serve": origin.union([
-            "listen", "socket", "sync", "format", "every", "prune", "token-file", "allow-origin", "libravatar",
-            "decode-without-sandbox",
+            "listen", "socket", "sync", "format", "column", "every", "prune", "token-file", "allow-origin",
+            "libravatar", "decode-without-sandbox",
         ]),
     ]
 

@@ -20,7 +20,7 @@ struct ExampleTests {
         ("GettingStarted", 7), ("EmbeddingInAService", 6), ("StorageClassesAndTheBudget", 4),
         ("FreshnessAndOffline", 5),
         ("AfterACrash", 3), ("ContactsAndChanges", 9), ("TestingWithAvatarStoreTesting", 3), ("AvatarStore", 1),
-        ("OriginClients", 3), ("MovingFromAnotherCache", 1),
+        ("OriginClients", 3), ("MovingFromAnotherCache", 1), ("ContactLists", 1),
     ])
     func examplesOfArticlesAreRun(article: String, count: Int) throws {
         try expectRun(Page(Self.catalogue + article + ".md"), "Tests/Documentation/\(article)Examples.swift", count)

@@ -13,9 +13,12 @@ enum ContactListSubject {
             case UInt8(ascii: "j"): .json
             case UInt8(ascii: "n"): .ndjson
             case UInt8(ascii: "t"): .text
+            case UInt8(ascii: "c"), UInt8(ascii: "p"): .csv
             default: .vcard
             }
         var list = ContactList(bytes: Array(input.dropFirst()), format: format)
+        // A list of rows with columns that are named.
+        if first == UInt8(ascii: "p") { list.columns = [.photo: ["User 1"], .name: ["First Name", "Last Name"]] }
         list.includesLogos = first == UInt8(ascii: "l")
         let done = DispatchSemaphore(value: 0)
         Task.detached { [list] in

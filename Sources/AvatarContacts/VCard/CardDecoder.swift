@@ -1,6 +1,4 @@
 internal import AvatarCore
-internal import Crypto
-internal import Foundation
 
 /// Decodes a card into a contact.
 ///
@@ -21,10 +19,10 @@ struct CardDecoder {
     /// Returns the contact of the card, or the reason why the card is unreadable.
     ///
     /// - Parameter namesakes: The cards without `UID` before this one. This card is added if it has no `UID` either.
-    func record(among namesakes: inout CardNamesakes) -> ContactRecord {
+    func record(among namesakes: inout Namesakes) -> ContactRecord {
         do throws(RecordFault) {
             let images = CardImages(of: card, text: text).images
-            let id = if let uid = try uid { uid } else { namesakes.add(try derivedID(images)) }
+            let id = if let uid = try uid { uid } else { namesakes.id(of: try derivedID(images), prefix: "card-") }
             return Contact(id: id, name: name, emails: emails, images: images).record(in: card.line)
         } catch {
             return .unreadable(line: card.line, reason: error.reason)
@@ -74,12 +72,13 @@ struct CardDecoder {
     /// Unreadable properties are left out. If no other property is left, the first image decides.
     ///
     /// - Throws: `RecordFault` if the card has nothing to derive an id from.
-    private func derivedID(_ images: [ContactImage]) throws(RecordFault) -> CardIdentity.Digest {
-        var identity = CardIdentity()
+    private func derivedID(_ images: [ContactImage]) throws(RecordFault) -> ContactIdentity.Digest {
+        var identity = ContactIdentity()
         for kind in [PropertyHead.Kind.formattedName, .name, .nickname, .organization, .email, .telephone] {
-            identity.add(card.properties(kind).compactMap { readableComponents(of: $0).map(Self.joined) }, of: kind)
+            let values = card.properties(kind).compactMap { readableComponents(of: $0).map(Self.joined) }
+            identity.add(values, of: kind.rawValue, spelledAs: kind.spelling)
         }
-        guard let digest = identity.digest ?? CardIdentity(of: images).digest else {
+        guard let digest = identity.digest ?? ContactIdentity(of: images).digest else {
             throw RecordFault(
                 reason:
                     "the card has no `UID`, and no name, address, phone number or photo to derive an id from; add a `UID`"
@@ -119,89 +118,13 @@ struct CardDecoder {
     }
 }
 
-/// The identity of a card without `UID`: a hash of its names, organization, e-mail addresses and telephone numbers.
-///
-/// Other properties do not count, nor does the folding, encoding or order of the card, so a contact with a new picture
-/// keeps its id. A contact whose name, address or number changes gets a new id. Cards with the same identity are told
-/// apart by their order (`CardNamesakes`).
-///
-/// Stored ids depend on this hash, so no later version may compute it differently.
-private struct CardIdentity {
-    /// The first 128 bits of a SHA-256 hash.
-    struct Digest: Hashable {
-        let high: UInt64
-        let low: UInt64
-    }
-
-    private var hash = SHA256()
-    /// Whether nothing has been added yet.
-    private var isEmpty = true
-
-    /// Creates an identity without any values.
-    init() {}
-
-    /// Creates the identity of a card that has no usable property but its images. Only the first image counts.
-    init(of images: [ContactImage]) {
-        for case .url(let url) in images.prefix(1) { add(Array(url.utf8)) }
-        for case .photo(let photo) in images.prefix(1) { add(photo.bytes) }
-    }
-
-    /// Adds the values of all properties of one kind. Their order, duplicates and empty values do not count.
-    ///
-    /// - Parameters:
-    ///   - values: The decoded values.
-    ///   - kind: The kind, which is part of the hash, so that a nickname differs from the same text as a name.
-    mutating func add(_ values: [String], of kind: PropertyHead.Kind) {
-        let plain = Set(values.map { Self.plain($0, kind) }.filter { !$0.isEmpty }).sorted()
-        guard !plain.isEmpty else { return }
-        add(Array(kind.rawValue.utf8))
-        for value in plain { add(Array(value.utf8)) }
-    }
-
-    /// The hash of the values added; `nil` if nothing was added.
-    var digest: Digest? {
-        guard !isEmpty else { return nil }
-        let bytes = Array(hash.finalize())
-        let word = { (bytes: ArraySlice<UInt8>) in bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-        return Digest(high: word(bytes[..<8]), low: word(bytes[8..<16]))
-    }
-
-    /// Hashes a value after its length, so that no two lists of values hash the same bytes.
-    private mutating func add(_ bytes: [UInt8]) {
-        isEmpty = false
-        withUnsafeBytes(of: UInt64(bytes.count).littleEndian) { hash.update(bufferPointer: $0) }
-        hash.update(data: bytes)
-    }
-
-    /// Removes the differences in spelling between programs: Unicode normalization, schemes, case and punctuation.
-    private static func plain(_ value: String, _ kind: PropertyHead.Kind) -> String {
-        let value = value.precomposedStringWithCanonicalMapping
-        switch kind {
-        case .email:
-            return value.lowercased().replacing(/^mailto:/, with: "")
-        case .telephone:
-            // A `tel:` URI may end in parameters. Their letters and digits stay in: removing them would change stored ids.
-            return value.lowercased().replacing(/^tel:/, with: "").filter { $0.isLetter || $0.isNumber || $0 == "+" }
-        default:
-            return value
+extension PropertyHead.Kind {
+    /// The spelling of values of this kind, for the identity of a card.
+    fileprivate var spelling: ContactIdentity.Spelling {
+        switch self {
+        case .email: .email
+        case .telephone: .telephone
+        default: .text
         }
-    }
-}
-
-/// Assigns ids to the cards without `UID`, so that no two of them become one contact.
-///
-/// The counts are kept for the whole read, across lists that are read as one.
-struct CardNamesakes {
-    /// The number of cards so far with each identity.
-    private var counts: [CardIdentity.Digest: Int] = [:]
-
-    /// Returns the id of the next card with the identity `digest`: `card-` and 32 hexadecimal digits.
-    ///
-    /// From the second card with the same identity on, `-2`, `-3` and so on follow. The same list gives the same ids.
-    fileprivate mutating func add(_ digest: CardIdentity.Digest) -> String {
-        let number = counts[digest, default: 0] + 1
-        counts[digest] = number
-        let bytes = [digest.high, digest.low].flatMap { word in withUnsafeBytes(of: word.bigEndian, Array.init) }
-        return "card-" + Hexadecimal.text(bytes) + (number > 1 ? "-\(number)" : "")
     }
 }

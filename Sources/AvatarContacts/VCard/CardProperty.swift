@@ -35,7 +35,7 @@ struct CardProperty {
 struct PropertyHead {
     /// The properties that are used. The raw value is the name in vCards.
     ///
-    /// Raw values are hashed into derived ids (`CardIdentity`), so they never change.
+    /// Raw values are hashed into derived ids (`ContactIdentity`), so they never change.
     enum Kind: String {
         case version = "VERSION"
         case uid = "UID"

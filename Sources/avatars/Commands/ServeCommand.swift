@@ -43,9 +43,7 @@ struct ServeCommand: AsyncParsableCommand {
     )
     var sync: [String] = []
 
-    /// One format for all lists.
-    @Option(help: "The format of the lists. Default: by file name.")
-    var format: ContactList.Format?
+    @OptionGroup var lists: ListOptions
 
     /// The time from the end of a sync to the begin of the next.
     @Option(
@@ -83,6 +81,7 @@ struct ServeCommand: AsyncParsableCommand {
     /// - Throws: `ValidationError` for options that need each other, or a value that is not valid in a header field.
     func validate() throws {
         if prune && sync.isEmpty { throw ValidationError("--prune needs --sync.") }
+        if !lists.column.isEmpty && sync.isEmpty { throw ValidationError("--column needs --sync.") }
         if sync.contains("-") {
             throw ValidationError("--sync cannot read standard input: it reads its lists again and again.")
         }
@@ -175,7 +174,7 @@ struct ServeCommand: AsyncParsableCommand {
         return ListSync(
             store: store,
             paths: sync,
-            format: format,
+            reading: lists.reading,
             options: options,
             pause: every ?? .seconds(900),
             note: { [self] in self.store.note($0) }

@@ -10,8 +10,8 @@ struct SyncCommand: AsyncParsableCommand {
         usage: "avatars sync [<contacts> ...] [<options>]",
         discussion: """
             A list is JSON (an array of objects, or an object with \"contacts\"; the image's URL under avatarURL), \
-            NDJSON, vCards, or text with one URL per line. Several lists are read as one. Without a list, a sync \
-            revalidates the stored images that are due.
+            NDJSON, CSV as address books export it, vCards, or text with one URL per line. Several lists are read as one. \
+            Without a list, a sync revalidates the stored images that are due.
 
             With --every the command syncs again after each pause, and reads the lists again, until you stop it. It ends if \
             the first sync cannot run; later failures are reported.
@@ -26,12 +26,10 @@ struct SyncCommand: AsyncParsableCommand {
     )
 
     /// Paths of lists. Without any, the sync revalidates stored images that are due.
-    @Argument(help: "Contact lists: .json, .ndjson, .vcf, .txt, or - for standard input.", completion: .file())
+    @Argument(help: "Contact lists: .json, .ndjson, .csv, .vcf, .txt, or - for standard input.", completion: .file())
     var contacts: [String] = []
 
-    /// One format for all lists. Standard input needs it, because it has no file name.
-    @Option(help: "The format of the lists. Default: by file name.")
-    var format: ContactList.Format?
+    @OptionGroup var lists: ListOptions
 
     /// Default: `revalidate`, which sends no request for a fresh image.
     @Option(help: "When to use the stored image and when to send a request.")
@@ -132,11 +130,12 @@ struct SyncCommand: AsyncParsableCommand {
     /// Checks the options that need each other or have a range.
     ///
     /// - Throws: `ValidationError` if standard input is named twice, without `--format` or with `--every`, `--storage` is
-    ///   `transient`, `--prune` has no list, an `--email-source` is not valid, or a limit or a time is out of its range.
+    ///   `transient`, `--prune` or `--column` has no list, an `--email-source` is not valid, or a limit or a time is out of its
+    ///   range.
     func validate() throws {
         let fromInput = contacts.filter { $0 == "-" }.count
         guard fromInput <= 1 else { throw ValidationError("Standard input (-) can be named only once.") }
-        guard fromInput == 0 || format != nil else {
+        guard fromInput == 0 || lists.format != nil else {
             throw ValidationError("Reading from standard input (-) needs --format.")
         }
         if every != nil, fromInput > 0 || dryRun {
@@ -145,6 +144,7 @@ struct SyncCommand: AsyncParsableCommand {
         guard storage != .transient else {
             throw ValidationError("A sync cannot use storage class `transient`; use `caches` or `documents`.")
         }
+        if !lists.column.isEmpty && contacts.isEmpty { throw ValidationError("--column needs a contact list.") }
         if prune && contacts.isEmpty { throw ValidationError("--prune needs a contact list.") }
         for source in emailSource { _ = try source.get() }
         if let limit, limit < 0 { throw ValidationError("--limit must be at least 0, not \(limit).") }
@@ -183,12 +183,13 @@ struct SyncCommand: AsyncParsableCommand {
 
     /// Reads the lists, syncs the store with them, and prints failures, warnings and the summary.
     private func syncOnce() async throws {
-        let lists = contacts.isEmpty ? nil : try await ContactLists.open(contacts, format: format)
+        let lists = contacts.isEmpty ? nil : try await ContactLists.open(contacts, self.lists.reading)
         if lists?.count == 0 { return try finish(SyncSummary(SyncReport())) }
         let summary =
             try await dryRun
             ? store.withStore(.readOnly) { SyncSummary(try await preview(lists, in: $0)) }
             : store.withStore(.readWrite, configure: origin.apply) { SyncSummary(try await sync(lists, in: $0)) }
+        lists?.unreadFields.report()
         try finish(summary)
     }
 

@@ -11,16 +11,22 @@ struct ContactLists: AsyncSequence, Sendable {
     private let lists: [(name: String, list: ContactList)]
     /// The number of records in all lists together.
     let count: Int
+    /// The fields with images that are not read, of the lists that have been read to their end.
+    let unreadFields = UnreadFields()
 
     /// Opens the lists at `paths`, where `-` is standard input, and reads each to its end once, so that an unreadable
     /// list stops the command before the first request. Prints a warning for each empty list.
     ///
-    /// - Parameter format: the format of all lists; `nil` to tell it from the file names.
-    /// - Throws: `AvatarStoreError` if a list cannot be read, is cut short or has an unknown format;
-    ///   `CancellationError`.
-    static func open(_ paths: [String], format: ContactList.Format?) async throws -> ContactLists {
+    /// - Parameter reading: how the lists are read.
+    /// - Throws: `AvatarStoreError` if a list cannot be read, is cut short or has an unknown format, or if columns are named
+    ///   and no list is CSV; `CancellationError`.
+    static func open(_ paths: [String], _ reading: ListReading) async throws -> ContactLists {
         try await withBlockingThread {
-            let lists = try paths.map { (name: $0, list: try open($0, format: format)) }
+            let lists = try paths.map { (name: $0, list: try open($0, reading)) }
+            guard reading.columns.isEmpty || lists.contains(where: { $0.list.format == .csv }) else {
+                let message = "--column needs a CSV list. Name one, or add --format csv."
+                throw AvatarStoreError(.invalidConfiguration, message)
+            }
             let counts = try lists.map { try $0.list.validate() }
             for (list, count) in zip(lists, counts) where count == 0 {
                 Message.warning(
@@ -32,14 +38,20 @@ struct ContactLists: AsyncSequence, Sendable {
     }
 
     /// Opens one list. Standard input has no file name, so it needs a format.
-    private static func open(_ path: String, format: ContactList.Format?) throws -> ContactList {
-        guard path == "-", let format else { return try ContactList.open(file: path, format: format) }
-        return try ContactList.open(descriptor: 0, format: format)
+    private static func open(_ path: String, _ reading: ListReading) throws -> ContactList {
+        var list =
+            if path == "-", let format = reading.format {
+                try ContactList.open(descriptor: 0, format: format)
+            } else {
+                try ContactList.open(file: path, format: reading.format)
+            }
+        list.columns = reading.columns
+        return list
     }
 
     /// Begins at the first record of the first list.
     func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(lists)
+        AsyncIterator(lists, unreadFields)
     }
 
     /// The records of all lists in their order.
@@ -49,11 +61,13 @@ struct ContactLists: AsyncSequence, Sendable {
         /// Whether records carry the name of their list: with one list, a line number says enough.
         private let namesLists: Bool
         /// The list being read.
-        private var current: (name: String, records: ContactList.AsyncIterator)?
+        private var current: (name: String, list: ContactList, records: ContactList.AsyncIterator)?
+        private let unreadFields: UnreadFields
 
         /// Reads nothing yet.
-        fileprivate init(_ lists: [(name: String, list: ContactList)]) {
+        fileprivate init(_ lists: [(name: String, list: ContactList)], _ unreadFields: UnreadFields) {
             rest = lists[...]
+            self.unreadFields = unreadFields
             namesLists = lists.count > 1
         }
 
@@ -68,8 +82,11 @@ struct ContactLists: AsyncSequence, Sendable {
         mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> ContactRecord? {
             while true {
                 if let record = try await current?.records.next(isolation: actor) { return named(record) }
-                guard let following = rest.popFirst() else { return nil }
-                current = (following.name, following.list.makeAsyncIterator(after: current?.records))
+                if let current, let field = current.records.unreadImageField {
+                    unreadFields.note(field, in: current.list, named: current.name)
+                }
+                guard let (name, list) = rest.popFirst() else { return nil }
+                current = (name, list, list.makeAsyncIterator(after: current?.records))
             }
         }
 

@@ -8,7 +8,7 @@ struct ListSync: Service {
     let store: AvatarStore
     /// The paths of the lists; they are read again for each sync. Empty: the sync revalidates the images that are due.
     let paths: [String]
-    let format: ContactList.Format?
+    let reading: ListReading
     let options: SyncOptions
     /// The time from the end of a sync to the begin of the next.
     let pause: Duration
@@ -28,9 +28,7 @@ struct ListSync: Service {
     private func syncOnce() async {
         do {
             let report =
-                paths.isEmpty
-                ? try await store.sync(options: options)
-                : try await store.sync(try await ContactLists.open(paths, format: format), options: options)
+                paths.isEmpty ? try await store.sync(options: options) : try await syncLists()
             if !report.wasCancelled { note("synced: \(report)") }
         } catch let error as AvatarStoreError where error.code == .syncIsRunning {
             note("another sync is running; the next one begins in \(pause.components.seconds) s")
@@ -39,5 +37,12 @@ struct ListSync: Service {
         } catch {
             Message.error("The sync failed: \(error)")
         }
+    }
+
+    private func syncLists() async throws -> SyncReport {
+        let lists = try await ContactLists.open(paths, reading)
+        let report = try await store.sync(lists, options: options)
+        lists.unreadFields.report()
+        return report
     }
 }

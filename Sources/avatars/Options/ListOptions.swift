@@ -1,0 +1,53 @@
+import ArgumentParser
+import AvatarContacts
+
+/// The options for reading contact lists.
+struct ListOptions: ParsableArguments {
+    /// One format for all lists. Standard input needs it, because it has no file name.
+    @Option(help: "The format of the lists. Default: by file name.")
+    var format: ContactList.Format?
+
+    /// Sets `ContactList.columns` of all CSV lists.
+    @Option(
+        help: ArgumentHelp(
+            "The column of a CSV list that holds the id, name, email or photo, such as photo=\"Photo URL\". Repeat the option "
+                + "for several. Default: columns are known by name.",
+            valueName: "part=name"
+        ),
+        transform: ListOptions.parseColumn
+    )
+    var column: [NamedColumn] = []
+
+    /// A column of a CSV list.
+    struct NamedColumn: Sendable {
+        let part: ContactList.Column
+        let name: String
+    }
+
+    /// How the lists are read.
+    var reading: ListReading {
+        var columns: [ContactList.Column: [String]] = [:]
+        for column in column { columns[column.part, default: []].append(column.name) }
+        return ListReading(format: format, columns: columns)
+    }
+
+    /// - Throws: `ValidationError` if `text` is not a part of a contact, an equals sign and the name of a column.
+    private static func parseColumn(_ text: String) throws -> NamedColumn {
+        let sides = text.split(separator: "=", maxSplits: 1)
+        guard sides.count == 2, let part = ContactList.Column(rawValue: sides[0].lowercased()) else {
+            let parts = ContactList.Column.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError(
+                "--column must be PART=NAME, where PART is one of \(parts), such as photo=\"Photo URL\", not \"\(text)\"."
+            )
+        }
+        return NamedColumn(part: part, name: String(sides[1]))
+    }
+}
+
+/// How contact lists are read.
+struct ListReading: Sendable {
+    /// One format for all lists; `nil` to tell it from the file names.
+    var format: ContactList.Format?
+    /// The columns that CSV lists have for parts of a contact.
+    var columns: [ContactList.Column: [String]] = [:]
+}

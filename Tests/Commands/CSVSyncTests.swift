@@ -1,0 +1,132 @@
+import AvatarStoreTesting
+import Foundation
+import ProgramRunning
+import Testing
+
+/// `sync` with CSV lists, and the fields that no format reads.
+@Suite struct CSVSyncTests {
+    @Test func picturesOfRowsAreFetched() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let rows = "First Name,Last Name,E-mail 1 - Value,Photo\r\n"
+            try workplace.write("google.csv", rows + "Ada,L,ada@a.example,\(origin.url("/1.png"))\r\nBo,,,\r\n")
+            try workplace.write("staff.tsv", "Nr\tFull Name\tPhoto URL\n7\tAda\t\(origin.url("/2.png"))\n")
+            let columns = ["--column", "id=Nr", "--column", "photo=Photo URL"]
+
+            let google = try await workplace.run("sync", "google.csv", "--allow-private-network", "--json")
+            let run = try await workplace.start(["sync", "staff.tsv", "--allow-private-network"] + columns).end()
+            let list = try await workplace.run("list", "--owner", "7", "--json")
+
+            #expect(google.status == 0 && run.status == 0)
+            #expect(try google.object.number("fetched") == 1 && google.object.number("withoutImage") == 1)
+            #expect(try list.objects.map { $0.text("key") } == [origin.url("/2.png")])
+        }
+    }
+
+    @Test func standardInputMayBeCSV() async throws {
+        let workplace = try Workplace()
+
+        let run = try await workplace.run("sync", "-", "--format", "csv", "--json", input: "id;name\n1;Ada\n2\n")
+
+        #expect(run.status == 0 && run.messages.isEmpty)
+        #expect(try run.object.number("withoutImage") == 2)
+    }
+
+    @Test(arguments: [
+        ("id,name\n1,\"Ada\n2,Bo\n", "people.csv, line 4: the list is cut short"),
+        ("id,name\n1,Ada\n2", "people.csv, line 3: the list is cut short"),
+        ("id,name\n1,\0\n", "people.csv, line 2: found a NUL character"),
+        (
+            "id,photo,Image\n",
+            "\"photo\" and \"Image\" could be the picture; choose one, such as --column photo=\"photo\""
+        ),
+        ("1,Ada\n", "the first row must name the columns"),
+        ((1...10_000).map { "c\($0)" }.joined(separator: ","), "more than the limit of 1000 columns"),
+        ("id\nJ\u{FC}rg\n", "the text is not valid UTF-8"),
+    ])
+    func unreadableListStopsBeforeAnythingElse(text: String, message: String) async throws {
+        let workplace = try Workplace()
+        try workplace.write("people.csv", Array(try #require(text.data(using: .isoLatin1))))
+
+        let run = try await workplace.run("sync", "people.csv")
+
+        #expect(run.status == 2 && run.text.isEmpty)
+        #expect(run.messages.contains(message))
+        #expect(try workplace.names == ["people.csv"])
+    }
+
+    @Test func rowWithTooManyFieldsIsNamedWithItsLine() async throws {
+        let workplace = try Workplace()
+        try workplace.write("people.csv", "id,name\n1,\"Ada\nL\"\n2,Bo,x\n3,Cy\n")
+
+        let run = try await workplace.run("sync", "people.csv", "--json")
+
+        #expect(run.status == 1)
+        #expect(try run.object.number("contacts") == 2 && run.object.number("unreadable") == 1)
+        #expect(try run.object.failureMessages.first?.hasPrefix("people.csv, line 4: the row has 3 fields") == true)
+    }
+
+    @Test(
+        arguments: [
+            (["people.json", "--column", "id=Nr"], 2, "--column needs a CSV list"),
+            (
+                ["people.csv", "--column", "photo=Foto"], 2,
+                "--column photo=\"Foto\" names no column of the list; it has \"id\""
+            ),
+            (["people.csv", "--column", "size=1"], 64, "--column must be PART=NAME"),
+            (["people.csv", "--column", "photo"], 64, "--column must be PART=NAME"),
+            (["--column", "id=Nr"], 64, "--column needs a contact list"),
+        ] as [([String], Int32, String)]
+    )
+    func columnMustFit(arguments: [String], status: Int32, message: String) async throws {
+        let workplace = try Workplace()
+        try workplace.write("people.json", "[]")
+        try workplace.write("people.csv", "id\n1\n")
+
+        let run = try await workplace.start(["sync"] + arguments).end()
+
+        #expect(run.status == status)
+        #expect(run.messages.contains(message))
+    }
+
+    @Test func imageFieldsThatAreNotReadAreNamedOncePerList() async throws {
+        let workplace = try Workplace()
+        let person = #""portraitUrl": "https://a.example/p""#
+        try workplace.write("people.json", "[{\"ID\": 1, \(person)}, {\"Id\": 2, \(person)}]")
+        try workplace.write("staff.csv", "id,Photo URL\n3,https://a.example/p\n4,https://a.example/q\n")
+
+        let run = try await workplace.run("sync", "people.json", "staff.csv", "--json")
+        let preview = try await workplace.run("sync", "people.json", "--dry-run")
+
+        #expect(run.status == 0)
+        #expect(try run.object.number("withoutImage") == 4)
+        let json = "avatars: warning: \"people.json\": the field \"portraitUrl\" is not read; did you mean avatarURL?\n"
+        let csv = "avatars: warning: \"staff.csv\": the field \"Photo URL\" is not read; did you mean avatarURL? "
+        #expect(run.messages == json + csv + "Name the column with --column photo=\"Photo URL\".\n")
+        #expect(preview.messages == json)
+    }
+
+    #if os(Linux)
+    /// The program checks a whole list before it opens the store, so that one that cannot be read ends it there. With fewer rows
+    /// it would end before its memory can be read.
+    @Test func memoryDoesNotGrowWithTheList() async throws {
+        let workplace = try Workplace()
+        try workplace.write("bad.json", "[{")
+        var peaks: [Int] = []
+        for count in [50_000, 1_000_000] {
+            let rows = (0..<count).map { "\($0),\"Person, \($0)\",https://a.example/\($0)\r\n" }
+            try workplace.write("people.csv", "id,name,photo\r\n" + rows.joined())
+            let program = try workplace.start(["sync", "people.csv", "bad.json"])
+            var peak = 0
+            while let memory = program.peakMemory {
+                peak = max(peak, memory)
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            #expect(try await program.end().status == 2)
+            peaks.append(peak)
+        }
+
+        #expect(peaks[1] - peaks[0] < 20_000_000)
+    }
+    #endif
+}

@@ -1,0 +1,64 @@
+import AvatarContacts
+import AvatarStore
+import Foundation
+import Testing
+
+/// The samples and the example in `ContactLists.md`.
+struct ContactListsExamples {
+    private static let page = "Sources/AvatarStore/AvatarStore.docc/ContactLists.md"
+
+    @Test func samplesOfAllFormatsAreRead() async throws {
+        let page = try Page(Self.page)
+        for format in ContactList.Format.allCases {
+            let samples = page.examples(in: format.rawValue)
+            #expect(samples.count == 1, "\(format)")
+            for sample in samples {
+                let text = sample.joined(separator: "\n") + "\n"
+                let list = ContactList(bytes: Array(text.utf8), format: format)
+                var contacts: [Contact] = []
+                for try await record in list {
+                    guard case .contact(let contact) = record else {
+                        Issue.record("\(format): \(record)")
+                        continue
+                    }
+                    contacts.append(contact)
+                }
+                #expect(contacts.count == 2)
+                #expect(contacts.first?.avatarURL == "https://example.org/ada.png")
+                guard format != .text else { continue }
+                #expect(contacts.map(\.id) == ["42", "43"])
+                #expect(contacts.map { $0.name?.prefix(2) } == ["Ad", "Bo"])
+                #expect(contacts.map(\.emails) == [["ada@example.org"], []])
+            }
+        }
+    }
+
+    /// The table of formats names all of them with their extensions.
+    @Test func tableHasAllFormats() throws {
+        let rows = try Page(Self.page).tableRows.filter { $0.count == 3 }
+        #expect(Set(rows.map { $0[0].lowercased() }) == Set(ContactList.Format.allCases.map(\.rawValue)))
+        for row in rows {
+            for name in row[1].quotedWords {
+                #expect(ContactList.Format(path: "people" + name)?.rawValue == row[0].lowercased(), "\(name)")
+            }
+        }
+    }
+
+    @Test func columnsOfACSVList() async throws {
+        try await Place.with { avatars in
+            let ada = avatars.serve("/ada.png")
+            let staff = avatars.path + "/staff.csv"
+            try await AvatarStore.withStore(at: avatars) { store in
+                try "Employee Number;Full Name;Photo URL\r\n7;Ada;\(ada)\r\n"
+                    .write(toFile: staff, atomically: true, encoding: .utf8)
+
+                var list = try ContactList.open(file: staff)
+                list.columns = [.id: ["Employee Number"], .photo: ["Photo URL"]]
+                let report = try await store.sync(list, total: list.validate())
+
+                #expect(report.fetched == 1)
+                #expect(try store.avatar(forContact: "7")?.bytes == Place.picture("/ada.png"))
+            }
+        }
+    }
+}

@@ -20,7 +20,7 @@ enum FieldName {
         return plain.hasSuffix("url") ? .address : nil
     }
 
-    /// What the name of a field suggests.
+    /// The reason to take a field for one with images.
     enum Resemblance {
         /// The name has a word for an image.
         case image

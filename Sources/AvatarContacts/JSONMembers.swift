@@ -67,7 +67,7 @@ enum JSONMembers {
 
 /// The names under which the records of a list have fields in another spelling, such as `ID` and `avatar-url`.
 struct FieldSpellings {
-    /// What is known about each name so far: the field, or `nil` for a name that is not read.
+    /// The field of each name seen so far; `nil` for a name that is not read.
     private var fields: [String: ContactField?] = [:]
 
     /// The limit for the names that are remembered. Records whose names are data could have any number of them.

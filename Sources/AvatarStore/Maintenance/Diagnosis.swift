@@ -164,7 +164,7 @@ private struct DiskCheck {
 private enum ClockCheck {
     /// 2025-01-01 in milliseconds: the program is newer.
     private static let leastTime: Int64 = 1_735_689_600_000
-    /// Clocks of machines that share a store may differ by so many seconds.
+    /// The seconds by which the clock may be behind a recorded time, as after a correction by a time server.
     private static let tolerance = 300
 
     static func finding(_ now: Timestamp, latest: [Timestamp?] = []) -> Diagnosis {

@@ -100,7 +100,7 @@ let package = Package(
                 .embedInCode("0009_access.sql"),
                 .embedInCode("0010_eviction_queue.sql"), .embedInCode("0011_contact.sql"),
                 .embedInCode("0012_contact_address.sql"), .embedInCode("0013_rendition.sql"),
-                .embedInCode("0014_ignored_picture.sql"),
+                .embedInCode("0014_ignored_picture.sql"), .embedInCode("0015_text_setting.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -227,6 +227,67 @@ package final class PictureFolder: Sendable {
         }
     }
 
+    /// Puts a file with `bytes` under `name`, in place of a file or symbolic link of that name. Readers see the old or the new
+    /// file whole. Nothing is synchronized.
+    ///
+    /// - Parameters:
+    ///   - temporary: the name of the file until it is complete; no file may have it.
+    ///   - mode: the permission bits, whatever the process's mask is.
+    ///   - time: the time of the last change, in seconds since 1970.
+    /// - Throws: `storage`, `diskFull` or `readOnly`.
+    package func replace(
+        _ name: String,
+        by bytes: [UInt8],
+        through temporary: String,
+        mode: UInt32,
+        time: Int64
+    ) throws(AvatarStoreError) {
+        try write(bytes, to: temporary, mode: mode)
+        let times = [timespec(tv_sec: Int(time), tv_nsec: 0), timespec(tv_sec: Int(time), tv_nsec: 0)]
+        try wrapped { () throws(SystemCallError) in
+            guard utimensat(directory.descriptor, temporary, times, 0) == 0 else {
+                throw SystemCallError("utimensat", path + "/" + temporary)
+            }
+        }
+        try setMode(mode, of: temporary)
+        try rename(temporary, to: name)
+    }
+
+    /// The length and the time of the last change, in seconds since 1970, of the regular file `name`; `nil` if there is none.
+    package func stamp(of name: String) -> (size: Int, time: Int64)? {
+        var information = stat()
+        guard fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
+            information.st_mode & S_IFMT == S_IFREG
+        else { return nil }
+        #if canImport(Darwin)
+        return (Int(information.st_size), Int64(information.st_mtimespec.tv_sec))
+        #else
+        return (Int(information.st_size), Int64(information.st_mtim.tv_sec))
+        #endif
+    }
+
+    /// Whether `name` is a folder.
+    package func hasFolder(_ name: String) -> Bool {
+        var information = stat()
+        return fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
+            && information.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Gives the file `name` the permission bits `mode`, unless it has them.
+    ///
+    /// - Throws: `storage` or `readOnly`.
+    package func setMode(_ mode: UInt32, of name: String) throws(AvatarStoreError) {
+        var information = stat()
+        guard fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
+            information.st_mode & 0o7777 != mode_t(mode)
+        else { return }
+        try wrapped { () throws(SystemCallError) in
+            guard fchmodat(directory.descriptor, name, mode_t(mode), 0) == 0 else {
+                throw SystemCallError("chmod", path + "/" + name)
+            }
+        }
+    }
+
     /// Renames the file `name` to `other`, and replaces a file of that name.
     ///
     /// - Throws: `storage`, `diskFull` or `readOnly`.
@@ -266,13 +327,33 @@ package enum PictureName {
 
     /// A name for the image of `key`, such as `Ada.png`. Two keys may get the same name.
     package static func make(for key: AvatarKey, format: ImageFormat) -> String {
-        stem(for: key, format: format) + "." + format.fileExtension
+        make(title: title(of: key), format: format)
     }
 
     /// A name that differs for each key, by 48 bits of the key's digest: `Ada-0123456789ab.png`.
     package static func makeDistinct(for key: AvatarKey, format: ImageFormat) -> String {
-        let digest = Hexadecimal.text(SHA256.hash(data: Data(key.rawValue.utf8)).prefix(6))
-        return stem(for: key, format: format) + "-" + digest + "." + format.fileExtension
+        makeDistinct(title: title(of: key), identity: key.rawValue, format: format)
+    }
+
+    /// A name for a picture with the title `title`, such as `Ada.png`. Two titles may get the same name.
+    package static func make(title: String, format: ImageFormat) -> String {
+        stem(title, format: format) + "." + format.fileExtension
+    }
+
+    /// A name that differs for each `identity`, by 48 bits of its digest: `Ada-0123456789ab.png`.
+    package static func makeDistinct(title: String, identity: String, format: ImageFormat) -> String {
+        let digest = Hexadecimal.text(SHA256.hash(data: Data(identity.utf8)).prefix(6))
+        return stem(title, format: format) + "-" + digest + "." + format.fileExtension
+    }
+
+    /// Whether `make(title:format:)` gives this title a name that it gives no other title, and `makeDistinct` none.
+    package static func isExact(_ title: String, format: ImageFormat) -> Bool {
+        #if canImport(Darwin)
+        // The file system may ignore case.
+        guard title == title.lowercased() else { return false }
+        #endif
+        return stem(title, format: format).utf8.elementsEqual(title.utf8)
+            && title.wholeMatch(of: /.*-[0-9a-f]{12}/.dotMatchesNewlines()) == nil
     }
 
     /// The image name for an imported file `name`: without its extension, in Unicode's composed form (NFC).
@@ -282,8 +363,8 @@ package enum PictureName {
     }
 
     /// The name without its extension: safe on all common systems, at most `maximumBytes` long, and never empty.
-    private static func stem(for key: AvatarKey, format: ImageFormat) -> String {
-        var stem = safe(title(of: key))
+    private static func stem(_ title: String, format: ImageFormat) -> String {
+        var stem = safe(title)
         if stem.lowercased().hasSuffix("." + format.fileExtension) { stem.removeLast(format.fileExtension.count + 1) }
         while stem.utf8.count > maximumBytes { stem.removeLast() }
         // A leading dot hides the file, a leading dash looks like an option, and Windows drops trailing dots and spaces.
@@ -294,7 +375,7 @@ package enum PictureName {
     }
 
     /// A readable name for the image: its own name, or the last path component of its URL.
-    private static func title(of key: AvatarKey) -> String {
+    package static func title(of key: AvatarKey) -> String {
         let text = key.rawValue
         if key.isOwnImage { return String(Substring(text.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst())) }
         guard key.isURL else { return text }

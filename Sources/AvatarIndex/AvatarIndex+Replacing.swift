@@ -40,7 +40,8 @@ extension AvatarIndex {
         }
         return (
             count("SELECT count(DISTINCT contact) FROM owner"),
-            count("SELECT count(*) FROM setting")
+            count("SELECT (SELECT count(*) FROM setting) + (SELECT count(*) FROM text_setting)")
+                ?? count("SELECT count(*) FROM setting")
         )
     }
 

@@ -74,6 +74,9 @@ extension AvatarStore {
         public var clock: any WallClock
         /// Receives reports that no call can return. Default: no output.
         public var logger: Logger
+        /// Changes the configuration by the network options that the store keeps, once its index is open. Default: `nil`, they
+        /// are not read.
+        package var adoptSettings: (@Sendable (inout Configuration, NetworkSettings) throws -> Void)?
 
         #if HTTPOrigin
         /// A configuration of a store that keeps everything under `directory`, an absolute path. The other parameters

@@ -17,7 +17,7 @@ import Foundation
 /// directory cannot be written), `indexWasReplaced` or `indexWasUpgraded` (by another process, noticed at a write), or
 /// `storage`. An error of the disk is `diskFull`, `readOnly` (permission denied) or `storage`.
 public final class AvatarStore: Sendable {
-    /// The configuration that the store was opened with.
+    /// The configuration of the store: the one it was opened with, with the settings that it adopted.
     public let configuration: Configuration
 
     /// Index, files and writer: all that works without a request.
@@ -187,6 +187,7 @@ public final class AvatarStore: Sendable {
         let storeID =
             try state.storeID
             ?? index.write { try $0.storeID(orNew: Hexadecimal.random64() + Hexadecimal.random64()) }
+        let configuration = try configuration.adopted(from: index)
         hasUnlistedFiles = try places.claim(storeID)
         needsRecovery = try state.hasOpenBoot || !state.pendingHolders.isEmpty || places.hasOtherHolders()
         places.suspects = SuspectFiles(index, logger: configuration.logger)
@@ -213,6 +214,7 @@ public final class AvatarStore: Sendable {
         if !UnfinishedStore.isBegun(at: layout) { try layout.requireNoLostIndex() }
         try layout.requireIndex()
         let index = try ReadOnlyIndex.open(layout)
+        let configuration = try configuration.adopted(from: index)
         let suspects = SuspectFiles(index, logger: configuration.logger)
         if let boot = try index.openBoot(), !BootID.isCurrent(boot.id) { suspects.begin(after: boot.lastDurableFile) }
         let roots = try StoredRoots(layout, suspects: suspects)

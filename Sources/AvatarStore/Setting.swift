@@ -89,11 +89,20 @@ public struct Setting: Hashable, Sendable {
     /// Default: 0.
     public static let goneConfirmations = Setting("gone-confirmations", default: 0, in: 0...1000, .count)
 
+    // MARK: Network
+
+    /// The most requests at once of a program that takes its network options from the store. Default: 64.
+    package static let connections = Setting("connections", default: 64, in: 1...4096, .count)
+    /// The most requests at once to one host of such a program. Default: 8.
+    package static let connectionsPerHost = Setting("per-host", default: 8, in: 1...4096, .count)
+    /// Whether requests of such a program may go to private addresses. Default: 0, no.
+    package static let allowsPrivateNetworks = Setting("allow-private-network", default: 0, in: 0...1, .boolean)
+
     /// All settings, in the order in which the command line lists them.
     package static let all: [Setting] = [
         budget, lowWatermark, maximumImageBytes, maximumPixels, minimumFree, minimumFreshness, maximumFreshness,
         defaultFreshness, maximumAgeWithoutFetch, keepUnlinked, keepNames, keepAddresses,
-        goneConfirmations,
+        goneConfirmations, connections, connectionsPerHost, allowsPrivateNetworks,
     ]
 
     /// The setting with the given name; `nil` for an unknown one.

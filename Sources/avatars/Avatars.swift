@@ -13,7 +13,7 @@ import Foundation
 @main
 struct Avatars: ParsableCommand {
     /// The version that `--version` prints.
-    static let version = "0.1.0"
+    static let version = "0.2.0"
 
     /// The general help and all commands in their groups. `CommandName` reads the names from here.
     static let configuration = CommandConfiguration(

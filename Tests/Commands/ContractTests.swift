@@ -8,7 +8,7 @@ import Testing
 @Suite struct ContractTests {
     private static let everywhere: Set<String> = ["store", "quiet", "verbose", "help", "version"]
     private static let origin: Set<String> = [
-        "strict", "connections", "per-host", "timeout", "max-redirects", "low-data", "allow-private-network", "budget",
+        "strict", "connections", "per-host", "timeout", "max-redirects", "low-data", "allow-private-network", "no-allow-private-network", "budget",
         "header-file",
         "user-agent", "ca-file",
     ]
@@ -40,7 +40,9 @@ import Testing
         "compact": ["json", "dry-run", "progress"],
         "backup": ["json", "progress"],
         "restore": ["json", "progress"],
-        "export": sizes.union(["json", "html", "as-vcard", "class", "owner", "progress"]),
+        "export": sizes.union([
+            "json", "html", "as-vcard", "mirror", "names", "delete-foreign", "file-mode", "class", "owner", "progress",
+        ]),
         "import": ["json", "class", "dry-run", "progress"],
         "serve": origin.union([
             "listen", "socket", "sync", "format", "column", "every", "prune", "token-file", "allow-origin",
@@ -112,7 +114,8 @@ import Testing
                 "budget", "lowWatermark", "maxImageBytes", "maxPixels", "minFree", "minimumFreshness",
                 "maximumFreshness",
                 "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames", "keepAddresses",
-                "goneConfirmations", "evicted", "bytesFreed",
+                "goneConfirmations", "connections", "perHost", "allowPrivateNetwork", "userAgent", "caFile", "evicted",
+                "bytesFreed",
             ]
         ),
         (

@@ -3,7 +3,7 @@ import Foundation
 import ProgramRunning
 import Testing
 
-/// Options from environment variables.
+/// Options from environment variables and from the settings of the store.
 @Suite struct EnvironmentTests {
     @Test func variablesSetOptions_andOptionsOverrideThem() async throws {
         try await withPictures { origin in
@@ -33,6 +33,52 @@ import Testing
             #expect(requests.map { $0.headers["user-agent"] } == ["from-environment", "from-option"])
             #expect(requests.allSatisfy { $0.headers["x-team"] == "avatars" })
         }
+    }
+
+    @Test func storeKeepsNetworkOptions_andVariablesAndOptionsOverrideThem() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let url = origin.url("/1.png")
+            let reload = ["fetch", url, "--policy", "reload"]
+            try await workplace.run("config", "allow-private-network", "true").requireSuccess()
+            try await workplace.run("config", "user-agent", "from-store").requireSuccess()
+
+            let kept = try await workplace.run("fetch", url)
+            let environment = ["AVATARS_USER_AGENT": "from-environment"]
+            let variable = try await workplace.start(reload, environment: environment).end()
+            let withAgent = reload + ["--user-agent", "from-option"]
+            let option = try await workplace.start(withAgent, environment: environment).end()
+            let refused = try await workplace.start(reload + ["--no-allow-private-network"]).end()
+            let forbidding = ["AVATARS_ALLOW_PRIVATE_NETWORK": "false"]
+            let refusedByVariable = try await workplace.start(reload, environment: forbidding).end()
+            try await workplace.run("config", "user-agent", "default").requireSuccess()
+            let back = try await workplace.start(reload).end()
+
+            #expect([kept, variable, option, back].allSatisfy { $0.status == 0 })
+            // The stored image stands in for one that may not be fetched.
+            #expect(refused.messages.contains("is not allowed"), "\(refused.messages)")
+            #expect(refusedByVariable.messages.contains("is not allowed"), "\(refusedByVariable.messages)")
+            #expect(
+                origin.requests.map { $0.headers["user-agent"] }
+                    == ["from-store", "from-environment", "from-option", "AvatarStore"]
+            )
+        }
+    }
+
+    @Test func settingOfACertificateFileIsAbsoluteAndChecked() async throws {
+        let workplace = try Workplace()
+        try workplace.write("ca.pem", "text")
+
+        let missing = try await workplace.run("config", "ca-file", "missing.pem")
+        let malformed = try await workplace.run("config", "user-agent", "two\nlines")
+        let kept = try await workplace.run("config", "ca-file", "ca.pem", "--json")
+        let fetched = try await workplace.run("fetch", "https://127.0.0.1:1/a.png")
+
+        #expect(missing.status == 2 && missing.messages.contains("missing.pem"))
+        #expect(malformed.status == 64)
+        #expect(try kept.object.text("caFile")?.hasSuffix("/ca.pem") == true)
+        #expect(try kept.object.text("caFile")?.hasPrefix("/") == true)
+        #expect(fetched.messages.contains("must be a readable file of PEM certificates"), "\(fetched.messages)")
     }
 
     @Test(arguments: [

@@ -166,7 +166,7 @@ import Testing
         let run = try await Workplace().run("--version")
 
         #expect(run.status == 0)
-        #expect(run.text == "0.1.0\n")
+        #expect(run.text == "0.2.0\n")
     }
 
     @Test(arguments: [

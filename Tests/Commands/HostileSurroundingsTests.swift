@@ -111,7 +111,8 @@ import Testing
 
             #expect(run.status == 2)
             #expect(
-                run.messages == "avatars: --ca-file \"pipe\" must be a regular file, not a pipe, device or folder.\n"
+                run.messages
+                    == "avatars: The file of certificates \"pipe\" must be a regular file, not a pipe, device or folder.\n"
             )
         }
     }

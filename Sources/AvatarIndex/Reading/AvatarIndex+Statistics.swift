@@ -126,6 +126,13 @@ extension AvatarIndex {
         }
     }
 
+    /// The text of the setting `name`; `nil` if it has its default.
+    package func textSetting(_ name: String) throws -> String? {
+        try readers.read { connection in
+            try connection.text("SELECT value FROM text_setting WHERE name = ?", [name])
+        }
+    }
+
     /// The state that the opening of a store reads at once: the store's id, `nil` in a new index; whether there is an open
     /// boot (`openBoot`); and the holders of pending files, dead or alive.
     package func openingState() throws -> (storeID: String?, hasOpenBoot: Bool, pendingHolders: [String]) {

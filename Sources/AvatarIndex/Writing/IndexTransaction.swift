@@ -216,6 +216,12 @@ extension IndexTransaction {
         try run(KeepsHits("DELETE FROM setting WHERE name = ?"), [name])
     }
 
+    /// Stores the text `value` for the setting `name`; `nil` gives it its default again.
+    package func setTextSetting(_ name: String, to value: String?) throws {
+        try run(KeepsHits("DELETE FROM text_setting WHERE name = ?"), [name])
+        if let value { try run(KeepsHits("INSERT INTO text_setting (name, value) VALUES (?, ?)"), [name, value]) }
+    }
+
     /// The most microseconds between the last uses of two files after a clock was set back: a day.
     private static let longestAccessSpan: Int64 = 86_400_000_000
 

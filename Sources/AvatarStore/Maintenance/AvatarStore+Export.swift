@@ -67,7 +67,7 @@ extension AvatarStore {
     }
 
     /// - Throws: `invalidConfiguration` for a path that is not absolute or lies inside the store.
-    private func exportDirectory(_ directory: String) throws -> String {
+    func exportDirectory(_ directory: String) throws -> String {
         let directory = try StoreLayout.absoluteDirectory(directory)
         try configuration.layout.requireOutside(directory)
         return directory
@@ -187,7 +187,7 @@ private actor PictureExport {
             guard let bytes = try parts.roots.read(file), ContentDigest.sha256(bytes) == entry.sha256 else { continue }
             var image = (bytes: bytes, mediaType: file.mediaType)
             if let rendition {
-                if let made = try await made(rendition, of: key) { image = made } else { report.originals += 1 }
+                if let made = try await RenditionWork.exported(rendition, of: key, fetching) { image = made } else { report.originals += 1 }
             }
             let name = name(for: key, ImageFormat(rawValue: image.mediaType), in: folder)
             try note(entry, storageClass: file.storageClass, image, owners: item.contacts, as: name, in: folder)
@@ -198,22 +198,6 @@ private actor PictureExport {
             return
         }
         report.missing += 1
-    }
-
-    /// The rendition of the image; `nil` if it cannot be made, or no quality and size fits the limit on its bytes.
-    private func made(_ rendition: Rendition, of key: AvatarKey) async throws -> (bytes: [UInt8], mediaType: String)? {
-        guard let hit = try parts.index.hit(for: key) else { return nil }
-        let work = RenditionWork(rendition.resolved(of: hit.file), of: hit, key, fetching, stores: false)
-        do {
-            switch try await work.run() {
-            case .stored(let stored): return try parts.roots.read(stored.file).map { ($0, stored.file.mediaType) }
-            case .made(let made): return (made.bytes, made.mediaType)
-            case .none, .lost: return nil
-            }
-        } catch let error as AvatarStoreError where error.code == .imageRefused {
-            // One picture must not stop the export of the others.
-            return nil
-        }
     }
 
     /// Appends the cards of the contacts that show this picture.

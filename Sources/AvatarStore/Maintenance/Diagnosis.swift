@@ -48,6 +48,7 @@ extension AvatarStore {
         let store: AvatarStore
         do {
             store = try openForReading(configuration)
+            configuration = store.configuration
         } catch let error as AvatarStoreError where error.code == .noStore {
             let folders = FolderCheck(configuration.layout).findings
             let missing = Diagnosis("store", .problem, error.message, "`avatars sync` makes a store.")

@@ -29,6 +29,12 @@ enum PictureManifest {
         var mediaType: String?
         var sizeBytes: Int?
         var sha256: String?
+        /// In a mirror: the time of the last change, in seconds since 1970.
+        var modified: Int64?
+        /// In a mirror: the digest of the original, if the file is a rendition.
+        var original: String?
+        /// In a mirror: the rendition that was asked for.
+        var rendition: String?
 
         /// The entry as a line, with its line feed.
         var line: [UInt8] {

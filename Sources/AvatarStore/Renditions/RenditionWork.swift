@@ -149,3 +149,27 @@ extension StoreWriter {
         try write { try $0.noteUndecodable(file, decoder: version, isDeath: isDeath, reason: reason) }
     }
 }
+
+extension RenditionWork {
+    /// The rendition of the image of `key`, for an export; `nil` if it cannot be made, or no quality and size fits the limit on
+    /// its bytes. It is not stored.
+    static func exported(
+        _ rendition: Rendition,
+        of key: AvatarKey,
+        _ fetching: FetchParts
+    ) async throws -> (bytes: [UInt8], mediaType: String)? {
+        let parts = fetching.parts
+        guard let hit = try parts.index.hit(for: key) else { return nil }
+        let work = RenditionWork(rendition.resolved(of: hit.file), of: hit, key, fetching, stores: false)
+        do {
+            switch try await work.run() {
+            case .stored(let stored): return try parts.roots.read(stored.file).map { ($0, stored.file.mediaType) }
+            case .made(let made): return (made.bytes, made.mediaType)
+            case .none, .lost: return nil
+            }
+        } catch let error as AvatarStoreError where error.code == .imageRefused {
+            // One picture must not stop the export of the others.
+            return nil
+        }
+    }
+}

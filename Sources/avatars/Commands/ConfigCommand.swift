@@ -14,7 +14,10 @@ struct ConfigCommand: AsyncParsableCommand {
             A lower budget evicts images before the command ends, and the command prints how many. A budget below 1 MiB \
             needs a unit.
 
-            NAME is one of \(Setting.all.map(\.name).joined(separator: ", ")).
+            The network options connections, per-host, allow-private-network, user-agent and ca-file apply to later commands. \
+            An option of a command overrides its environment variable, and the variable overrides the setting.
+
+            NAME is one of \(KeptSetting.all.map(\.name).joined(separator: ", ")).
 
             Example: avatars config budget 500MB
             """
@@ -48,38 +51,47 @@ struct ConfigCommand: AsyncParsableCommand {
     func run() async throws {
         let setting = try setting()
         let newValue = try value == Self.back ? nil : setting.flatMap { setting in try value.map(setting.parse) }
+        if case .text(.trustRootsFile, let path)? = newValue { _ = try CertificateFile.checked(path) }
         try await store.withStore(value == nil || dryRun ? .readOnly : .readWrite) { store in
             var evicted: EvictionReport?
             if let setting, value != nil { evicted = try await change(setting, to: newValue, in: store) }
-            let settings = try text(of: setting.map { [$0] } ?? Setting.all, in: store, evicted)
             // An eviction is printed even with `--quiet`.
             let isData = value == nil || dryRun || (evicted?.files ?? 0) > 0
-            let fields = try json(of: store, evicted)
-            try output.print(fields, text: settings, quiet: self.store.quiet, isData: isData)
+            let text = try setting.map { try facts(of: $0, in: store, evicted) } ?? table(of: store)
+            try output.print(try json(of: store, evicted), text: text, quiet: self.store.quiet, isData: isData)
         }
     }
 
-    /// Sets `setting` in `store`, or with `--dry-run` only predicts the eviction.
+    /// Changes `setting` in `store`, or with `--dry-run` only predicts the eviction.
     ///
     /// - Parameter newValue: the value; `nil` to reset the setting.
     /// - Returns: the files that were evicted, or would be.
     private func change(
-        _ setting: Setting,
-        to newValue: Int64?,
+        _ setting: KeptSetting,
+        to newValue: KeptSetting.Value?,
         in store: AvatarStore
     ) async throws -> EvictionReport {
-        if dryRun { return try store.evictionPreview(setting: setting, to: newValue) }
-        guard let newValue else { return try await store.reset(setting) }
-        return try await store.set(setting, to: newValue)
+        switch (setting, newValue) {
+        case (.number(let setting), .number(_, let number)?):
+            return try dryRun
+                ? store.evictionPreview(setting: setting, to: number) : await store.set(setting, to: number)
+        case (.number(let setting), _):
+            return try dryRun ? store.evictionPreview(setting: setting, to: nil) : await store.reset(setting)
+        case (.text(let setting), .text(_, let text)?):
+            if !dryRun { try await store.set(setting, to: text) }
+        case (.text(let setting), _):
+            if !dryRun { try await store.set(setting, to: nil) }
+        }
+        return EvictionReport()
     }
 
     /// The setting that the argument names; `nil` without one.
     ///
     /// - Throws: `ValidationError` if there is no setting with that name.
-    private func setting() throws -> Setting? {
+    private func setting() throws -> KeptSetting? {
         guard let name else { return nil }
-        guard let setting = Setting(named: name) else {
-            let names = Setting.all.map(\.name).joined(separator: ", ")
+        guard let setting = KeptSetting(named: name) else {
+            let names = KeptSetting.all.map(\.name).joined(separator: ", ")
             throw ValidationError("There is no setting \"\(name)\". Use one of \(names).")
         }
         return setting
@@ -88,7 +100,7 @@ struct ConfigCommand: AsyncParsableCommand {
     /// All settings by their names in camelCase, and the eviction of a change.
     private func json(of store: AvatarStore, _ evicted: EvictionReport?) throws -> JSON {
         var fields: [String: JSON] = [:]
-        for setting in Setting.all { fields[setting.camelCaseName] = setting.json(try store.value(of: setting)) }
+        for setting in KeptSetting.all { fields[setting.camelCaseName] = try setting.json(in: store) }
         if let evicted {
             fields["evicted"] = JSON(evicted.files)
             fields["bytesFreed"] = JSON(evicted.bytes)
@@ -96,14 +108,20 @@ struct ConfigCommand: AsyncParsableCommand {
         return .object(fields)
     }
 
-    /// The settings as a table, and the eviction of a change.
-    private func text(
-        of settings: [Setting],
-        in store: AvatarStore,
-        _ evicted: EvictionReport?
-    ) throws -> String {
+    /// All settings with their values, defaults and meanings.
+    private func table(of store: AvatarStore) throws -> String {
+        var table = Table(.left("SETTING"), .left("VALUE"), .left("DEFAULT"), .left("MEANING"))
+        let rows = try KeptSetting.all.map { setting in
+            [setting.name, try setting.text(in: store), setting.defaultText, setting.meaning].map { Table.Cell($0) }
+        }
+        table.fit(rows)
+        return table.heading + rows.map { table.line($0) }.joined()
+    }
+
+    /// One setting, and the eviction of a change.
+    private func facts(of setting: KeptSetting, in store: AvatarStore, _ evicted: EvictionReport?) throws -> String {
         var facts = Facts()
-        for setting in settings { facts.add(setting.name, setting.text(try store.value(of: setting))) }
+        facts.add(setting.name, try setting.text(in: store))
         if let evicted, evicted.files > 0 || dryRun {
             let gone = "\(Wording.count(evicted.files, "file")) (\(Wording.size(evicted.bytes)))"
             facts.add(dryRun ? "would evict" : "evicted", gone, colour: evicted.files > 0 ? .magenta : nil)

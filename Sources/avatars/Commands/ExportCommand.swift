@@ -10,9 +10,10 @@ struct ExportCommand: AsyncParsableCommand {
         usage: """
             avatars export <dir> [--size <n>] [--as-vcard] [<options>]
                    avatars export <dir> --html [<options>]
+                   avatars export <dir> --mirror [--names <names>] [--size <n>] [<options>]
             """,
         discussion: """
-            The folder must be empty or not exist yet. Its manifest.jsonl names the key, class and contacts of each file, \
+            Without --mirror, the folder must be empty or not exist yet. Its manifest.jsonl names the key, class and contacts of each file, \
             for avatars import. The store does not change.
 
             With --html, index.html in the folder shows the contacts with their pictures, and a page for each contact \
@@ -23,8 +24,14 @@ struct ExportCommand: AsyncParsableCommand {
 
             With --as-vcard, contacts.vcf has a card with the picture for each contact. Address books import it.
 
+            With --mirror, the folder is kept up to date: a later run writes the pictures that are new or changed, leaves the \
+            others, and deletes those that have vanished. Each contact with a picture has a file under its id, or under \
+            its name (--names names); --names keys gives each image a file. Files that no mirroring wrote, or that were changed \
+            since, stay, unless --delete-foreign is given; a picture whose name such a file has is left out.
+
             Example: avatars export ./pictures --html
             Example: avatars export ./photos --square --size 256 --max-bytes 48kB --as-vcard
+            Example: avatars export /srv/www/avatars --mirror --size 128 --format jpeg --file-mode 644
             """
     )
 
@@ -48,6 +55,28 @@ struct ExportCommand: AsyncParsableCommand {
     @Flag(name: .customLong("as-vcard"), help: "Also write contacts.vcf: a card with the picture for each contact.")
     var asVCard = false
 
+    /// Exports a mirror instead of a new folder.
+    @Flag(help: "Keep the folder up to date: write only what is new or changed, delete what has vanished.")
+    var mirror = false
+
+    /// Only with `--mirror`.
+    @Option(help: "Name the files of a mirror by the contacts' ids or names, or by the images' keys. Default: ids.")
+    var names: MirrorOptions.Names?
+
+    /// Only with `--mirror`.
+    @Flag(help: "With --mirror, also delete and replace files that no mirroring wrote.")
+    var deleteForeign = false
+
+    /// Also decides the permissions of a new folder.
+    @Option(
+        help: ArgumentHelp(
+            "Permissions of the files in octal digits, such as 644. Default: 600.",
+            valueName: "mode"
+        ),
+        transform: FileMode.parse
+    )
+    var fileMode: UInt32?
+
     @OptionGroup(title: "Sizes") var renditions: RenditionOptions
     @OptionGroup var progress: ProgressOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
@@ -58,6 +87,12 @@ struct ExportCommand: AsyncParsableCommand {
         if html, asVCard || renditions.rendition != nil {
             throw ValidationError("--html exports originals only. Remove it, or the options for sizes and cards.")
         }
+        if mirror, html || asVCard {
+            throw ValidationError("--mirror writes pictures only. Remove it, or --html and --as-vcard.")
+        }
+        if !mirror, names != nil || deleteForeign {
+            throw ValidationError("--names and --delete-foreign need --mirror.")
+        }
         if directory.isEmpty { throw ValidationError("The path of the folder is empty. Name a folder.") }
     }
 
@@ -67,7 +102,8 @@ struct ExportCommand: AsyncParsableCommand {
         var query = AvatarListQuery()
         query.storageClass = storageClass
         query.contact = owner
-        let report = try await store.withStore(.readOnly, configure: renditions.apply) { store in
+        if mirror { return try await writeMirror(query, to: target) }
+        let report = try await store.withStore(.readOnly, configure: configure) { store in
             try await progress.display(self.store).during(ifInterrupted: "nothing is left in \(target); run it again") {
                 try await html
                     ? store.exportGallery(query, to: target, progress: $0)
@@ -80,18 +116,7 @@ struct ExportCommand: AsyncParsableCommand {
                     )
             }
         }
-        if report.missing > 0 {
-            Message.warning(
-                "\(Wording.count(report.missing, "file")) of the store \(report.missing == 1 ? "is" : "are") missing, and "
-                    + "so not in the folder; `avatars verify` names them, `avatars sync` fetches them again."
-            )
-        }
-        if report.originals > 0 {
-            Message.warning(
-                "No rendition could be made of \(Wording.count(report.originals, "picture")); the folder has the "
-                    + (report.originals == 1 ? "original." : "originals.")
-            )
-        }
+        warn(missing: report.missing, originals: report.originals)
         var fields = [
             "images": JSON(report.images), "bytes": JSON(report.bytes), "missing": JSON(report.missing),
         ]
@@ -99,6 +124,62 @@ struct ExportCommand: AsyncParsableCommand {
         if renditions.rendition != nil { fields["originals"] = JSON(report.originals) }
         if asVCard { fields["cards"] = JSON(report.cards) }
         try output.print(.object(fields), text: sentence(report, target) + "\n", quiet: store.quiet)
+    }
+
+    /// Brings the mirror up to date, and prints the counts.
+    ///
+    /// - Throws: `ExitCode.someFailed` if a picture is missing or left out.
+    private func writeMirror(_ query: AvatarListQuery, to target: String) async throws {
+        var options = MirrorOptions(names: names ?? .ids, rendition: renditions.rendition, fileMode: fileMode)
+        options.deletesForeign = deleteForeign
+        let report = try await store.withStore(.readOnly, configure: configure) { store in
+            try await progress.display(self.store).during(ifInterrupted: "run it again to finish \(target)") {
+                try await store.mirrorPictures(query, to: target, options: options, progress: $0)
+            }
+        }
+        warn(missing: report.missing, originals: report.originals)
+        if report.blocked > 0 {
+            Message.error(
+                "\(Wording.count(report.blocked, "picture")) left out: a file with the name is in \(target) that no mirroring "
+                    + "wrote, or that was changed since. Move the file away, or give --delete-foreign."
+            )
+        }
+        if report.foreign > 0 {
+            store.note(
+                "files in the folder that are not of the store: \(report.foreign); --delete-foreign deletes them"
+            )
+        }
+        let fields: [String: JSON] = [
+            "written": JSON(report.written), "bytes": JSON(report.bytes), "unchanged": JSON(report.unchanged),
+            "deleted": JSON(report.deleted), "missing": JSON(report.missing), "blocked": JSON(report.blocked),
+            "foreign": JSON(report.foreign), "originals": JSON(report.originals),
+        ]
+        let written = "\(Wording.count(report.written, "file")) (\(Wording.size(report.bytes)))"
+        let text = "Wrote \(written) to \(target), left \(report.unchanged) unchanged, deleted \(report.deleted)."
+        try output.print(.object(fields), text: Wording.oneLine(text) + "\n", quiet: store.quiet)
+        if report.missing + report.blocked > 0 { throw ExitCode.someFailed }
+    }
+
+    /// Sets what the export needs of the store.
+    private func configure(_ configuration: inout AvatarStore.Configuration) throws {
+        renditions.apply(to: &configuration)
+        if let fileMode { configuration.fileMode = fileMode }
+    }
+
+    /// Warns of pictures that are not in the folder as they should be.
+    private func warn(missing: Int, originals: Int) {
+        if missing > 0 {
+            Message.warning(
+                "\(Wording.count(missing, "file")) of the store \(missing == 1 ? "is" : "are") missing, and "
+                    + "so not in the folder; `avatars verify` names them, `avatars sync` fetches them again."
+            )
+        }
+        if originals > 0 {
+            Message.warning(
+                "No rendition could be made of \(Wording.count(originals, "picture")); the folder has the "
+                    + (originals == 1 ? "original." : "originals.")
+            )
+        }
     }
 
     /// The summary on one line.
@@ -110,5 +191,18 @@ struct ExportCommand: AsyncParsableCommand {
         }
         let pages = Wording.count(report.pages, "page")
         return Wording.oneLine("Exported \(images) with \(pages) to \(target). Open \(target)/index.html in a browser.")
+    }
+}
+
+/// Permission bits as an option.
+enum FileMode {
+    /// Parses octal digits.
+    ///
+    /// - Throws: `ValidationError` unless the owner may read and write, and no user may execute.
+    static func parse(_ text: String) throws -> UInt32 {
+        guard let mode = UInt32(text, radix: 8), mode & ~0o666 == 0, mode & 0o600 == 0o600 else {
+            throw ValidationError("--file-mode must be 600 or more in octal digits, without execute bits, such as 644.")
+        }
+        return mode
     }
 }

@@ -68,8 +68,9 @@ struct FetchCommand: AsyncParsableCommand {
             let failed = retryFailed ? try store.keys(AvatarListQuery(state: .failing)) : []
             if retryFailed, failed.isEmpty { return self.store.note("no request of an entry failed") }
             if !output.json, !self.store.quiet { try Console.output.write(ImageResult.table.heading) }
-            try await inOrder(urls, atOnce: origin.connections, reads.result(of:), each: print)
-            try await inOrder(failed, atOnce: origin.connections, reads.result(for:), each: print)
+            let connections = store.configuration.connections
+            try await inOrder(urls, atOnce: connections, reads.result(of:), each: print)
+            try await inOrder(failed, atOnce: connections, reads.result(for:), each: print)
         }
         if hasFailures { throw ExitCode.someFailed }
     }

@@ -188,7 +188,12 @@ struct SyncCommand: AsyncParsableCommand {
         let summary =
             try await dryRun
             ? store.withStore(.readOnly) { SyncSummary(try await preview(lists, in: $0)) }
-            : store.withStore(.readWrite, configure: origin.apply) { SyncSummary(try await sync(lists, in: $0)) }
+            : store.withStore(.readWrite, configure: origin.apply) { store in
+                SyncSummary(
+                    try await sync(lists, in: store),
+                    allowsPrivateNetwork: origin.allowsPrivateNetwork(in: store)
+                )
+            }
         lists?.unreadFields.report()
         try finish(summary)
     }
@@ -258,7 +263,7 @@ struct SyncCommand: AsyncParsableCommand {
     ///
     /// - Throws: the exit code, unless it is 0.
     private func finish(_ summary: SyncSummary) throws {
-        if !output.json { summary.reportFailures(allowsPrivateNetwork: origin.allowsPrivateNetwork) }
+        if !output.json { summary.reportFailures() }
         summary.reportWarnings()
         if summary.hasKeptLeavers {
             let reason = "the lists have no contacts, could not be read in full, or were not read to their end"

@@ -9,6 +9,7 @@ extension FetchOptions.Storage: ExpressibleByArgument {}
 extension StorageClass: ExpressibleByArgument {}
 extension AvatarState: ExpressibleByArgument {}
 extension Rendition.Format: ExpressibleByArgument {}
+extension MirrorOptions.Names: ExpressibleByArgument {}
 extension AvatarListQuery.Order: ExpressibleByArgument {}
 extension ContactList.Format: ExpressibleByArgument {}
 
@@ -16,7 +17,7 @@ extension ContactList.Format: ExpressibleByArgument {}
 
 extension CompletionKind {
     /// The names of all settings.
-    static let settingName = list(Setting.all.map(\.name))
+    static let settingName = list(KeptSetting.all.map(\.name))
     /// Values of settings that are words.
     static let settingValue = list(["default", "true", "false"])
     /// The two storage classes on disk, without `transient`.

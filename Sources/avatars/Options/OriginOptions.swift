@@ -11,12 +11,22 @@ struct OriginOptions: ParsableArguments {
     var strict = false
 
     /// Sets `Configuration.connections`. `fetch` also reads at most this many URLs at once.
-    @Option(help: ArgumentHelp("Request at most N images at once.", valueName: "n"))
-    var connections = EnvironmentDefaults.connections.value ?? 64
+    @Option(
+        help: ArgumentHelp(
+            "Request at most N images at once. Default: the store's setting, 64 at first.",
+            valueName: "n"
+        )
+    )
+    private var connections: Int?
 
     /// Sets `Configuration.connectionsPerHost`. A host is a name and a port.
-    @Option(help: ArgumentHelp("Request at most N images at once from one host.", valueName: "n"))
-    var perHost = EnvironmentDefaults.perHost.value ?? 8
+    @Option(
+        help: ArgumentHelp(
+            "Request at most N images at once from one host. Default: the store's setting, 8 at first.",
+            valueName: "n"
+        )
+    )
+    private var perHost: Int?
 
     /// Sets `Configuration.timeout`, in seconds: more than 0, at most a day.
     @Option(help: ArgumentHelp("Time limit for one image, redirects included.", valueName: "seconds"))
@@ -32,8 +42,11 @@ struct OriginOptions: ParsableArguments {
 
     /// Turns off the guard against loopback and private addresses, to which a list from outside could otherwise send
     /// requests.
-    @Flag(help: "Also contact loopback and private addresses.")
-    private var allowPrivateNetwork = false
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Also contact loopback and private addresses. Default: the store's setting, no at first."
+    )
+    private var allowPrivateNetwork: Bool?
 
     /// The ceiling of this run, in bytes. The budget that the store keeps stays as it is.
     @Option(
@@ -53,15 +66,23 @@ struct OriginOptions: ParsableArguments {
     var headerFile: String?
 
     /// Sets `HTTPOrigin.Configuration.userAgent`. Default: `AvatarStore`.
-    @Option(help: ArgumentHelp("Value of the User-Agent field.", valueName: "text"))
-    var userAgent: String?
+    @Option(
+        help: ArgumentHelp(
+            "Value of the User-Agent field. Default: the store's setting, AvatarStore at first.",
+            valueName: "text"
+        )
+    )
+    private var userAgent: String?
 
     /// For hosts with a private certificate authority. The certificates are in addition to the system's.
     @Option(
-        help: ArgumentHelp("PEM file of certificates to trust in addition to the system's.", valueName: "file"),
+        help: ArgumentHelp(
+            "PEM file of certificates to trust in addition to the system's. Default: the store's setting.",
+            valueName: "file"
+        ),
         completion: .file()
     )
-    var caFile: String?
+    private var caFile: String?
 
     /// Checks the options before the store is opened.
     ///
@@ -69,7 +90,7 @@ struct OriginOptions: ParsableArguments {
     ///   is malformed.
     func validate() throws {
         try EnvironmentDefaults.check()
-        guard connections > 0, perHost > 0 else {
+        guard chosen.connections ?? 1 > 0, chosen.perHost ?? 1 > 0 else {
             throw ValidationError("--connections and --per-host must be at least 1.")
         }
         guard timeout > 0, timeout <= 86_400 else {
@@ -78,39 +99,77 @@ struct OriginOptions: ParsableArguments {
         guard maxRedirects >= 0 else {
             throw ValidationError("--max-redirects must be at least 0, not \(maxRedirects).")
         }
-        guard (userAgent ?? EnvironmentDefaults.userAgent.value).map(HeaderFile.isFieldValue) ?? true else {
+        guard chosen.userAgent.map(HeaderFile.isFieldValue) ?? true else {
             throw ValidationError("--user-agent must be one line of printable ASCII.")
         }
     }
 
-    /// Whether loopback and private addresses may be contacted, by the option or its variable.
-    var allowsPrivateNetwork: Bool { allowPrivateNetwork || EnvironmentDefaults.allowPrivateNetwork.value ?? false }
+    /// The network options that the store keeps too.
+    private struct Chosen: Sendable {
+        var connections: Int?
+        var perHost: Int?
+        var allowPrivateNetwork: Bool?
+        var userAgent: String?
+        var caFile: String?
+
+        /// Puts these options into the configuration; `kept` stands in for those that are missing.
+        func apply(to configuration: inout AvatarStore.Configuration, _ kept: NetworkSettings) throws {
+            if let connections = connections ?? kept.connections { configuration.connections = connections }
+            if let perHost = perHost ?? kept.connectionsPerHost { configuration.connectionsPerHost = perHost }
+            #if HTTPOrigin
+            configuration.http.allowsPrivateNetworks = allowPrivateNetwork ?? kept.allowsPrivateNetworks ?? false
+            if let userAgent = userAgent ?? kept.userAgent { configuration.http.userAgent = userAgent }
+            configuration.http.additionalTrustRootsFile = try (caFile ?? kept.trustRootsFile).map(
+                CertificateFile.checked
+            )
+            #endif
+        }
+    }
+
+    /// The options as given, else as their variables say.
+    private var chosen: Chosen {
+        Chosen(
+            connections: connections ?? EnvironmentDefaults.connections.value,
+            perHost: perHost ?? EnvironmentDefaults.perHost.value,
+            allowPrivateNetwork: allowPrivateNetwork ?? EnvironmentDefaults.allowPrivateNetwork.value,
+            userAgent: userAgent ?? EnvironmentDefaults.userAgent.value,
+            caFile: caFile ?? EnvironmentDefaults.caFile.value
+        )
+    }
 
     /// The caching mode that `--strict` asks for; `nil` for the store's own.
     var mode: CachingMode? { strict ? .strict : nil }
 
     /// Sets the connections, limits, proxies and header fields of the store's HTTP client.
     ///
-    /// Files and texts that no option names come from `EnvironmentDefaults`. Proxies come from the environment variables
-    /// `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+    /// An option overrides its environment variable (`EnvironmentDefaults`), and the variable overrides the store's setting, which
+    /// is known once the store is open. Proxies come from the environment variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and
+    /// `NO_PROXY`.
     ///
     /// - Throws: `storage` if the header file cannot be read; `invalidConfiguration` if it is malformed, if the
     ///   certificates cannot be read, or if a proxy variable is not valid.
     func apply(to configuration: inout AvatarStore.Configuration) throws {
         configuration.timeout = .seconds(timeout)
-        configuration.connections = connections
         configuration.isConstrained = { [lowData] in lowData }
-        configuration.connectionsPerHost = perHost
         #if HTTPOrigin
         configuration.http.maximumRedirects = maxRedirects
-        configuration.http.allowsPrivateNetworks = allowsPrivateNetwork
-        configuration.http.additionalTrustRootsFile = try (caFile ?? EnvironmentDefaults.caFile.value).map(readable)
         configuration.http.proxies = try ProxySettings(environment: ProcessInfo.processInfo.environment)
-        if let userAgent = userAgent ?? EnvironmentDefaults.userAgent.value { configuration.http.userAgent = userAgent }
         if let headerFile = headerFile ?? EnvironmentDefaults.headerFile.value {
             let fields = try HeaderFile(path: headerFile)
             configuration.http.fieldsForHost = { fields[$0] }
         }
+        #endif
+        // Before a store is made: a bad option makes none.
+        try chosen.apply(to: &configuration, NetworkSettings())
+        configuration.adoptSettings = { [chosen] configuration, kept in try chosen.apply(to: &configuration, kept) }
+    }
+
+    /// Whether requests of `store` may go to loopback and private addresses.
+    func allowsPrivateNetwork(in store: AvatarStore) -> Bool {
+        #if HTTPOrigin
+        store.configuration.http.allowsPrivateNetworks
+        #else
+        false
         #endif
     }
 
@@ -121,9 +180,14 @@ struct OriginOptions: ParsableArguments {
         options.budgetCeiling = budget
         return options
     }
+}
 
+/// A file of certificates to trust.
+enum CertificateFile {
     /// Returns `path` if it is a readable regular file.
-    private func readable(_ path: String) throws -> String {
+    ///
+    /// - Throws: `invalidConfiguration` if it is not.
+    static func checked(_ path: String) throws -> String {
         guard FileManager.default.isReadableFile(atPath: path) else {
             throw AvatarStoreError(
                 .invalidConfiguration,
@@ -135,7 +199,7 @@ struct OriginOptions: ParsableArguments {
         guard stat(path, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "--ca-file \"\(path)\" must be a regular file, not a pipe, device or folder."
+                "The file of certificates \"\(path)\" must be a regular file, not a pipe, device or folder."
             )
         }
         return path

@@ -49,12 +49,6 @@ extension Setting {
         }
     }
 
-    /// The setting's name in JSON, as in `lowWatermark` for `low-watermark`.
-    var camelCaseName: String {
-        let words = name.split(separator: "-")
-        return words.prefix(1).joined() + words.dropFirst().map(\.capitalized).joined()
-    }
-
     /// The values that the setting accepts.
     private var choices: String {
         unit == .boolean ? "true or false" : "\(range.lowerBound) to \(range.upperBound) \(unit.rawValue)"

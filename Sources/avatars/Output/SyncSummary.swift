@@ -9,9 +9,13 @@ struct SyncSummary {
     /// The images that would be fetched and revalidated; `nil` after a real sync.
     private var planned: (toFetch: Int, toRevalidate: Int)?
 
+    /// Whether the sync could reach private addresses, so that advising it would be useless.
+    private var allowsPrivateNetwork = false
+
     /// The summary of a sync that has ended.
-    init(_ report: SyncReport) {
+    init(_ report: SyncReport, allowsPrivateNetwork: Bool = false) {
         self.report = report
+        self.allowsPrivateNetwork = allowsPrivateNetwork
     }
 
     /// The summary of a dry run. Images to request count as skipped, so that the counts still add up to `wanted`.
@@ -185,10 +189,7 @@ struct SyncSummary {
 
     /// Prints an error for each of the first failures. Refused addresses share one error, because one option allows
     /// them all.
-    ///
-    /// - Parameter allowsPrivateNetwork: whether `--allow-private-network` was given, so that advising it would be
-    ///   useless.
-    func reportFailures(allowsPrivateNetwork: Bool) {
+    func reportFailures() {
         let refused = report.failures.filter { $0.kind == .forbiddenAddress }
         for failure in report.failures.lazy.filter({ $0.kind != .forbiddenAddress }).prefix(Self.namedFailures) {
             Message.error(Self.sentence(failure))

@@ -120,6 +120,7 @@ INSERT INTO contact_address (digest, contact) VALUES
     (CAST('0123456789abcde1' AS BLOB), 'zoë''s "id"'), (CAST('0123456789abcdef0123456789abcde1' AS BLOB), 'zoë''s "id"'),
     (CAST('0123456789abcde2' AS BLOB), 'emil'), (CAST('0123456789abcdef0123456789abcde2' AS BLOB), 'emil');
 INSERT INTO setting (name, value) VALUES ('keep-addresses', 1);
+INSERT INTO text_setting (name, value) VALUES ('user-agent', 'contacts/1.0 (ops@example.org)');
 
 -- A picture with a stand-in.
 UPDATE avatar SET thumb_hash = x'1C08066A0689758F80877778788877' WHERE id = 1;

@@ -1,0 +1,371 @@
+public import AvatarCore
+import AvatarFiles
+import AvatarImages
+import AvatarIndex
+import Foundation
+
+/// How `AvatarStore.mirrorPictures(_:to:options:progress:)` writes a folder.
+public struct MirrorOptions: Sendable {
+    /// The names of the files. A name never passes from one picture or contact to another.
+    public enum Names: String, Sendable, CaseIterable {
+        /// A file for each contact with a picture, under the id of the contact. An id with characters that file names lack is
+        /// followed by 12 digits of its digest.
+        case ids
+        /// A file for each contact with a picture, under the name of the contact and 12 digits of its id's digest.
+        case names
+        /// A file for each image, under the end of its URL, or its own name, and 12 digits of its key's digest.
+        case keys
+    }
+
+    /// The names. Default: `ids`.
+    public var names: Names
+    /// The rendition to write of each picture, made if necessary and not stored. If it cannot be made, the original is
+    /// written. Default: `nil`, all originals.
+    public var rendition: Rendition?
+    /// The permission bits of the files; those of a new folder follow from them. Default: `nil`, those of the store's files.
+    public var fileMode: UInt32?
+    /// Whether to delete files that no mirroring wrote, or that were changed since, symbolic links among them. Folders stay.
+    /// Default: no.
+    public var deletesForeign: Bool
+
+    /// Options with these values. Each parameter is described at the property of its name.
+    public init(
+        names: Names = .ids,
+        rendition: Rendition? = nil,
+        fileMode: UInt32? = nil,
+        deletesForeign: Bool = false
+    ) {
+        self.names = names
+        self.rendition = rendition
+        self.fileMode = fileMode
+        self.deletesForeign = deletesForeign
+    }
+}
+
+/// The result of mirroring a store into a folder.
+public struct MirrorReport: Hashable, Sendable {
+    /// The files that were written.
+    public var written = 0
+    /// The bytes of those files.
+    public var bytes = 0
+    /// The files that stayed as they were.
+    public var unchanged = 0
+    /// The files of vanished contacts and images that were deleted, and foreign files with `MirrorOptions.deletesForeign`.
+    public var deleted = 0
+    /// The pictures left out because their file in the store is missing or damaged. A file of an earlier mirroring stays.
+    public var missing = 0
+    /// The pictures left out because a foreign file has their name.
+    public var blocked = 0
+    /// The foreign files that stay, those with the name of a picture among them.
+    public var foreign = 0
+    /// The originals written because no rendition could be made of them; 0 without renditions.
+    public var originals = 0
+}
+
+extension AvatarStore {
+    /// Makes `directory` a mirror of the stored pictures, for a web server or a copying program: writes what is new or
+    /// changed, leaves what is unchanged, deletes what has vanished.
+    ///
+    /// The file `manifest.jsonl` tells the next mirroring which files are its own; a file counts as unchanged if its length
+    /// and time of change are those in the manifest. All other files are foreign: they stay, and a picture with such a name
+    /// is left out, unless `MirrorOptions.deletesForeign` is set. Each file appears whole, by a rename, with the time
+    /// of this call; nothing is synchronized to stable storage. Memory: about 500 bytes per picture. Changes nothing in the
+    /// store; possible in a store that is open for reading only.
+    ///
+    /// - Parameter query: the pictures to mirror; of its conditions only the class and the contact count. Default: all.
+    /// - Parameter directory: an absolute path. It is created if it is missing.
+    /// - Parameter options: names, sizes and permissions.
+    /// - Parameter progress: called after each picture.
+    /// - Throws: `invalidConfiguration` for a path that is not absolute or lies inside the store; `busy` if another export to
+    ///   it is running; `diskFull`; another error of the index or the disk; `CancellationError`. The files written so far
+    ///   stay, and the next mirroring goes on from there; nothing was deleted then.
+    public func mirrorPictures(
+        _ query: AvatarListQuery = AvatarListQuery(),
+        to directory: String,
+        options: MirrorOptions = MirrorOptions(),
+        progress: @escaping ProgressHandler = { _ in }
+    ) async throws -> MirrorReport {
+        let mirror = PictureMirror(
+            of: query,
+            from: fetching,
+            to: try exportDirectory(directory),
+            options,
+            progress: progress
+        )
+        return try await mirror.run()
+    }
+}
+
+/// One mirroring.
+///
+/// A line in the journal precedes each file, so that a later run knows the files of one that was killed. The order is: journal and
+/// files, deletions, the new manifest takes its name, the journal goes.
+private actor PictureMirror {
+    /// A picture to write.
+    private struct Wanted {
+        let key: AvatarKey
+        /// The text that names the file, and the text that tells it from others.
+        let title: String
+        let identity: String
+        let owners: [String]
+    }
+
+    private let fetching: FetchParts
+    private let query: AvatarListQuery
+    private let directory: String
+    private let options: MirrorOptions
+    private let progress: ProgressHandler
+    private let mode: UInt32
+    /// The time of all files that this run writes, in seconds since 1970.
+    private let time: Int64
+
+    /// The files of earlier runs, by name.
+    private var known: [String: PictureManifest.Entry] = [:]
+    /// The names of this run, also of pictures that are missing or blocked.
+    private var names: Set<String> = []
+    private var report = MirrorReport()
+    private var manifestBytes = 0
+    private var journalBytes = 0
+
+    /// Its own thread, because copying blocks for long.
+    private let thread = StoreThread(label: "avatar-store.mirror")
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        thread.asUnownedSerialExecutor()
+    }
+
+    private static let manifest = PictureManifest.name
+    private static let newManifest = PictureManifest.name + ".new"
+    private static let journal = PictureManifest.name + ".journal"
+    private static let unfinishedFile = ".avatars-mirror"
+
+    init(
+        of query: AvatarListQuery,
+        from fetching: FetchParts,
+        to directory: String,
+        _ options: MirrorOptions,
+        progress: @escaping ProgressHandler
+    ) {
+        self.fetching = fetching
+        self.query = query
+        self.directory = directory
+        self.options = options
+        self.progress = progress
+        mode = options.fileMode ?? fetching.parts.configuration.fileMode
+        time = fetching.parts.clock.now().milliseconds / 1000
+    }
+
+    private var index: AvatarIndex { fetching.parts.index }
+
+    func run() async throws -> MirrorReport {
+        let folder = try PictureFolder(writing: directory, fileMode: mode)
+        try folder.lock()
+        folder.remove(Self.unfinishedFile)
+        folder.remove(Self.newManifest)
+        try readManifests(of: folder)
+        try folder.append([], to: Self.newManifest, at: 0, mode: mode)
+        try await forEachPicture { picture in
+            try Task.checkCancellation()
+            try await write(picture, to: folder)
+            let done = report.written + report.unchanged
+            let failed = report.missing + report.blocked
+            progress(WorkProgress(.exporting, .files, done: done, of: nil, failed: failed, bytes: report.bytes))
+        }
+        try deleteOthers(in: folder)
+        try folder.rename(Self.newManifest, to: Self.manifest)
+        folder.remove(Self.journal)
+        return report
+    }
+
+    /// Learns which files earlier runs wrote. The journal has those of a run that was killed.
+    private func readManifests(of folder: PictureFolder) throws {
+        let journal = try PictureManifest.lines(of: folder, named: Self.journal) ?? []
+        for line in try (PictureManifest.lines(of: folder) ?? []) + journal {
+            if let entry = line.entry, PictureFolder.isPlain(entry.file) { known[entry.file] = entry }
+        }
+        if case .file(let bytes) = try folder.read(Self.journal, limit: PictureManifest.maximumBytes) {
+            journalBytes = bytes.count
+        }
+    }
+
+    // MARK: The pictures
+
+    private func forEachPicture(_ body: (Wanted) async throws -> Void) async throws {
+        if options.names == .keys { return try await forEachImage(body) }
+        if let contact = query.contact {
+            if let wanted = try index.contact(contact).flatMap(wanted) { try await body(wanted) }
+            return
+        }
+        var position: String?
+        repeat {
+            let page = try index.contacts(withPrefix: "", after: position, limit: 256)
+            for contact in page.contacts {
+                if let wanted = try wanted(contact) { try await body(wanted) }
+            }
+            position = page.next
+        } while position != nil
+    }
+
+    private func forEachImage(_ body: (Wanted) async throws -> Void) async throws {
+        var query = query
+        query.after = nil
+        query.limit = AvatarListQuery().limit
+        repeat {
+            let page = try index.list(query)
+            for item in page.items where item.localFile != nil {
+                let (key, title) = (item.key, PictureName.title(of: item.key))
+                try await body(Wanted(key: key, title: title, identity: key.rawValue, owners: item.contacts))
+            }
+            query.after = page.next
+        } while query.after != nil
+    }
+
+    /// The picture of a contact; `nil` if it shows none of the requested class.
+    private func wanted(_ contact: StoredContact) throws -> Wanted? {
+        guard let key = try index.picture(of: contact.id)?.key else { return nil }
+        if let storageClass = query.storageClass, try index.entry(for: key)?.file?.storageClass != storageClass {
+            return nil
+        }
+        let title = options.names == .names ? contact.name ?? contact.id : contact.id
+        return Wanted(key: key, title: title, identity: contact.id, owners: [contact.id])
+    }
+
+    private func name(of picture: Wanted, _ mediaType: String) -> String {
+        let format = ImageFormat(rawValue: mediaType)
+        // An id that is a file name as it stands is the name of no other id.
+        return options.names == .ids && PictureName.isExact(picture.title, format: format)
+            ? PictureName.make(title: picture.title, format: format)
+            : PictureName.makeDistinct(title: picture.title, identity: picture.identity, format: format)
+    }
+
+    // MARK: Writing
+
+    /// Writes one picture, unless the folder has it.
+    private func write(_ picture: Wanted, to folder: PictureFolder) async throws {
+        guard let entry = try index.entry(for: picture.key), let file = entry.file else {
+            return report.missing += 1
+        }
+        let original = Hexadecimal.text(entry.sha256 ?? [])
+        if let old = unchanged(picture, original: original, mediaType: file.mediaType, in: folder) {
+            try folder.setMode(mode, of: old.file)
+            names.insert(old.file)
+            report.unchanged += 1
+            return try note(old, in: folder, named: Self.newManifest, at: &manifestBytes)
+        }
+        guard let image = try await image(of: picture.key) else {
+            report.missing += 1
+            // The picture of an earlier run is better than none.
+            for name in known.keys
+            where known[name]?.key == picture.key.rawValue && known[name]?.owners == picture.owners {
+                names.insert(name)
+                if let old = known[name] { try note(old, in: folder, named: Self.newManifest, at: &manifestBytes) }
+            }
+            return
+        }
+        let name = name(of: picture, image.mediaType)
+        guard names.insert(name).inserted, !folder.has(name) || isOwn(name, in: folder) || mayReplace(name, in: folder)
+        else {
+            return report.blocked += 1
+        }
+        var line = PictureManifest.Entry(file: name)
+        line.key = picture.key.rawValue
+        line.sourceURL = entry.sourceURL
+        line.storageClass = file.storageClass.rawValue
+        line.owners = picture.owners
+        line.mediaType = image.mediaType
+        line.sizeBytes = image.bytes.count
+        line.sha256 = Hexadecimal.text(ContentDigest.sha256(image.bytes))
+        line.modified = time
+        line.original = image.isOriginal ? nil : original
+        line.rendition = options.rendition.map { "\($0)" }
+        try note(line, in: folder, named: Self.journal, at: &journalBytes)
+        try folder.replace(name, by: image.bytes, through: Self.unfinishedFile, mode: mode, time: time)
+        try note(line, in: folder, named: Self.newManifest, at: &manifestBytes)
+        known[name] = line
+        report.written += 1
+        report.bytes += image.bytes.count
+    }
+
+    /// Whether a foreign file gives way to a picture.
+    private func mayReplace(_ name: String, in folder: PictureFolder) -> Bool {
+        options.deletesForeign && !folder.hasFolder(name)
+    }
+
+    /// The line of the file that shows this picture already; `nil` if there is none.
+    private func unchanged(
+        _ picture: Wanted,
+        original: String,
+        mediaType: String,
+        in folder: PictureFolder
+    ) -> PictureManifest.Entry? {
+        // The format of a rendition is not known before it is made.
+        let types = options.rendition == nil ? [mediaType] : [mediaType, "image/jpeg", "image/png", "image/webp"]
+        for type in types {
+            guard let line = known[name(of: picture, type)], line.key == picture.key.rawValue,
+                line.owners == picture.owners, line.original ?? line.sha256 == original,
+                line.rendition == options.rendition.map({ "\($0)" }), isOwn(line.file, in: folder)
+            else { continue }
+            // Empty after a loss of power.
+            return folder.stamp(of: line.file)?.size == line.sizeBytes ? line : nil
+        }
+        return nil
+    }
+
+    /// Whether the file was written by this or an earlier run, and not changed since.
+    private func isOwn(_ name: String, in folder: PictureFolder) -> Bool {
+        guard let line = known[name], let stamp = folder.stamp(of: name) else { return false }
+        // A loss of power can leave a new file empty.
+        guard stamp.size == line.sizeBytes || stamp.size == 0 else { return false }
+        // The lines of a plain export have no time.
+        return line.modified.map { $0 == stamp.time } ?? true
+    }
+
+    /// The bytes to write; `nil` if the file in the store is missing or damaged.
+    private func image(of key: AvatarKey) async throws -> (bytes: [UInt8], mediaType: String, isOriginal: Bool)? {
+        // Another process may replace or evict the image meanwhile.
+        for _ in 0..<3 {
+            guard let entry = try index.entry(for: key), let file = entry.file else { return nil }
+            guard let bytes = try fetching.parts.roots.read(file), ContentDigest.sha256(bytes) == entry.sha256 else {
+                continue
+            }
+            if let rendition = options.rendition {
+                if let made = try await RenditionWork.exported(rendition, of: key, fetching) {
+                    return (made.bytes, made.mediaType, false)
+                }
+                report.originals += 1
+            }
+            return (bytes, file.mediaType, true)
+        }
+        return nil
+    }
+
+    /// Appends a line to the manifest or the journal.
+    private func note(
+        _ entry: PictureManifest.Entry,
+        in folder: PictureFolder,
+        named name: String,
+        at position: inout Int
+    ) throws {
+        let line = try entry.line
+        try folder.append(line, to: name, at: position, mode: mode)
+        position += line.count
+    }
+
+    // MARK: Deleting
+
+    /// Deletes files that earlier runs wrote and this one did not, and foreign files if the options say so.
+    private func deleteOthers(in folder: PictureFolder) throws {
+        let administration: Set = [Self.manifest, Self.newManifest, Self.journal]
+        for name in try folder.names() where !administration.contains(name) {
+            let isOwn = isOwn(name, in: folder)
+            if names.contains(name) {
+                if !isOwn { report.foreign += 1 }
+            } else if isOwn || options.deletesForeign && !folder.hasFolder(name) {
+                folder.remove(name)
+                report.deleted += 1
+            } else {
+                report.foreign += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import ArgumentParser
+import AvatarStore
+import Foundation
+
+/// A setting that `avatars config` prints and changes: a number or a text.
+enum KeptSetting {
+    case number(Setting)
+    case text(TextSetting)
+
+    /// All settings, in the order of the output.
+    static let all = Setting.all.map(KeptSetting.number) + TextSetting.all.map(KeptSetting.text)
+
+    /// The setting with the given name; `nil` for an unknown one.
+    init?(named name: String) {
+        guard let setting = Self.all.first(where: { $0.name == name }) else { return nil }
+        self = setting
+    }
+
+    /// The name, as in `low-watermark`.
+    var name: String {
+        switch self {
+        case .number(let setting): setting.name
+        case .text(let setting): setting.name
+        }
+    }
+
+    /// The name in JSON, as in `lowWatermark`.
+    var camelCaseName: String {
+        let words = name.split(separator: "-")
+        return words.prefix(1).joined() + words.dropFirst().map(\.capitalized).joined()
+    }
+
+    /// A value that a store can keep for a setting.
+    enum Value {
+        case number(Setting, Int64)
+        case text(TextSetting, String)
+    }
+
+    /// Parses a value of this setting. A relative path becomes an absolute one.
+    ///
+    /// - Throws: `ValidationError` if the value is malformed or out of range.
+    func parse(_ text: String) throws -> Value {
+        switch self {
+        case .number(let setting): return .number(setting, try setting.parse(text))
+        case .text(.trustRootsFile):
+            guard !text.isEmpty else { throw ValidationError("\(name) must be the path of a file.") }
+            return .text(.trustRootsFile, StoreLocation.absolute(text))
+        case .text(let setting):
+            guard HeaderFile.isFieldValue(text), !text.isEmpty else {
+                throw ValidationError("\(name) must be one line of printable ASCII.")
+            }
+            return .text(setting, text)
+        }
+    }
+
+    /// The value in force as `--json` prints it; `null` if there is none.
+    func json(in store: AvatarStore) throws -> JSON {
+        switch self {
+        case .number(let setting): setting.json(try store.value(of: setting))
+        case .text(let setting): try store.value(of: setting).map { JSON($0) } ?? .null
+        }
+    }
+
+    /// The value in force, for people.
+    func text(in store: AvatarStore) throws -> String {
+        switch self {
+        case .number(let setting): setting.text(try store.value(of: setting))
+        case .text(let setting): try store.value(of: setting) ?? "none"
+        }
+    }
+
+    /// The default, for people.
+    var defaultText: String {
+        switch self {
+        case .number(.lowWatermark): "90 % of budget"
+        case .number(let setting): setting.text(setting.defaultValue)
+        case .text(.userAgent): "AvatarStore"
+        case .text: "none"
+        }
+    }
+
+    /// The use of the setting, as the end of a row.
+    var meaning: String {
+        switch name {
+        case "budget": "the most bytes of caches"
+        case "low-watermark": "an eviction stops here"
+        case "max-image-bytes": "the largest image in bytes"
+        case "max-pixels": "the largest image in pixels"
+        case "min-free": "with less free space, nothing new is stored"
+        case "minimum-freshness": "an image is fresh at least this long"
+        case "maximum-freshness": "an image is fresh at most this long"
+        case "default-freshness": "the time an image is fresh if its origin states none"
+        case "max-age-without-fetch": "then an image is fetched in full, changed or not"
+        case "keep-unowned": "whether images stay that no contact uses"
+        case "keep-names": "whether names of contacts are kept"
+        case "keep-addresses": "whether digests of e-mail addresses are kept"
+        case "gone-confirmations": "after as many answers 404 or 410 the file goes; 0: never"
+        case "connections": "the most requests at once"
+        case "per-host": "the most requests at once to one host"
+        case "allow-private-network": "whether loopback and private addresses are contacted"
+        case "user-agent": "the User-Agent field of requests"
+        case "ca-file": "certificates to trust in addition to the system's"
+        default: ""
+        }
+    }
+}

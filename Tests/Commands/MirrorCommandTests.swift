@@ -1,0 +1,150 @@
+import AvatarStoreTesting
+import Foundation
+import ProgramRunning
+import Testing
+
+/// `avatars export --mirror`.
+@Suite struct MirrorCommandTests {
+    /// A store with the contacts `ids`, each with a picture, and the origin of the pictures.
+    private func withStore(
+        ids: [String] = ["u1", "u2", "a/b"],
+        _ body: (Workplace, LoopbackOrigin) async throws -> Void
+    ) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try await sync(ids, in: workplace, origin)
+            try await body(workplace, origin)
+        }
+    }
+
+    private func sync(_ ids: [String], in workplace: Workplace, _ origin: LoopbackOrigin) async throws {
+        let records = ids.enumerated().map { number, id in
+            #"{"id": "\#(id)", "name": "Person \#(number)", "avatarURL": "\#(origin.url("/\(number).png"))"}"#
+        }
+        try workplace.write("people.ndjson", records.joined(separator: "\n"))
+        try await workplace.run("sync", "people.ndjson", "--prune", "--allow-private-network").requireSuccess()
+    }
+
+    private func names(_ workplace: Workplace) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: workplace.path("out"))
+            .filter { $0 != "manifest.jsonl" }.sorted()
+    }
+
+    private func inode(_ name: String, _ workplace: Workplace) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: workplace.path("out/" + name))[.systemFileNumber] as? Int
+    }
+
+    @Test func mirrorFollowsTheStore_andWritesOnlyWhatChanged() async throws {
+        try await withStore { workplace, origin in
+            let first = try await workplace.run("export", "out", "--mirror", "--file-mode", "644", "--json")
+            let names = try names(workplace)
+            let before = try inode("u1.png", workplace)
+            let second = try await workplace.run("export", "out", "--mirror", "--json")
+            try await sync(["u1"], in: workplace, origin)
+            let third = try await workplace.run("export", "out", "--mirror", "--json")
+
+            #expect(first.status == 0 && second.status == 0 && third.status == 0)
+            #expect(try first.object.number("written") == 3)
+            #expect(names.count == 3 && names.contains("u1.png") && names.contains("u2.png"))
+            #expect(names.contains { $0.wholeMatch(of: /a_b-[0-9a-f]{12}\.png/) != nil })
+            #expect(try second.object.number("written") == 0 && second.object.number("unchanged") == 3)
+            #expect(try inode("u1.png", workplace) == before)
+            #expect(try third.object.number("deleted") == 2)
+            #expect(try self.names(workplace) == ["u1.png"])
+            #expect(try workplace.read("out/manifest.jsonl").split(separator: UInt8(ascii: "\n")).count == 1)
+        }
+    }
+
+    @Test func fileModeIsOfFilesAndTheNewFolder_whateverTheMaskIs() async throws {
+        try await withStore { workplace, _ in
+            try await workplace.run("export", "out", "--mirror", "--file-mode", "644").requireSuccess()
+            let readable = try permissions("out/u1.png", workplace)
+            let folder = try permissions("out", workplace)
+            try await workplace.run("export", "out", "--mirror", "--file-mode", "640").requireSuccess()
+            let bad = try await workplace.run("export", "out", "--mirror", "--file-mode", "755")
+
+            #expect(readable == 0o644 && folder == 0o755)
+            #expect(try permissions("out/u1.png", workplace) == 0o640)
+            #expect(bad.status == 64)
+        }
+    }
+
+    private func permissions(_ path: String, _ workplace: Workplace) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: workplace.path(path))[.posixPermissions] as? Int
+    }
+
+    @Test func foreignAndEditedFilesStay_unlessDeleteForeignIsGiven() async throws {
+        try await withStore(ids: ["u1", "u2", "u3"]) { workplace, origin in
+            try await workplace.run("export", "out", "--mirror").requireSuccess()
+            try workplace.write("out/notes.txt", "mine")
+            try workplace.write("out/u2.png", "edited")
+            try workplace.write("out/u3.png", "edited")
+            try await sync(["u1", "u2"], in: workplace, origin)
+
+            let kept = try await workplace.run("export", "out", "--mirror", "--json")
+            let files = try names(workplace)
+            let edited = try String(decoding: workplace.read("out/u2.png"), as: UTF8.self)
+            let cleaned = try await workplace.run("export", "out", "--mirror", "--delete-foreign", "--json")
+
+            #expect(kept.status == 1)
+            #expect(kept.messages.contains("1 picture left out"), "\(kept.messages)")
+            #expect(try kept.object.number("blocked") == 1 && kept.object.number("foreign") == 3)
+            #expect(files == ["notes.txt", "u1.png", "u2.png", "u3.png"] && edited == "edited")
+            #expect(cleaned.status == 0)
+            #expect(try cleaned.object.number("written") == 1 && cleaned.object.number("deleted") == 2)
+            #expect(try names(workplace) == ["u1.png", "u2.png"])
+        }
+    }
+
+    @Test func pictureThatChangesReplacesItsFile() async throws {
+        try await withStore(ids: ["u1"]) { workplace, origin in
+            try await workplace.run("export", "out", "--mirror").requireSuccess()
+            let old = try workplace.read("out/u1.png")
+            try workplace.write("list.ndjson", #"{"id": "u1", "avatarURL": "\#(origin.url("/other.png"))"}"#)
+            try await workplace.run("sync", "list.ndjson", "--prune", "--allow-private-network").requireSuccess()
+            let run = try await workplace.run("export", "out", "--mirror", "--json")
+
+            #expect(try run.object.number("written") == 1 && run.object.number("deleted") == 0)
+            #expect(try workplace.read("out/u1.png") != old)
+        }
+    }
+
+    @Test func killedMirroringIsContinued() async throws {
+        try await withStore { workplace, _ in
+            try await workplace.run("export", "out", "--mirror").requireSuccess()
+            // As a run leaves it that was killed before its manifest got its name.
+            let manifest = try workplace.read("out/manifest.jsonl")
+            let lines = manifest.split(separator: UInt8(ascii: "\n"))
+            try Data(lines[0] + [UInt8(ascii: "\n")]).write(to: URL(filePath: workplace.path("out/manifest.jsonl")))
+            let rest = lines[1...].flatMap { $0 + [UInt8(ascii: "\n")] } + Array("{\"fi".utf8)
+            try Data(rest).write(to: URL(filePath: workplace.path("out/manifest.jsonl.journal")))
+            try workplace.write("out/.avatars-mirror", "half a picture")
+
+            let run = try await workplace.run("export", "out", "--mirror", "--json")
+
+            #expect(run.status == 0)
+            #expect(try run.object.number("unchanged") == 3 && run.object.number("foreign") == 0)
+            #expect(try workplace.read("out/manifest.jsonl") == manifest)
+            #expect(try names(workplace).count == 3)
+        }
+    }
+
+    @Test func namesOfContactsAndKeys_areDistinct() async throws {
+        try await withStore { workplace, _ in
+            try await workplace.run("export", "out", "--mirror", "--names", "names").requireSuccess()
+            let byName = try names(workplace)
+            let run = try await workplace.run("export", "out", "--mirror", "--names", "keys", "--json")
+
+            #expect(byName.allSatisfy { $0.wholeMatch(of: /Person [0-2]-[0-9a-f]{12}\.png/) != nil }, "\(byName)")
+            #expect(try run.object.number("written") == 3 && run.object.number("deleted") == 3)
+            #expect(try names(workplace).allSatisfy { $0.wholeMatch(of: /[0-2]-[0-9a-f]{12}\.png/) != nil })
+        }
+    }
+
+    @Test(arguments: [["--names", "ids"], ["--delete-foreign"], ["--mirror", "--html"], ["--mirror", "--as-vcard"]])
+    func optionsThatContradictEachOtherAreUsageErrors(arguments: [String]) async throws {
+        let workplace = try Workplace()
+        let run = try await workplace.start(["export", "out"] + arguments).end()
+        #expect(run.status == 64)
+    }
+}

@@ -11,7 +11,7 @@ struct ExampleTests {
         "ContactsAndChanges", "TestingWithAvatarStoreTesting", "OperatingAStore", "IndexSchema", "CachingRules",
         "CommandLine", "ContactLists", "EmailPictures", "Limits", "NetworkAccess", "Placeholders",
         "RetriesAndPausedHosts", "ServingPictures", "SettingsAndTuning", "OriginClients", "MovingFromAnotherCache",
-        "IgnoredPictures", "Sizes",
+        "IgnoredPictures", "Sizes", "Promises", "Alerts",
     ]
 
     private static let catalogue = "Sources/AvatarStore/AvatarStore.docc/"

@@ -30,12 +30,8 @@ struct ReadmeExamples {
         try await withPictures { origin in
             let ada = origin.url("/ada.png")
             let workplace = try Workplace()
-            try workplace.write(
-                "people.json",
-                """
-                [{"id": "42", "avatarURL": "\(ada)"}, {"id": "43", "avatarURL": "\(origin.url("/ben.png"))"}, {"id": "44"}]
-                """
-            )
+            let list = try #require(try Page("README.md").examples(in: "json").first).joined(separator: "\n")
+            try workplace.write("people.json", list.replacing("https://example.org/", with: origin.url("/")))
             let blocks = try Page("README.md").examples(in: "console")
             #expect(blocks.count == 3)
             let steps = blocks.filter { !$0.joined().contains("avatars serve") }.joined()

@@ -17,7 +17,7 @@ struct ExportCommand: AsyncParsableCommand {
             for avatars import. The store does not change.
 
             With --html, index.html in the folder shows the contacts with their pictures, and a page for each contact \
-            explains the state of the picture. The pages need no server. avatars import passes over them.
+            explains the state of the picture. The pages need no server. avatars import ignores them.
 
             With --size, --format, --square or --max-bytes, the files are renditions: smaller pictures that are not stored. \
             If a picture cannot be decoded, or no rendition fits --max-bytes, its original is exported.

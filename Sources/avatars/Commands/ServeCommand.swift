@@ -67,7 +67,7 @@ struct ServeCommand: AsyncParsableCommand {
     var tokenFile: String?
 
     /// Sets `AvatarResponder.Configuration.allowedOrigin`.
-    @Option(help: ArgumentHelp("Let scripts of this web origin read the answers; * for all.", valueName: "origin"))
+    @Option(help: ArgumentHelp("Let scripts of this web origin read the responses; * for all.", valueName: "origin"))
     var allowOrigin: String?
 
     /// Sets `AvatarResponder.Configuration.answersLibravatar`, and `Setting.keepAddresses` for good.

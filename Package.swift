@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Set by continuous integration and the scripts, never in a package that depends on this one.
+// Set by continuous integration and for releases, never in a package that depends on this one.
 let warningsAreErrors = Context.environment["AVATARS_WARNINGS_AS_ERRORS"] != nil
 
 let swiftSettings: [SwiftSetting] =
@@ -11,6 +11,12 @@ let swiftSettings: [SwiftSetting] =
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
     ] + (warningsAreErrors ? [.treatAllWarnings(as: .error)] : [])
+
+// In its own checkout all traits are on, so that `swift run avatars`, the demo and the tests share one build. A package that
+// depends on this one gets those that most programs need.
+let isDependency = Context.packageDirectory.contains("/checkouts/")
+let usualTraits: Set<String> = ["HTTPOrigin", "Command"]
+let optionalTraits: Set<String> = ["NIOOrigin", "OpenCombine", "PlaceholderPNG", "Renditions"]
 
 let package = Package(
     name: "AvatarStore",
@@ -60,7 +66,7 @@ let package = Package(
             description:
                 "The program `avatars`. Off, ArgumentParser is not even fetched; the libraries do not need it."
         ),
-        .default(enabledTraits: ["HTTPOrigin", "Command"]),
+        .default(enabledTraits: isDependency ? usualTraits : usualTraits.union(optionalTraits)),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.5.0"),

@@ -61,8 +61,23 @@ need_decoders() {
     [ "${#missing[@]}" -eq 0 ] || install_packages "${missing[@]}"
 }
 
-# All traits are on, so that their code is built and tested too. The scripts use the same set, so that one build serves all.
-traits="--traits HTTPOrigin,NIOOrigin,Command,OpenCombine,PlaceholderPNG,Renditions"
+# build_with_progress OPTION...: runs `swift build`, and shows how far it is: on a terminal as it goes, else a line for each tenth.
+build_with_progress() {
+    if [ -t 1 ]; then
+        swift build "$@"
+        return
+    fi
+    # The last lines tell why a build fails.
+    swift build "$@" 2>&1 | awk '
+        /^Fetching|^Compiling plugin|^Building/ { print; fflush(); next }
+        /^\[[0-9]+\/[0-9]+\]/ {
+            split(substr($1, 2), count, /[\/\]]/)
+            tenth = int(10 * count[1] / count[2])
+            if (tenth > shown) { print "  " count[1] " of " count[2] " steps"; fflush(); shown = tenth }
+            next
+        }
+        { print; fflush() }'
+}
 
 # want_tool NAME: installs a program from the Debian package of that name. Without it, tests that need it are skipped.
 want_tool() {

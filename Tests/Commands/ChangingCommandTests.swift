@@ -152,6 +152,31 @@ import Testing
         }
     }
 
+    // MARK: remove --all
+
+    @Test(arguments: [("n", 1), ("", 1), ("yes", 0)])
+    func removingAllAsksOnATerminal(answer: String, status: Int32) async throws {
+        try await withStore { workplace, _ in
+            let before = try await workplace.run("stats", "--json").object.number("entries")
+            let command = "\(Program.executable.path) remove --all --store \(workplace.path("store"))"
+            let terminal = Process()
+            terminal.executableURL = URL(filePath: "/usr/bin/script")
+            terminal.arguments = ["-qec", command, "/dev/null"]
+            let (input, output) = (Pipe(), Pipe())
+            terminal.standardInput = input
+            terminal.standardOutput = output
+            try terminal.run()
+            try input.fileHandleForWriting.write(contentsOf: Data((answer + "\n").utf8))
+            let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+            terminal.waitUntilExit()
+
+            #expect(text.contains("Remove all entries and their files? [y/N]"))
+            #expect(terminal.terminationStatus == status, "\(text)")
+            let left = try await workplace.run("stats", "--json").object.number("entries")
+            #expect(left == (status == 0 ? 0 : before))
+        }
+    }
+
     // MARK: config
 
     @Test func configPrintsAllSettings() async throws {

@@ -8,7 +8,8 @@ import Testing
 @Suite struct ContractTests {
     private static let everywhere: Set<String> = ["store", "quiet", "verbose", "help", "version"]
     private static let origin: Set<String> = [
-        "strict", "connections", "per-host", "timeout", "max-redirects", "low-data", "allow-private-network", "no-allow-private-network", "budget",
+        "strict", "connections", "per-host", "timeout", "max-redirects", "low-data", "allow-private-network",
+        "no-allow-private-network", "budget",
         "header-file",
         "user-agent", "ca-file",
     ]
@@ -26,7 +27,7 @@ import Testing
         "save": ["json", "name", "class"],
         "list": ["json", "class", "state", "host", "owner", "sort", "reverse", "limit", "after"],
         "show": ["json", "contact"],
-        "remove": ["json", "owner", "host", "all", "erase", "dry-run"],
+        "remove": ["json", "owner", "host", "all", "erase", "yes", "dry-run"],
         "move": ["json", "to", "dry-run"],
         "shared": ["json", "minimum", "limit", "after", "ignored"],
         "ignore": ["json", "undo", "dry-run"],

@@ -4,22 +4,32 @@ import Testing
 struct DemoCommandTests {
     @Test func everyClaimHoldsAndTheSuggestedCommandsWork() async throws {
         try await withTemporaryFolder { folder in
-            let demo = try await run("\(Program.executable.path) demo", in: folder)
+            let demo = try await run("\(Program.executable.path) demo --keep new", in: folder)
 
             #expect(demo.status == 0)
             #expect(demo.errors == "")
             #expect(demo.output.contains("claims held."))
             #expect(!demo.output.contains("\u{1B}") && !demo.output.contains("\r"))
             let lines = demo.output.split(separator: "\n").map(String.init)
-            let start = try #require(
-                lines.firstIndex { $0.hasPrefix("   export AVATARS_STORE=\(folder)/avatars-demo-") }
-            )
+            let start = try #require(lines.firstIndex { $0.hasPrefix("   export AVATARS_STORE=\(folder)/new") })
             #expect(lines.count - start == 5)
 
             let commands = try await run(lines[start...].joined(separator: " &&\n"), in: folder)
             #expect(commands.status == 0)
             #expect(commands.errors.split(separator: "\n").allSatisfy { $0.contains("there may be more") })
             #expect(commands.output.contains("/photos/"))
+        }
+    }
+
+    @Test func withoutKeepNothingIsLeft() async throws {
+        try await withTemporaryFolder { folder in
+            let demo = try await run("\(Program.executable.path) demo", in: folder)
+
+            #expect(demo.status == 0)
+            #expect(demo.output.hasSuffix(" demo --keep DIR\n"))
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["errors", "kept", "output"]
+            )
         }
     }
 

@@ -24,7 +24,7 @@ import Testing
         ["config", "budget", "1MB", "--dry-run"], ["migrate", "--status"], ["migrate", "--dry-run"],
         ["shared"], ["shared", "--ignored"], ["ignore", String(repeating: "0", count: 64)],
         ["ignore", String(repeating: "0", count: 64), "--dry-run"],
-        ["backup", "copy"], ["export", "copy"], ["sync", "--dry-run"], ["sync", "list.txt", "--dry-run"],
+        ["backup", "copy"], ["export", "copy"], ["sync", "--dry-run"],
     ]
 
     /// Commands without `--store`; `serve`, which runs until it is stopped (`ServeCommandTests`); and `doctor`, which also
@@ -57,6 +57,19 @@ import Testing
         let commands = Avatars.configuration.subcommands.compactMap { $0.configuration.commandName }
         #expect(!commands.isEmpty)
         #expect(Set(commands).subtracting(known).isEmpty)
+    }
+
+    @Test("the dry run of a list needs no store and makes none", arguments: ["missing", "empty", "foreign"])
+    func dryRunOfAList(place: String) async throws {
+        let workplace = try await workplace()
+        if place != "missing" { try make("store", in: workplace) }
+        if place == "foreign" { try workplace.write("store/notes.txt", "mine") }
+        let before = try tree(workplace)
+
+        let run = try await workplace.run("sync", "list.txt", "--dry-run")
+
+        #expect(run.status == (place == "foreign" ? 2 : 0), "\(run.messages)")
+        #expect(try tree(workplace) == before)
     }
 
     @Test("a command that needs a store makes none", arguments: ["missing", "empty", "foreign", "zeroBytes"])

@@ -187,7 +187,8 @@ private actor PictureExport {
             guard let bytes = try parts.roots.read(file), ContentDigest.sha256(bytes) == entry.sha256 else { continue }
             var image = (bytes: bytes, mediaType: file.mediaType)
             if let rendition {
-                if let made = try await RenditionWork.exported(rendition, of: key, fetching) { image = made } else { report.originals += 1 }
+                let made = try await RenditionWork.exported(rendition, of: key, fetching)
+                if let made { image = made } else { report.originals += 1 }
             }
             let name = name(for: key, ImageFormat(rawValue: image.mediaType), in: folder)
             try note(entry, storageClass: file.storageClass, image, owners: item.contacts, as: name, in: folder)

@@ -61,8 +61,8 @@ extension AvatarStore {
     /// origin may have changed it since; if the store has an image for that URL, that one stays.
     ///
     /// Each image is checked by its bytes. A file that is not an image is reported and left out, as are folders, symbolic
-    /// links, ignored pictures and names that lead out of the folder. Names that begin with a dot, and the pages of an
-    /// exported gallery, are skipped. Nothing in the folder is changed. On return the images are in the index and on disk;
+    /// links, ignored pictures and names that lead out of the folder. Names that begin with a dot, and the pages and cards of
+    /// an export, are skipped. Nothing in the folder is changed. On return the images are in the index and on disk;
     /// documents are on stable storage.
     ///
     /// - Parameter directory: an absolute path.
@@ -149,8 +149,12 @@ private actor PictureImport {
         let manifest = try PictureManifest.lines(of: folder)
         let lines = manifest ?? []
         var listed = Set(lines.compactMap(\.entry?.file))
-        // An export writes pages for people beside its manifest.
-        if manifest != nil { listed.formUnion([PictureManifest.firstPageName, PictureManifest.pageFolderName]) }
+        // An export writes pages for people, or cards, beside its manifest.
+        if manifest != nil {
+            listed.formUnion([
+                PictureManifest.firstPageName, PictureManifest.pageFolderName, PictureManifest.cardsName,
+            ])
+        }
         let others = try folder.names().filter {
             !$0.hasPrefix(".") && $0 != PictureManifest.name && !listed.contains($0)
         }

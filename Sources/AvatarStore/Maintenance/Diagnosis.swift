@@ -216,7 +216,9 @@ private enum SyncCheck {
             return Diagnosis("syncs", .warning, "No sync has run yet.", "Run `avatars sync`.")
         }
         let counts = "\(last.wanted) wanted, \(last.failed) failed, \(last.skipped) waiting"
-        let text = "The last sync ended at \(last.time.iso8601): \(counts)."
+        let failures = statistics.failures.values.reduce(0, +)
+        let text =
+            "The last sync ended at \(last.time.iso8601): \(counts). Images whose last request failed: \(failures)."
         if now.seconds(since: last.time) > longestPause {
             return Diagnosis("syncs", .warning, text, "Check the timer or the service that runs `avatars sync`.")
         }
@@ -225,7 +227,7 @@ private enum SyncCheck {
                 "syncs",
                 .warning,
                 text,
-                "`avatars list --state failing` lists the images; `avatars show KEY` gives the reason."
+                "`avatars list --state failing` and `--state gone` list the images; `avatars show KEY` gives the reason."
             )
         }
         return Diagnosis("syncs", .good, text)

@@ -64,7 +64,8 @@ struct NetworkCheck {
         case .addresses(let addresses):
             let refused = addresses.filter { !configuration.http.guardPolicy.allows($0) }
             guard let first = refused.first else {
-                return Diagnosis("names", .good, "\"\(host)\" has \(addresses.count) allowed addresses.")
+                let count = addresses.count == 1 ? "an allowed address" : "\(addresses.count) allowed addresses"
+                return Diagnosis("names", .good, "\"\(host)\" has \(count).")
             }
             return Diagnosis(
                 "names",

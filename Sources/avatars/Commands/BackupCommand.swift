@@ -18,7 +18,7 @@ struct BackupCommand: AsyncParsableCommand {
     )
 
     /// The path of the new store, relative to the working directory or absolute.
-    @Argument(help: "The directory to copy to.", completion: .directory)
+    @Argument(help: ArgumentHelp("The directory to copy to.", valueName: "dir"), completion: .directory)
     var directory: String
 
     @OptionGroup var progress: ProgressOptions

@@ -16,7 +16,7 @@ struct CompactCommand: AsyncParsableCommand {
     )
 
     /// Opens the store for reading only, so nothing can change.
-    @Flag(help: "Change nothing; print how much would be freed.")
+    @Flag(name: [.customShort("n"), .long], help: "Change nothing; print how much would be freed.")
     var dryRun = false
 
     @OptionGroup var progress: ProgressOptions

@@ -32,7 +32,7 @@ struct ConfigCommand: AsyncParsableCommand {
     var value: String?
 
     /// Needs a new value: a setting that is only printed changes nothing anyway.
-    @Flag(help: "Change nothing; print what would be evicted.")
+    @Flag(name: [.customShort("n"), .long], help: "Change nothing; print what would be evicted.")
     var dryRun = false
 
     /// The value that resets a setting.

@@ -8,13 +8,13 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Demonstrates a sync against a built-in server; contacts no other machine.",
         discussion: """
-            Exit code 1 if one of its claims does not hold.
+            It removes the store at the end, unless --keep names a place for it. Exit code 1 if one of its claims does not hold.
 
             Example: avatars demo --open
             """
     )
 
-    /// The folder that the demo leaves behind; `nil` for a new temporary one.
+    /// The folder that the demo leaves behind; `nil` for a temporary one, which it deletes.
     @Option(
         help: ArgumentHelp(
             "Keep the store and the contact list in this directory, to try commands on.",

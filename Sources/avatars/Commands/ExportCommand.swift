@@ -10,7 +10,7 @@ struct ExportCommand: AsyncParsableCommand {
         usage: """
             avatars export <dir> [--size <n>] [--as-vcard] [<options>]
                    avatars export <dir> --html [<options>]
-                   avatars export <dir> --mirror [--names <names>] [--size <n>] [<options>]
+                   avatars export <dir> --mirror [--names <names>] [<options>]
             """,
         discussion: """
             Without --mirror, the folder must be empty or not exist yet. Its manifest.jsonl names the key, class and contacts of each file, \
@@ -36,7 +36,7 @@ struct ExportCommand: AsyncParsableCommand {
     )
 
     /// The path of the folder. It may lead through symbolic links.
-    @Argument(help: "The folder to copy to.", completion: .directory)
+    @Argument(help: ArgumentHelp("The folder to copy to.", valueName: "dir"), completion: .directory)
     var directory: String
 
     /// Filters the images; `nil` for both classes.

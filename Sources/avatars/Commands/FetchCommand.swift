@@ -65,7 +65,8 @@ struct FetchCommand: AsyncParsableCommand {
         }
         try await withStore { store in
             let reads = StoreReads(store: store, options: options)
-            let failed = retryFailed ? try store.keys(AvatarListQuery(state: .failing)) : []
+            let failed =
+                try retryFailed ? [.failing, .gone].flatMap { try store.keys(AvatarListQuery(state: $0)) } : []
             if retryFailed, failed.isEmpty { return self.store.note("no request of an entry failed") }
             if !output.json, !self.store.quiet { try Console.output.write(ImageResult.table.heading) }
             let connections = store.configuration.connections

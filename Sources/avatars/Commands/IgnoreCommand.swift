@@ -27,7 +27,7 @@ struct IgnoreCommand: AsyncParsableCommand {
     var undo = false
 
     /// Opens the store for reading only, so nothing can change.
-    @Flag(help: "Change nothing; print what would change.")
+    @Flag(name: [.customShort("n"), .long], help: "Change nothing; print what would change.")
     var dryRun = false
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions

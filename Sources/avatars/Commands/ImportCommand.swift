@@ -31,7 +31,7 @@ struct ImportCommand: AsyncParsableCommand {
     var storageClass: StorageClass?
 
     /// Reads the files and stores nothing. If there is no store yet, an empty temporary one stands in for it.
-    @Flag(help: "Change nothing; print what would be imported.")
+    @Flag(name: [.customShort("n"), .long], help: "Change nothing; print what would be imported.")
     var dryRun = false
 
     @OptionGroup var progress: ProgressOptions

@@ -20,7 +20,7 @@ struct MigrateCommand: AsyncParsableCommand {
     var status = false
 
     /// The same as `status`, under the name that other commands use.
-    @Flag(help: "The same as --status.")
+    @Flag(name: [.customShort("n"), .long], help: "The same as --status.")
     var dryRun = false
 
     @OptionGroup var progress: ProgressOptions

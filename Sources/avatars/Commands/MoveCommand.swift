@@ -23,7 +23,7 @@ struct MoveCommand: AsyncParsableCommand {
     var to: StorageClass
 
     /// Checks that each key has an image with its file.
-    @Flag(help: "Change nothing; print how many would be moved.")
+    @Flag(name: [.customShort("n"), .long], help: "Change nothing; print how many would be moved.")
     var dryRun = false
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions

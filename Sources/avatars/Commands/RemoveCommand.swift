@@ -17,6 +17,8 @@ struct RemoveCommand: AsyncParsableCommand {
             write-ahead log, so that the store keeps no trace of them. With --owner it also removes images that the \
             contact had before.
 
+            On a terminal, --all asks before it removes anything.
+
             Example: avatars remove --owner 4711 --erase
             """
     )
@@ -41,8 +43,12 @@ struct RemoveCommand: AsyncParsableCommand {
     @Flag(help: "Leave no trace in the store.")
     var erase = false
 
+    /// Only a person at a terminal is asked, so that scripts go on as they are.
+    @Flag(name: .shortAndLong, help: "With --all: do not ask, even on a terminal.")
+    var yes = false
+
     /// Opens the store for reading only, so nothing can change.
-    @Flag(help: "Change nothing; print what would be removed.")
+    @Flag(name: [.customShort("n"), .long], help: "Change nothing; print what would be removed.")
     var dryRun = false
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
@@ -57,9 +63,13 @@ struct RemoveCommand: AsyncParsableCommand {
     /// Removes the selected entries and prints how many entries, files and bytes are gone.
     ///
     /// - Throws: `ExitCode.someFailed` if a key or contact is unknown, or if `--erase` left traces; the others are
-    ///   removed.
+    ///   removed. Also if the person at the terminal does not confirm `--all`.
     func run() async throws {
         let named = KeyArguments(keys)
+        if all, !yes, !dryRun, Question.canBeAsked, try !Question.isConfirmed("Remove all entries and their files?") {
+            Message.note("nothing was removed")
+            throw ExitCode.someFailed
+        }
         let receipt = try await store.withStore(dryRun ? .readOnly : .readWriteExisting) { store in
             try await dryRun ? preview(named.keys, in: store) : remove(named.keys, from: store)
         }

@@ -17,7 +17,7 @@ struct RestoreCommand: AsyncParsableCommand {
     )
 
     /// The directory that `backup` wrote. The command does not change it.
-    @Argument(help: "The directory that holds the backup.", completion: .directory)
+    @Argument(help: ArgumentHelp("The directory that holds the backup.", valueName: "dir"), completion: .directory)
     var directory: String
 
     @OptionGroup var progress: ProgressOptions

@@ -119,7 +119,7 @@ struct SyncCommand: AsyncParsableCommand {
     var every: Duration?
 
     /// Opens the store for reading only; the plan needs no network.
-    @Flag(help: "Send no request and change nothing; print the plan.")
+    @Flag(name: [.customShort("n"), .long], help: "Send no request and change nothing; print the plan.")
     var dryRun = false
 
     @OptionGroup(title: "Origins") var origin: OriginOptions
@@ -187,7 +187,7 @@ struct SyncCommand: AsyncParsableCommand {
         if lists?.count == 0 { return try finish(SyncSummary(SyncReport())) }
         let summary =
             try await dryRun
-            ? store.withStore(.readOnly) { SyncSummary(try await preview(lists, in: $0)) }
+            ? withStoreForPreview { SyncSummary(try await preview(lists, in: $0)) }
             : store.withStore(.readWrite, configure: origin.apply) { store in
                 SyncSummary(
                     try await sync(lists, in: store),
@@ -196,6 +196,11 @@ struct SyncCommand: AsyncParsableCommand {
             }
         lists?.unreadFields.report()
         try finish(summary)
+    }
+
+    /// Opens the store for a dry run. One of a list needs no store: a sync would make it.
+    private func withStoreForPreview(_ body: (AvatarStore) async throws -> SyncSummary) async throws -> SyncSummary {
+        try await contacts.isEmpty ? store.withStore(.readOnly, body) : store.withStoreOrEmptyOne(body)
     }
 
     /// Plans the sync and sends no request.

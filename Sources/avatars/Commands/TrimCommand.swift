@@ -22,7 +22,7 @@ struct TrimCommand: AsyncParsableCommand {
     var budget: Int?
 
     /// Opens the store for reading only, so nothing can change.
-    @Flag(help: "Change nothing; print what would be evicted.")
+    @Flag(name: [.customShort("n"), .long], help: "Change nothing; print what would be evicted.")
     var dryRun = false
 
     @OptionGroup var progress: ProgressOptions

@@ -31,7 +31,7 @@ struct VerifyCommand: AsyncParsableCommand {
     var quick = false
 
     /// Turns `--repair` off, so the faults are printed and stay.
-    @Flag(help: "With --repair: change nothing; print what would be repaired.")
+    @Flag(name: [.customShort("n"), .long], help: "With --repair: change nothing; print what would be repaired.")
     var dryRun = false
 
     @OptionGroup var progress: ProgressOptions

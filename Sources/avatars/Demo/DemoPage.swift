@@ -64,6 +64,13 @@ final class DemoPage {
         }
     }
 
+    /// Writes how many claims held, and how to look at a store of the demo.
+    func showHowToKeep() {
+        line()
+        line("\(claimsThatHeld) claims held. The demo has removed its store. To try commands on one, run:")
+        line("   \(Self.program) demo --keep DIR")
+    }
+
     /// Writes where the pages are.
     ///
     /// - Parameter isOpened: whether a browser was started with them.
@@ -72,9 +79,16 @@ final class DemoPage {
         line(isOpened ? "Opened in your browser: \(path)" : "The contacts and their pictures, for a browser: \(path)")
     }
 
-    /// The program's name or path as it was called, so that a command can be copied.
+    /// The program's name if a shell finds it by that, else its path as it was called, so that a command can be copied.
     private static var program: String {
         let called = ProcessInfo.processInfo.arguments.first ?? ""
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        let found = folders.lazy.map { "\($0)/avatars" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+        if let found, let own = Bundle.main.executablePath,
+            URL(fileURLWithPath: found).resolvingSymlinksInPath() == URL(fileURLWithPath: own).resolvingSymlinksInPath()
+        {
+            return "avatars"
+        }
         return called == "avatars" || called.hasSuffix("/avatars") ? quoted(called) : "avatars"
     }
 

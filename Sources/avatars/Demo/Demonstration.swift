@@ -58,11 +58,9 @@ final class Demonstration {
 
     /// Runs the demo in about ten seconds; every request stays on loopback.
     ///
-    /// It leaves a store and `contacts.json` behind, so that the reader can try commands on them.
-    ///
     /// - Parameters:
-    ///   - directory: The folder to leave them in; it must be empty or new. Default: a new folder under the system's
-    ///     temporary directory.
+    ///   - directory: The folder to leave the store and `contacts.json` in, so that the reader can try commands on them; it must
+    ///     be empty or new. `nil`: nothing is left but the pages.
     ///   - withGallery: Whether to export the store as pages at the end, to a folder beside the first one: a folder
     ///     inside a store holds nothing else.
     ///   - page: Receives the text.
@@ -98,7 +96,13 @@ final class Demonstration {
                 return demonstration.guestURL
             }
         }
-        page.showCommands(for: place, portrait: portrait)
+        if directory != nil {
+            page.showCommands(for: place, portrait: portrait)
+        } else {
+            // The pages stay where they are opened from; they need no store.
+            place.removeStore()
+            page.showHowToKeep()
+        }
         try page.throwIfAClaimFailed()
         return withGallery ? place.gallery + "/index.html" : nil
     }
@@ -190,7 +194,7 @@ struct DemoError: Error, CustomStringConvertible {
     }
 }
 
-/// The folder that the demo leaves behind: a store, and the contact list that filled it.
+/// The folder of the demo: a store, and the contact list that filled it.
 struct DemoPlace: Sendable {
     /// The absolute path of the store.
     let directory: String
@@ -245,6 +249,15 @@ struct DemoPlace: Sendable {
             throw AvatarStoreError(.unusableRoot, "\"\(path)\" is not empty. The demo needs an empty or new folder.")
         }
         return true
+    }
+
+    /// Deletes the store and the list. A failure leaves them in the system's temporary folder.
+    func removeStore() {
+        do {
+            try FileManager.default.removeItem(atPath: directory)
+        } catch {
+            // The system empties its temporary folder by itself.
+        }
     }
 
     /// Writes the contact list in the form that an address book exports.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarStoreTesting
 import Foundation
 import Testing
 
@@ -114,6 +115,30 @@ import Testing
         let run = try await workplace.start(tool: "/bin/bash", ["complete.bash"] + words).end()
 
         #expect(run.lines.map { $0.trimmingCharacters(in: .whitespaces) } == expected)
+    }
+
+    @Test(
+        "keys, contacts and hosts of the store are completed",
+        arguments: [
+            (["show", "name:"], ["name:ada", "name:ben"]), (["show", "ht"], ["http://127.0.0.1:1/a.png"]),
+            (["remove", "--owner", "4"], ["42"]), (["list", "--host", "127"], ["127.0.0.1"]),
+            (["show", "--store", "missing", "n"], []),
+        ]
+    )
+    func bashCompletesWhatTheStoreHas(words: [String], expected: [String]) async throws {
+        let workplace = try Workplace()
+        try workplace.write("script", try await workplace.run("--generate-completion-script", "bash").bytes)
+        // The script calls the program by its name.
+        let path = "PATH=\(Program.executable.deletingLastPathComponent().path):$PATH\n"
+        try workplace.write("complete.bash", path + Self.bashDriver)
+        try workplace.write("me.png", SampleImage.identicon(for: "me"))
+        for name in ["ada", "ben"] { try await workplace.run("save", "me.png", "--name", name).requireSuccess() }
+        try workplace.write("people.json", #"[{"id": "42", "avatarURL": "http://127.0.0.1:1/a.png"}]"#)
+        _ = try await workplace.run("sync", "people.json", "--allow-private-network")
+
+        let run = try await workplace.start(tool: "/bin/bash", ["complete.bash"] + words).end()
+
+        #expect(run.lines.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty } == expected)
     }
 
     /// Completes its arguments and prints the candidates.

@@ -44,7 +44,11 @@ struct ExportCommand: AsyncParsableCommand {
     var storageClass: StorageClass?
 
     /// Filters the images by a contact id; `nil` for all.
-    @Option(parsing: .unconditional, help: ArgumentHelp("Only images of this contact.", valueName: "id"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Only images of this contact.", valueName: "id"),
+        completion: .storeContact
+    )
     var owner: String?
 
     /// Exports a gallery instead of the images alone.

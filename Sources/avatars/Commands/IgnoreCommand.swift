@@ -19,7 +19,10 @@ struct IgnoreCommand: AsyncParsableCommand {
     )
 
     /// A digest without a picture is an error; the command still ignores the others.
-    @Argument(help: "SHA-256 digests of pictures. The first 8 or more digits suffice for a stored picture.")
+    @Argument(
+        help: "SHA-256 digests of pictures. The first 8 or more digits suffice for a stored picture.",
+        completion: .storeDigest
+    )
     var digests: [String]
 
     /// The images are then due at once.

@@ -26,11 +26,18 @@ struct ListCommand: AsyncParsableCommand {
     var state: AvatarState?
 
     /// Filters by a host name without a port; `nil` for all, own images included.
-    @Option(help: ArgumentHelp("Only entries of this host name, on any port.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("Only entries of this host name, on any port.", valueName: "name"),
+        completion: .storeHost
+    )
     var host: String?
 
     /// Filters by a contact id; `nil` for all.
-    @Option(parsing: .unconditional, help: ArgumentHelp("Only images of this contact.", valueName: "id"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Only images of this contact.", valueName: "id"),
+        completion: .storeContact
+    )
     var owner: String?
 
     /// Any order but `key` reads all entries for each page.

@@ -15,7 +15,7 @@ struct MoveCommand: AsyncParsableCommand {
     )
 
     /// Parsed by `KeyArguments`: duplicates count once.
-    @Argument(help: "URLs, name:NAME, contact:ID, or your own keys.")
+    @Argument(help: "URLs, name:NAME, contact:ID, or your own keys.", completion: .storeKey)
     var keys: [String]
 
     /// An image that is in this class already is left as it is, and not counted.

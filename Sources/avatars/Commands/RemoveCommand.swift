@@ -24,15 +24,22 @@ struct RemoveCommand: AsyncParsableCommand {
     )
 
     /// Keys that the store lacks are errors; the others are removed all the same.
-    @Argument(help: "URLs, name:NAME, contact:ID, or your own keys.")
+    @Argument(help: "URLs, name:NAME, contact:ID, or your own keys.", completion: .storeKey)
     var keys: [String] = []
 
     /// A contact id. Images that another contact uses stay.
-    @Option(parsing: .unconditional, help: ArgumentHelp("Remove all images of this contact.", valueName: "id"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Remove all images of this contact.", valueName: "id"),
+        completion: .storeContact
+    )
     var owner: String?
 
     /// A host name without a port.
-    @Option(help: ArgumentHelp("Remove all images of this host name, on any port.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("Remove all images of this host name, on any port.", valueName: "name"),
+        completion: .storeHost
+    )
     var host: String?
 
     /// Selects every entry, own images included.

@@ -33,7 +33,10 @@ struct ServeCommand: AsyncParsableCommand {
     var listen = ListeningSocket.host("127.0.0.1", port: 8080)
 
     /// A socket left over by a killed server is replaced. The file is removed at the end.
-    @Option(help: ArgumentHelp("Listen on a Unix domain socket at this path instead.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("Listen on a Unix domain socket at this path instead.", valueName: "path"),
+        completion: .file()
+    )
     var socket: String?
 
     /// The lists are read again for each sync.

@@ -4,11 +4,15 @@ import AvatarStore
 /// The image that a command is about: a KEY, or the picture of a contact.
 struct ImageArgument: ParsableArguments {
     /// `requireValid` refuses a text that is not a key.
-    @Argument(help: "A URL, name:NAME, contact:ID, or your own key.")
+    @Argument(help: "A URL, name:NAME, contact:ID, or your own key.", completion: .storeKey)
     var key: String?
 
     /// The photo embedded in the contact comes first, then the image at its URL, then that of an e-mail source.
-    @Option(parsing: .unconditional, help: ArgumentHelp("The picture of this contact.", valueName: "id"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The picture of this contact.", valueName: "id"),
+        completion: .storeContact
+    )
     var contact: String?
 
     /// - Throws: `ValidationError` unless exactly one of the two is given.

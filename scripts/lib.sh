@@ -69,11 +69,14 @@ build_with_progress() {
     fi
     # The last lines tell why a build fails.
     swift build "$@" 2>&1 | awk '
-        /^Fetching|^Compiling plugin|^Building/ { print; fflush(); next }
+        /^(Fetch|Comput|Creating working copy|Working copy|warning: prohibited)/ {
+            if (!fetching++) { print "  fetching the packages"; fflush() }
+            next
+        }
         /^\[[0-9]+\/[0-9]+\]/ {
             split(substr($1, 2), count, /[\/\]]/)
             tenth = int(10 * count[1] / count[2])
-            if (tenth > shown) { print "  " count[1] " of " count[2] " steps"; fflush(); shown = tenth }
+            if (count[2] > 20 && tenth > shown) { print "  " count[1] " of " count[2] " steps"; fflush(); shown = tenth }
             next
         }
         { print; fflush() }'

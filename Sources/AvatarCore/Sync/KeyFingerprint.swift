@@ -1,4 +1,4 @@
-/// 128 bits of a text, which tell in 16 bytes whether a list named a key or a contact before.
+/// 128 bits of a text, which stand in for it in a table of contacts or requests. `FingerprintSet` is for whole lists.
 ///
 /// Two keys with one fingerprint would leave one of the two images to the next sync. With a million keys that happens once
 /// in 10²⁶ lists. No image is ever looked up by a fingerprint.

@@ -6,9 +6,9 @@
 package struct SyncPlanner: Sendable {
     private let rules: SyncRules
     /// The keys that were named so far, and the spellings that are not a URL.
-    private var named: Set<KeyFingerprint> = []
+    private var named = FingerprintSet()
     /// The contacts for which the list has a picture, or a source to ask for one.
-    private var withPictures: Set<KeyFingerprint> = []
+    private var withPictures = FingerprintSet()
     /// The keys with a planned request that is not settled yet.
     private var inFlight: Set<KeyFingerprint> = []
     /// Requests that were planned and not returned.
@@ -132,7 +132,7 @@ package struct SyncPlanner: Sendable {
     /// Notes a contact for which the list has a picture, or a source to ask for one.
     private mutating func noteContact(_ contact: String, _ steps: inout [SyncStep]) {
         contactCount += 1
-        if rules.prunes { withPictures.insert(KeyFingerprint(contact)) }
+        if rules.prunes { _ = withPictures.insert(contact) }
         steps.append(.contact)
     }
 
@@ -148,7 +148,7 @@ package struct SyncPlanner: Sendable {
         switch listed.parsed {
         case .success(let parsed): key = parsed
         case .failure(let error):
-            guard named.insert(KeyFingerprint(url)).inserted else { return steps.append(.settled) }
+            guard named.insert(url) else { return steps.append(.settled) }
             // A list of bare URLs names its contacts by them, and this one may hold a password.
             let contact = contact == url ? nil : contact
             return steps.append(.refused(AvatarKey.redact(url), contact: contact, error))
@@ -156,7 +156,7 @@ package struct SyncPlanner: Sendable {
         let photos = context.formerPhotos(of: contact)
         if !photos.isEmpty { steps.append(.replace(contact: contact, former: photos, by: [key])) }
         let entry = context.known.entry(for: key)
-        guard named.insert(KeyFingerprint(key.rawValue)).inserted else {
+        guard named.insert(key.rawValue) else {
             return steps.append(.image(PlannedImage(key: key, entry: entry, contact: contact, action: .share)))
         }
         let image = try classify(key, entry, contact: contact, lowDataURL: listed.lowDataURL, in: context)
@@ -250,7 +250,7 @@ package struct SyncPlanner: Sendable {
         if isInFlight(key) {
             image.action = .wait
             image.chain = chain
-        } else if named.insert(KeyFingerprint(key.rawValue)).inserted {
+        } else if named.insert(key.rawValue) {
             // A list asks an e-mail source again, however recent its answer.
             if entry?.isKnownNone == true { entry = entry?.withoutFailure() }
             chain.ownsTarget = true
@@ -272,7 +272,7 @@ package struct SyncPlanner: Sendable {
         _ context: Context
     ) throws -> Bool {
         guard let entry else { return false }
-        let wasNamed = named.contains(KeyFingerprint(entry.key.rawValue))
+        let wasNamed = named.contains(entry.key.rawValue)
         if entry.isIgnored {
             guard chain.hasNextIfIgnored, !isInFlight(entry.key) else { return false }
             if wasNamed { return true }
@@ -331,6 +331,6 @@ package struct SyncPlanner: Sendable {
 
     /// Those of `contacts` for which the list has no picture.
     package func leavers(among contacts: [String]) -> [String] {
-        contacts.filter { !withPictures.contains(KeyFingerprint($0)) }
+        contacts.filter { !withPictures.contains($0) }
     }
 }

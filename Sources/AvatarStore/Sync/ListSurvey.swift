@@ -4,7 +4,7 @@ import Synchronization
 /// The result of the first read of a contact list: the contacts that the list has more than once.
 ///
 /// The last record of such a contact counts, and nothing of the others may reach the store. So the whole list is
-/// surveyed before the first record is used. The survey takes 16 bytes per contact while it reads. It also keeps the
+/// surveyed before the first record is used. The survey takes 12 bytes per contact while it reads. It also keeps the
 /// records if they take at most 16 MiB in all, so that a list of ordinary size is read only once.
 struct ListSurvey: Sendable {
     /// The last record of a contact that has several.
@@ -19,7 +19,7 @@ struct ListSurvey: Sendable {
     private static let mostKeptBytes = 16 << 20
 
     /// The ids read so far; empty after `finish`.
-    private var named: Set<KeyFingerprint> = []
+    private var named = FingerprintSet()
     /// The last record of each contact that has several.
     private var lastRecords: [KeyFingerprint: LastRecord] = [:]
     /// The estimated size of all records read, in bytes.
@@ -32,9 +32,8 @@ struct ListSurvey: Sendable {
     /// Adds the next record of the list.
     mutating func add(_ record: ContactRecord) {
         if case .contact(let contact) = record, contact.idFault == nil {
-            let fingerprint = KeyFingerprint(contact.id)
-            if !named.insert(fingerprint).inserted {
-                lastRecords[fingerprint] = LastRecord(position: count, place: contact.place)
+            if !named.insert(contact.id) {
+                lastRecords[KeyFingerprint(contact.id)] = LastRecord(position: count, place: contact.place)
             }
         }
         count += 1
@@ -44,7 +43,7 @@ struct ListSurvey: Sendable {
 
     /// Ends the survey, and frees the memory that only reading needs.
     mutating func finish() {
-        named = []
+        named = FingerprintSet()
     }
 
     /// Checks that a later read gave the same number of records.

@@ -12,7 +12,7 @@ final class SyncRoster {
     /// Whether the store keeps digests of addresses. The writer asks again in each transaction.
     private let keepsAddresses: Bool
     /// The contacts named so far; `nil` unless the sync prunes.
-    private var named: Set<KeyFingerprint>?
+    private var named: FingerprintSet?
     /// Contacts not written yet.
     private var waiting: [ListedContact] = []
 
@@ -28,7 +28,7 @@ final class SyncRoster {
         self.writer = writer
         keepsNames = try index.value(of: .keepNames) != 0
         keepsAddresses = try index.value(of: .keepAddresses) != 0
-        named = prunes ? [] : nil
+        named = prunes ? FingerprintSet() : nil
     }
 
     /// Notes the contacts among `items`.
@@ -37,7 +37,7 @@ final class SyncRoster {
     func note(_ items: [SyncItem]) async throws {
         var listed: [ListedContact] = []
         for case .contact(let contact, let emails) in items {
-            named?.insert(KeyFingerprint(contact.id))
+            _ = named?.insert(contact.id)
             listed.append(
                 ListedContact(
                     id: contact.id,
@@ -70,7 +70,7 @@ final class SyncRoster {
             let page = try index.listedContacts(after: last, limit: Self.batchSize)
             guard let end = page.last else { return }
             last = end
-            try await writer.removeContacts(page.filter { !named.contains(KeyFingerprint($0)) })
+            try await writer.removeContacts(page.filter { !named.contains($0) })
         }
     }
 }

@@ -35,7 +35,7 @@ final class DemoPage {
 
     // MARK: Beginning and end
 
-    /// Writes the title, and the folder that the demo leaves behind.
+    /// Writes the title, and the folder of the store.
     func showTitle(contactCount: Int, in place: DemoPlace) {
         line(
             """
@@ -43,7 +43,7 @@ final class DemoPage {
             machine, no network.
             """
         )
-        line("It leaves a store and a contact list in \(place.directory)")
+        line("The store and the contact list are in \(place.directory)")
     }
 
     /// Writes the commands to try next, ready to be copied.

@@ -1,0 +1,29 @@
+import Testing
+
+@testable import AvatarCore
+
+@Suite struct FingerprintSetTests {
+    @Test func aTextIsNewOnce() {
+        var set = FingerprintSet()
+        let texts = (0..<50_000).map { "contact \($0)" }
+
+        #expect(!set.contains(texts[0]))
+        let (new, again) = (texts.filter { set.insert($0) }.count, texts.filter { set.insert($0) }.count)
+        #expect(new == texts.count && again == 0)
+        #expect(texts.allSatisfy(set.contains))
+        #expect(!set.contains(""))
+        let isNew = set.insert("")
+        #expect(isNew && set.contains(""))
+        #expect(!(50_000..<60_000).contains { set.contains("contact \($0)") })
+    }
+
+    @Test func aCopyIsASetOfItsOwn() {
+        var first = FingerprintSet()
+        _ = first.insert("a")
+        var second = first
+
+        _ = second.insert("b")
+
+        #expect(!first.contains("b") && second.contains("a"))
+    }
+}

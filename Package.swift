@@ -4,6 +4,14 @@ import PackageDescription
 // Set by continuous integration and for releases, never in a package that depends on this one.
 let warningsAreErrors = Context.environment["AVATARS_WARNINGS_AS_ERRORS"] != nil
 
+// In a checkout of this repository all optional code is on, without traits: SwiftPM passes the traits of a package to the compiler
+// in an order that changes from run to run, and each change compiles everything again. So `swift run avatars`, the demo and the
+// tests share one build. A package that depends on this one from elsewhere chooses by traits.
+let isCheckout = !Context.packageDirectory.contains("/checkouts/")
+
+/// The condition of a dependency that a trait turns on.
+func trait(_ name: String) -> TargetDependencyCondition? { isCheckout ? nil : .when(traits: [name]) }
+
 let swiftSettings: [SwiftSetting] =
     [
         .swiftLanguageMode(.v6),
@@ -11,12 +19,9 @@ let swiftSettings: [SwiftSetting] =
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
     ] + (warningsAreErrors ? [.treatAllWarnings(as: .error)] : [])
-
-// In its own checkout all traits are on, so that `swift run avatars`, the demo and the tests share one build. A package that
-// depends on this one gets those that most programs need.
-let isDependency = Context.packageDirectory.contains("/checkouts/")
-let usualTraits: Set<String> = ["HTTPOrigin", "Command"]
-let optionalTraits: Set<String> = ["NIOOrigin", "OpenCombine", "PlaceholderPNG", "Renditions"]
+    + (isCheckout ? ["HTTPOrigin", "NIOOrigin", "OpenCombine", "PlaceholderPNG", "Renditions", "Command"] : []).map {
+        .define($0)
+    }
 
 let package = Package(
     name: "AvatarStore",
@@ -66,7 +71,7 @@ let package = Package(
             description:
                 "The program `avatars`. Off, ArgumentParser is not even fetched; the libraries do not need it."
         ),
-        .default(enabledTraits: isDependency ? usualTraits : usualTraits.union(optionalTraits)),
+        .default(enabledTraits: isCheckout ? [] : ["HTTPOrigin", "Command"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.5.0"),
@@ -174,32 +179,32 @@ let package = Package(
                 .product(
                     name: "AsyncHTTPClient",
                     package: "async-http-client",
-                    condition: .when(traits: ["NIOOrigin"])
+                    condition: trait("NIOOrigin")
                 ),
                 .product(
                     name: "NIOCore",
                     package: "swift-nio",
-                    condition: .when(traits: ["NIOOrigin"])
+                    condition: trait("NIOOrigin")
                 ),
                 .product(
                     name: "NIOHTTP1",
                     package: "swift-nio",
-                    condition: .when(traits: ["NIOOrigin"])
+                    condition: trait("NIOOrigin")
                 ),
                 .product(
                     name: "NIOHTTP2",
                     package: "swift-nio-http2",
-                    condition: .when(traits: ["NIOOrigin"])
+                    condition: trait("NIOOrigin")
                 ),
                 .product(
                     name: "NIOPosix",
                     package: "swift-nio",
-                    condition: .when(traits: ["NIOOrigin"])
+                    condition: trait("NIOOrigin")
                 ),
                 .product(
                     name: "NIOSSL",
                     package: "swift-nio-ssl",
-                    condition: .when(traits: ["NIOOrigin"])
+                    condition: trait("NIOOrigin")
                 ),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
@@ -215,7 +220,7 @@ let package = Package(
                 "AvatarIndex",
                 "AvatarFiles",
                 "CZlib",
-                .target(name: "AvatarOrigin", condition: .when(traits: ["HTTPOrigin"])),
+                .target(name: "AvatarOrigin", condition: trait("HTTPOrigin")),
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -267,7 +272,7 @@ let package = Package(
             name: "AvatarPublisher",
             dependencies: [
                 "AvatarStore",
-                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"])),
+                .product(name: "OpenCombine", package: "OpenCombine", condition: trait("OpenCombine")),
             ],
             swiftSettings: swiftSettings
         ),
@@ -283,7 +288,11 @@ let package = Package(
             name: "AvatarPlaceholderPNG",
             dependencies: [
                 "AvatarPlaceholder",
-                .target(name: "CPango", condition: .when(platforms: [.linux], traits: ["PlaceholderPNG"])),
+                .target(
+                    name: "CPango",
+                    condition: isCheckout
+                        ? .when(platforms: [.linux]) : .when(platforms: [.linux], traits: ["PlaceholderPNG"])
+                ),
             ],
             swiftSettings: swiftSettings
         ),
@@ -291,9 +300,11 @@ let package = Package(
         // Decodes pictures with the system's libraries. Only the helper links it, and runs it in a sandbox.
         .target(
             name: "CAvatarDecoder",
-            cSettings: [.define("AVATAR_RENDITIONS", .when(traits: ["Renditions"]))],
+            cSettings: [
+                isCheckout ? .define("AVATAR_RENDITIONS") : .define("AVATAR_RENDITIONS", .when(traits: ["Renditions"]))
+            ],
             linkerSettings: ["jpeg", "png16", "webp", "webpdemux", "gif", "lcms2", "m"].map { library in
-                .linkedLibrary(library, .when(traits: ["Renditions"]))
+                isCheckout ? .linkedLibrary(library) : .linkedLibrary(library, .when(traits: ["Renditions"]))
             }
         ),
         .executableTarget(name: "avatars-decoder", dependencies: ["CAvatarDecoder"], path: "Sources/avatars-decoder"),
@@ -332,10 +343,10 @@ let package = Package(
                 .product(
                     name: "ArgumentParser",
                     package: "swift-argument-parser",
-                    condition: .when(traits: ["Command"])
+                    condition: trait("Command")
                 ),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Command"])),
+                .product(name: "HummingbirdCore", package: "hummingbird", condition: trait("Command")),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -382,7 +393,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["NIOOrigin"])),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: trait("NIOOrigin")),
             ],
             swiftSettings: swiftSettings
         ),
@@ -401,7 +412,11 @@ let package = Package(
             name: "AvatarPlaceholderPNGTests",
             dependencies: [
                 "AvatarPlaceholder", "AvatarPlaceholderPNG", "AvatarCore", "AvatarImages",
-                .target(name: "CPango", condition: .when(platforms: [.linux], traits: ["PlaceholderPNG"])),
+                .target(
+                    name: "CPango",
+                    condition: isCheckout
+                        ? .when(platforms: [.linux]) : .when(platforms: [.linux], traits: ["PlaceholderPNG"])
+                ),
             ],
             swiftSettings: swiftSettings
         ),
@@ -442,7 +457,7 @@ let package = Package(
             name: "AvatarPublisherTests",
             dependencies: [
                 "AvatarPublisher", "AvatarFrontEnds", "AvatarStoreTesting",
-                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"])),
+                .product(name: "OpenCombine", package: "OpenCombine", condition: trait("OpenCombine")),
             ],
             swiftSettings: swiftSettings
         ),
@@ -470,7 +485,7 @@ let package = Package(
                 .product(
                     name: "ArgumentParser",
                     package: "swift-argument-parser",
-                    condition: .when(traits: ["Command"])
+                    condition: trait("Command")
                 ),
             ],
             path: "Tests/Commands",
@@ -492,7 +507,7 @@ let package = Package(
             dependencies: [
                 "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder",
                 "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting", "AvatarRenditions",
-                .target(name: "AvatarOrigin", condition: .when(traits: ["HTTPOrigin"])),
+                .target(name: "AvatarOrigin", condition: trait("HTTPOrigin")),
             ],
             path: "Tests/Interface",
             exclude: ["Recorded"],
@@ -504,14 +519,14 @@ let package = Package(
             dependencies: [
                 "avatars", "AvatarSQLite", "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarContacts",
                 "AvatarStoreTesting", "ProgramRunning",
-                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Command"])),
+                .product(name: "Hummingbird", package: "hummingbird", condition: trait("Command")),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(
                     name: "NIOHTTPTypesHTTP1",
                     package: "swift-nio-extras",
-                    condition: .when(traits: ["Command"])
+                    condition: trait("Command")
                 ),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -13,7 +13,7 @@ let package = Package(
     name: "ContactsSyncService",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "AvatarStore", path: "../..", traits: ["HTTPOrigin"]),
+        .package(name: "AvatarStore", path: "../.."),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0"),

@@ -36,17 +36,26 @@ struct ListingPage {
         self.keys = decoded
     }
 
-    /// The page without the prefix of the tier; `nil` if the keys are not in order, outside of the listing, or missing although
+    /// The page without the prefix of the tier; `nil` if the keys are out of order, outside of the listing, or missing although
     /// more follow. Such a page would make its reader miss keys, or read the same ones for ever.
     func page(prefix: String, keyPrefix: String, after start: String?) -> SharedTierPage? {
         guard !keys.isEmpty || !isTruncated else { return nil }
-        var last = start.map { prefix + $0 }
-        for key in keys {
-            guard key.utf8.starts(with: (prefix + keyPrefix).utf8) else { return nil }
-            if let last, !last.utf8.lexicographicallyPrecedes(key.utf8) { return nil }
-            last = key
+        let whole = prefix + keyPrefix
+        guard keys.allSatisfy({ $0.utf8.starts(with: whole.utf8) }) else { return nil }
+        let run = (start.map { [prefix + $0] } ?? []) + keys
+        // Engines on a file system list folder by folder.
+        guard Self.isAscending(run, by: { $0 }) || Self.isAscending(run, by: { $0 == UInt8(ascii: "/") ? 0 : $0 })
+        else {
+            return nil
         }
         let bare = keys.map { String($0.unicodeScalars.dropFirst(prefix.unicodeScalars.count)) }
         return SharedTierPage(keys: bare, isTruncated: isTruncated)
+    }
+
+    /// Whether each key is before the next one, if bytes are compared by `rank`.
+    private static func isAscending(_ keys: [String], by rank: (UInt8) -> UInt8) -> Bool {
+        zip(keys, keys.dropFirst()).allSatisfy { left, right in
+            left.utf8.lexicographicallyPrecedes(right.utf8) { rank($0) < rank($1) }
+        }
     }
 }

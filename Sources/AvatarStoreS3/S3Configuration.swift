@@ -19,8 +19,9 @@ public struct S3Configuration: Hashable, Sendable {
     public var certificateFile: String?
     /// How long a connection may take, with the lookup of the name and the TLS handshake. Default: 5 seconds.
     public var connectTimeout: Duration = .seconds(5)
-    /// How long a response may bring no byte, rounded up to a second. Default: 10 seconds.
-    public var stallTimeout: Duration = .seconds(10)
+    /// How long a response may bring no byte, rounded up to a second. Default: 20 seconds, because an engine may make writers of
+    /// one key wait for each other.
+    public var stallTimeout: Duration = .seconds(20)
     /// How long one attempt may take in all. Default: 60 seconds.
     public var requestTimeout: Duration = .seconds(60)
     /// The maximum number of connections, and so of requests at once; more requests wait. 1 to 256. Default: 16.

@@ -14,7 +14,8 @@ public final class S3Tier: SharedTier {
     /// How often a request is sent at most.
     let attempts: Int
     private let context: S3Response.Context
-    private let sessionToken: String?
+    /// The whole value, which hides its parts from dumps of the tier.
+    private let credentials: S3Credentials
     private let sender: RequestSender
 
     /// A tier for `configuration`. It sends no request yet.
@@ -25,7 +26,7 @@ public final class S3Tier: SharedTier {
         sender = RequestSender(try RequestSettings(configuration))
         attempts = configuration.attempts
         context = S3Response.Context(place: address.name, region: configuration.region)
-        sessionToken = configuration.credentials.sessionToken
+        credentials = configuration.credentials
     }
 
     deinit {
@@ -98,7 +99,7 @@ public final class S3Tier: SharedTier {
         guard response.isSuccess || response.isAbsentObject else { throw response.error(now: Timestamp(Date())) }
     }
 
-    /// The first keys with `prefix`, after the key `start`, in the order of their bytes: at most 1,000.
+    /// The first keys with `prefix`, after the key `start`, in the order of the service: at most 1,000.
     ///
     /// The page also has keys of other programs, which may break the rules of `SharedTier`.
     ///
@@ -133,7 +134,14 @@ public final class S3Tier: SharedTier {
         body: [UInt8] = [],
         bodyLimit: Int
     ) -> WireRequest {
-        WireRequest(method, url, fields: fields, body: body, bodyLimit: bodyLimit, sessionToken: sessionToken)
+        WireRequest(
+            method,
+            url,
+            fields: fields,
+            body: body,
+            bodyLimit: bodyLimit,
+            sessionToken: credentials.sessionToken
+        )
     }
 
     /// Sends the request until it has a response that waiting would not change.

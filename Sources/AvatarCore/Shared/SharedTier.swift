@@ -1,11 +1,15 @@
 /// A store of objects that several machines share, such as a bucket of an S3-compatible object store.
 ///
 /// The tier is optional by nature: the store never needs it. It asks for few promises, because the engines differ: an object is
-/// whole or absent, a listing is in the order of the keys' bytes, and a key holds the bytes of one of its writers. The store
-/// checks all that it reads. It neither needs metadata, nor conditional replacement, nor a lock.
+/// whole or absent, a listing is in order, and a key holds the bytes of one of its writers. The store checks all that it reads. It
+/// neither needs metadata, nor conditional replacement, nor a lock.
 ///
-/// A key has 1 to 512 bytes of `a` to `z`, `0` to `9`, `-`, `.` and `/`, neither begins nor ends with `/`, and no segment has more
-/// than 200 bytes.
+/// A key has 1 to 512 bytes of `a` to `z`, `0` to `9`, `-`, `.` and `/`, in segments of 1 to 200 bytes that are not `.` or `..`. No
+/// key may be the folder of another one, such as `a` beside `a/b`: an engine on a file system can omit the other one from
+/// listings.
+///
+/// Listings are in the order of the keys' bytes. An engine on a file system may sort `/` before all other bytes; the two orders
+/// are the same if the segments at one level have one length.
 public protocol SharedTier: Sendable {
     /// The bytes of the object under `key`; `nil` if there is none.
     ///
@@ -30,7 +34,7 @@ public protocol SharedTier: Sendable {
     /// - Throws: `SharedTierError`; `CancellationError`: the object may be there or not.
     func delete(_ key: String) async throws
 
-    /// The first keys with `prefix`, after the key `start`, in the order of their bytes: at most 1,000.
+    /// The first keys with `prefix`, after the key `start`, in the order of the tier: at most 1,000.
     ///
     /// - Parameter start: the last key of the page before; `nil` for the first page.
     /// - Throws: `SharedTierError`; `CancellationError`.
@@ -49,7 +53,7 @@ public enum SharedTierCreation: Hashable, Sendable {
 
 /// A page of keys.
 public struct SharedTierPage: Hashable, Sendable {
-    /// The keys, in the order of their bytes.
+    /// The keys, in the order of the tier.
     public var keys: [String]
     /// Whether more keys follow.
     public var isTruncated: Bool

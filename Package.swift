@@ -33,6 +33,7 @@ let package = Package(
         .library(name: "AvatarPlaceholderPNG", targets: ["AvatarPlaceholderPNG"]),
         .library(name: "AvatarStoreService", targets: ["AvatarStoreService"]),
         .library(name: "AvatarStoreHTTP", targets: ["AvatarStoreHTTP"]),
+        .library(name: "AvatarStoreS3", targets: ["AvatarStoreS3"]),
         .library(name: "AvatarFrontEnds", targets: ["AvatarFrontEnds"]),
         .library(name: "AvatarPublisher", targets: ["AvatarPublisher"]),
         .library(name: "AvatarOriginNIO", targets: ["AvatarOriginNIO"]),
@@ -256,6 +257,12 @@ let package = Package(
             resources: [.embedInCode("openapi.json")],
             swiftSettings: swiftSettings
         ),
+        // A shared tier in a bucket of an S3-compatible object store. A separate product, because it needs libcurl.
+        .target(
+            name: "AvatarStoreS3",
+            dependencies: ["AvatarCore", "CAvatarCurl", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: swiftSettings
+        ),
         // Image types for application code: observable objects, decodable values and batches on one store.
         .target(
             name: "AvatarFrontEnds",
@@ -448,6 +455,11 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .testTarget(
+            name: "AvatarStoreS3Tests",
+            dependencies: ["AvatarStoreS3", "AvatarCore", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
             name: "AvatarFrontEndsTests",
             dependencies: ["AvatarFrontEnds", "AvatarStore", "AvatarStoreTesting"],
             resources: [.copy("Pictures")],
@@ -506,7 +518,8 @@ let package = Package(
             name: "InterfaceTests",
             dependencies: [
                 "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder",
-                "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting", "AvatarRenditions",
+                "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreS3", "AvatarStoreTesting",
+                "AvatarRenditions",
                 .target(name: "AvatarOrigin", condition: trait("HTTPOrigin")),
             ],
             path: "Tests/Interface",

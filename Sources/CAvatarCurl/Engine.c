@@ -8,9 +8,21 @@
 
 #include "Internal.h"
 
+static int initialisation;
+
+static void initialise(void) {
+    if (!avatar_curl_load()) {
+        initialisation = AVATAR_NO_LIBCURL;
+    } else {
+        initialisation = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : ENOMEM;
+    }
+}
+
 int avatar_curl_initialise(void) {
-    if (!avatar_curl_load()) return AVATAR_NO_LIBCURL;
-    return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : ENOMEM;
+    // Two modules use libcurl, and before 7.84 two threads must not initialise it at once.
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, initialise);
+    return initialisation;
 }
 
 const char *avatar_curl_tls(void) {

@@ -9,7 +9,7 @@ struct InterfaceTests {
     static let modules = [
         "AvatarCore", "AvatarOriginRules", "AvatarOrigin", "AvatarStore", "AvatarStoreService", "AvatarContacts",
         "AvatarPlaceholder", "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting",
-        "AvatarLoopback", "AvatarStoreHTTP", "AvatarRenditions",
+        "AvatarLoopback", "AvatarStoreHTTP", "AvatarStoreS3", "AvatarRenditions",
     ]
 
     @Test(arguments: modules)

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "CAvatarRequest.h"
+
 typedef struct avatar_engine avatar_engine;
 typedef struct avatar_exchange avatar_exchange;
 
@@ -53,8 +55,8 @@ typedef struct {
 // There is no libcurl that can be loaded. No errno is negative.
 #define AVATAR_NO_LIBCURL (-1)
 
-// Loads and initialises libcurl for the process. Returns 0, or AVATAR_NO_LIBCURL, or the errno if it cannot be used. Call it
-// once.
+// Loads and initialises libcurl for the process. Returns 0, or AVATAR_NO_LIBCURL, or the errno if it cannot be used. Any thread
+// may call it, any number of times.
 int avatar_curl_initialise(void);
 
 // The name and version of the TLS library, for judging its error numbers.

@@ -1,0 +1,8 @@
+import Synchronization
+
+/// A number that several tasks raise.
+final class Counter: Sendable {
+    private let count = Mutex(0)
+    var value: Int { count.withLock { $0 } }
+    func add() { count.withLock { $0 += 1 } }
+}

@@ -1,0 +1,73 @@
+import AvatarCore
+import Foundation
+
+@testable import AvatarStoreS3
+
+/// A real S3 engine on loopback, started by a script of this repository. It ends after this process.
+struct Engine: Sendable {
+    private let variables: [String: String]
+
+    /// The engines, or `nil` where they cannot be had. Each starts with the first test that asks for it.
+    static let seaweedFS = start("start-seaweedfs")
+    static let openStackSwift = isThorough ? start("start-swift-s3") : nil
+
+    private static let isThorough = ProcessInfo.processInfo.environment["AVATARS_THOROUGH"] != nil
+
+    var bucket: String { variables["BUCKET"] ?? "" }
+    var credentials: S3Credentials {
+        S3Credentials(
+            accessKey: variables["AWS_ACCESS_KEY_ID"] ?? "",
+            secretKey: variables["AWS_SECRET_ACCESS_KEY"] ?? ""
+        )
+    }
+
+    /// A configuration with a prefix of its own.
+    var configuration: S3Configuration {
+        var configuration = S3Configuration(
+            bucket: bucket,
+            endpoint: variables["AWS_ENDPOINT_URL"],
+            credentials: credentials
+        )
+        configuration.prefix = "Tests/\(UUID().uuidString.lowercased())"
+        return configuration
+    }
+
+    /// A tier with a prefix of its own.
+    func tier(_ change: (inout S3Configuration) -> Void = { _ in }) throws -> S3Tier {
+        var configuration = configuration
+        change(&configuration)
+        return try S3Tier(configuration)
+    }
+
+    // MARK: Start
+
+    private static func start(_ script: String) -> Engine? {
+        do {
+            return try Engine(script)
+        } catch {
+            print("Tests that need \(script) are skipped: \(error)")
+            return nil
+        }
+    }
+
+    private struct Failure: Error {
+        let output: String
+    }
+
+    private init(_ script: String) throws {
+        let path = URL(filePath: #filePath).appending(path: "../../../scripts/\(script)").standardized.path()
+        let folder = FileManager.default.temporaryDirectory.appending(path: "\(script)-\(UUID().uuidString)").path()
+        let owner = ProcessInfo.processInfo.processIdentifier
+        // The first start installs the engine, which needs a network.
+        let command = "timeout 180 '\(path)' '\(folder)' \(try Socket.freePorts(5)) \(owner) 2>&1"
+        // Foundation's Process would wait for the servers, which inherit its sockets.
+        guard let stream = popen(command, "re") else { throw Failure(output: "no shell") }
+        var output: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while case let count = fread(&buffer, 1, buffer.count, stream), count > 0 { output += buffer[..<count] }
+        let lines = String(decoding: output, as: UTF8.self)
+        guard pclose(stream) == 0 else { throw Failure(output: lines) }
+        let pairs = lines.split(separator: "\n").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+        variables = Dictionary(pairs.filter { $0.count == 2 }.map { ($0[0], $0[1]) }) { $1 }
+    }
+}

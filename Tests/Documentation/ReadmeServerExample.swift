@@ -11,8 +11,8 @@ extension ReadmeExamples {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write(
-                "people.vcf",
-                "BEGIN:VCARD\nVERSION:4.0\nUID:42\nFN:Ada\nPHOTO:\(origin.url("/ada.png"))\nEND:VCARD\n"
+                "people.json",
+                #"[{"id": "42", "name": "Ada", "avatarURL": "\#(origin.url("/ada.png"))"}]"#
             )
             let block = try #require(
                 try Page("README.md").examples(in: "console").first { $0.joined().contains("avatars serve") }

@@ -65,7 +65,7 @@ enum KeptSetting {
     func text(in store: AvatarStore) throws -> String {
         switch self {
         case .number(let setting): setting.text(try store.value(of: setting))
-        case .text(let setting): try store.value(of: setting) ?? "none"
+        case .text(let setting): try store.value(of: setting) ?? defaultText
         }
     }
 

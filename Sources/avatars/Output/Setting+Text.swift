@@ -51,6 +51,10 @@ extension Setting {
 
     /// The values that the setting accepts.
     private var choices: String {
-        unit == .boolean ? "true or false" : "\(range.lowerBound) to \(range.upperBound) \(unit.rawValue)"
+        switch unit {
+        case .boolean: "true or false"
+        case .count: "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        default: "\(range.lowerBound) to \(range.upperBound) \(unit.rawValue)"
+        }
     }
 }

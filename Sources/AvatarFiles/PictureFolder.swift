@@ -253,7 +253,7 @@ package final class PictureFolder: Sendable {
         try rename(temporary, to: name)
     }
 
-    /// The length and the time of the last change, in seconds since 1970, of the regular file `name`; `nil` if there is none.
+    /// The length and the time of the last change, in seconds since 1970, of the regular file `name`; `nil` without such a file.
     package func stamp(of name: String) -> (size: Int, time: Int64)? {
         var information = stat()
         guard fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,

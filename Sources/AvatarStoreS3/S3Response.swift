@@ -8,7 +8,7 @@ struct S3Response {
     private let document: ErrorDocument?
     private let context: Context
 
-    /// What errors say besides the response.
+    /// The parts of error messages that are not in the response.
     struct Context: Sendable {
         /// The bucket and the endpoint.
         let place: String

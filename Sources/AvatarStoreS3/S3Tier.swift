@@ -35,7 +35,7 @@ public final class S3Tier: SharedTier {
 
     // MARK: Objects
 
-    /// The bytes of the object under `key`; `nil` if there is none.
+    /// The bytes of the object under `key`; `nil` if the bucket has no such object.
     ///
     /// - Parameters:
     ///   - key: a key by the rules of `SharedTier`.

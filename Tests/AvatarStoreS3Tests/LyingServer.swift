@@ -43,7 +43,11 @@ final class LyingServer: Sendable {
         Thread.detachNewThread { [weak self] in
             while true {
                 let connection = accept(descriptor, nil, nil)
-                guard connection >= 0 else { return }
+                guard connection >= 0 else {
+                    // Only this thread closes the descriptor: else another listener might get its number meanwhile.
+                    close(descriptor)
+                    return
+                }
                 self?.connections.add()
                 _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
                 Thread.detachNewThread { [weak self] in
@@ -57,7 +61,6 @@ final class LyingServer: Sendable {
     deinit {
         // Ends `accept`.
         shutdown(descriptor, CInt(SHUT_RDWR))
-        close(descriptor)
     }
 
     var endpoint: String { "http://127.0.0.1:\(port)" }

@@ -11,7 +11,7 @@
 /// Listings are in the order of the keys' bytes. An engine on a file system may sort `/` before all other bytes; the two orders
 /// are the same if the segments at one level have one length.
 public protocol SharedTier: Sendable {
-    /// The bytes of the object under `key`; `nil` if there is none.
+    /// The bytes of the object under `key`; `nil` if the tier has no such object.
     ///
     /// - Parameter limit: the maximum size in bytes; a larger object is a `.invalidObject` error.
     /// - Throws: `SharedTierError`; `CancellationError`.

@@ -291,7 +291,7 @@ private actor PictureMirror {
         options.deletesForeign && !folder.hasFolder(name)
     }
 
-    /// The line of the file that shows this picture already; `nil` if there is none.
+    /// The line of the file that shows this picture already; `nil` without such a file.
     private func unchanged(
         _ picture: Wanted,
         original: String,

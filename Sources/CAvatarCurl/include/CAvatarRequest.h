@@ -55,7 +55,7 @@ avatar_request *avatar_client_next_ended(avatar_client *client);
 
 // MARK: Request
 
-// What to send. The memory is free for other use after `avatar_request_start`.
+// The content of a request. The memory is free for other use after `avatar_request_start`.
 typedef struct {
     // "GET", "PUT" or "DELETE".
     const char *method;

@@ -53,7 +53,7 @@ enum KeptSetting {
         }
     }
 
-    /// The value in force as `--json` prints it; `null` if there is none.
+    /// The value in force as `--json` prints it; `null` without a value.
     func json(in store: AvatarStore) throws -> JSON {
         switch self {
         case .number(let setting): setting.json(try store.value(of: setting))

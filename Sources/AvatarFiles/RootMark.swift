@@ -11,21 +11,45 @@ import Darwin
 ///
 /// It is not in the root itself, because every file there has a row in the index and counts toward the budget.
 package struct RootMark {
-    /// The root that the mark belongs to.
-    private let root: Directory
+    /// The path of the root that the mark belongs to.
+    private let rootPath: String
     /// The staging folder that holds the mark.
     private let staging: Directory
 
     /// The mark of `root` in the staging folder `staging`.
     package init(of root: Directory, in staging: Directory) {
-        self.root = root
+        self.init(ofRoot: root.path, in: staging)
+    }
+
+    /// The mark of the root at `path`, which need not exist, in the staging folder `staging`.
+    private init(ofRoot path: String, in staging: Directory) {
+        rootPath = path
         self.staging = staging
     }
 
     /// Whether the staging folder at `staging` has a mark for the root at `root`.
     package static func exists(ofRoot root: String, in staging: String) -> Bool {
         var information = stat()
-        return stat(staging + "/" + name(ofRoot: root), &information) == 0
+        return stat(path(ofRoot: root, in: staging), &information) == 0
+    }
+
+    /// The path of the mark of the root at `root` in the staging folder `staging`.
+    package static func path(ofRoot root: String, in staging: String) -> String {
+        staging + "/" + name(ofRoot: root)
+    }
+
+    /// The id of the store that the root at `root` belongs to; `nil` if the staging folder at `staging` has no valid mark.
+    ///
+    /// - Throws: as `owner()`; nothing for a missing root.
+    package static func owner(ofRoot root: String, in staging: String) throws(AvatarStoreError) -> String? {
+        guard exists(ofRoot: root, in: staging) else { return nil }
+        let folder: Directory
+        do throws(SystemCallError) {
+            folder = try Directory(opening: staging)
+        } catch {
+            throw error.storeError
+        }
+        return try RootMark(ofRoot: root, in: folder).owner()
     }
 
     /// The id of the store that the root belongs to; `nil` if it has no valid mark.
@@ -60,14 +84,14 @@ package struct RootMark {
                 return true
             }
             guard owner == id else {
-                throw SystemCallError("claim", root.path, number: EEXIST)
+                throw SystemCallError("claim", rootPath, number: EEXIST)
             }
             return false
         } catch {
             guard error.call == "claim" else { throw error.storeError }
             throw AvatarStoreError(
                 .unusableRoot,
-                "The root \"\(root.path)\" belongs to another store. Give each store its own roots, or restore its index."
+                "The root \"\(rootPath)\" belongs to another store. Give each store its own roots, or restore its index."
             )
         }
     }
@@ -84,7 +108,7 @@ package struct RootMark {
     }
 
     /// The file name of the mark in `staging`.
-    private var name: String { Self.name(ofRoot: root.path) }
+    private var name: String { Self.name(ofRoot: rootPath) }
 
     /// The last component of `path` with the extension `.store-id`. Two roots that share a staging folder have
     /// different marks.

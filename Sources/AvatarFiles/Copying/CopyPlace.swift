@@ -12,6 +12,8 @@ struct CopyPlace {
     let layout: StoreLayout
     /// A directory that must hold nothing else; `nil` for none.
     let directory: String?
+    /// The id of the store to restore: its own caches may be there already. `nil` for another copy, or if it is unknown.
+    var storeID: String?
 
     /// The mark of unfinished work.
     var markPath: String { layout.indexPath + ".unfinished" }
@@ -35,12 +37,16 @@ struct CopyPlace {
     /// Checks that the destination is free.
     ///
     /// - Parameter isLeftOver: Whether a killed process left unfinished work here; its files are then allowed.
-    /// - Throws: `notEmpty` if there is an index or a foreign file; `unusableRoot` if a folder is a file or a link.
+    /// - Throws: `notEmpty` if there is an index or a foreign file; `unusableRoot` if a folder is a file or a link, or
+    ///   belongs to another store than the one to restore.
     func requireFree(isLeftOver: Bool) throws(AvatarStoreError) {
         try requireNoIndex()
         for storageClass in StorageClass.allCases {
             let root = layout.root(of: storageClass)
-            try require(try names(in: root), in: root) { isLeftOver && FilePath.digestByte(ofFolder: $0) != nil }
+            let isOwn = try isOwnRoot(of: storageClass)
+            try require(try names(in: root), of: storageClass) {
+                (isLeftOver || isOwn) && FilePath.digestByte(ofFolder: $0) != nil
+            }
         }
         guard let directory else { return }
         let own = Set([markPath] + (isLeftOver ? [indexPath, journalPath] + folders : []))
@@ -50,9 +56,51 @@ struct CopyPlace {
     /// - Throws: `notEmpty` if an index, or a journal or log of one, is there.
     func requireNoIndex() throws(AvatarStoreError) {
         // SQLite would apply the leftover log of another index to the new one.
-        for path in ["", "-wal", "-shm", "-journal"].map({ layout.indexPath + $0 }) where Directory.exists(path) {
-            throw AvatarStoreError(.notEmpty, "\"\(path)\" exists already. Choose an empty destination.")
+        guard !Directory.exists(layout.indexPath) else {
+            throw AvatarStoreError(.notEmpty, "\"\(layout.indexPath)\" exists already. Choose an empty destination.")
         }
+        let logs = ["-wal", "-shm", "-journal"].map { layout.indexPath + $0 }.filter(Directory.exists)
+        guard logs.isEmpty else {
+            let paths = logs.map { "\"\($0)\"" }.joined(separator: " and ")
+            throw AvatarStoreError(
+                .notEmpty,
+                "\(paths) exists already: the log of an index that is gone would change the copy. Move \(paths) away, then "
+                    + "run the command again."
+            )
+        }
+    }
+
+    /// Whether the root of `storageClass` is the caches folder that the store to restore left behind.
+    ///
+    /// - Throws: `unusableRoot` if it belongs to another store than the one to restore.
+    func isOwnRoot(of storageClass: StorageClass) throws(AvatarStoreError) -> Bool {
+        guard let storeID else { return false }
+        let (root, staging) = (layout.root(of: storageClass), layout.staging(of: storageClass))
+        guard let owner = try RootMark.owner(ofRoot: root, in: staging) else { return false }
+        guard owner == storeID else {
+            throw AvatarStoreError(
+                .unusableRoot,
+                "\"\(root)\" belongs to another store than this backup. Move \(layout.movablePaths(of: storageClass)) away, then "
+                    + "run the command again."
+            )
+        }
+        return storageClass == .caches
+    }
+
+    /// Checks that `isOurs` accepts all of `names`, the content of a root.
+    ///
+    /// - Throws: `notEmpty`, with the first name that it does not accept, and what to move away.
+    private func require(
+        _ names: [String],
+        of storageClass: StorageClass,
+        _ isOurs: (String) -> Bool
+    ) throws(AvatarStoreError) {
+        guard let name = names.sorted().first(where: { !isOurs($0) }) else { return }
+        throw AvatarStoreError(
+            .notEmpty,
+            "\"\(layout.root(of: storageClass))\" is not empty: it holds \"\(name)\"\(names.count > 1 ? " and more" : ""). "
+                + "Choose an empty destination, or move \(layout.movablePaths(of: storageClass)) away."
+        )
     }
 
     /// Checks that `isOurs` accepts all of `names`, the content of `directory`.

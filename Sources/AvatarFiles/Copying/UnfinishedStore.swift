@@ -44,15 +44,17 @@ package final class UnfinishedStore {
     /// - Parameters:
     ///   - layout: The paths of the new store.
     ///   - directory: A directory that must hold nothing else. Default: none.
+    ///   - storeID: The id of a store to restore, whose own caches may be there without an index. Default: none may be.
     ///   - fileMode: The permissions of new files, which decide those of new folders.
     /// - Throws: `notEmpty` if there is an index, or a file in one of the roots; `busy` if another process is at work
     ///   there; nothing is changed then. `unusableRoot`, `readOnly`, `diskFull` or `storage` for other failures.
     package init(
         _ layout: StoreLayout,
         aloneIn directory: String? = nil,
+        restoring storeID: String? = nil,
         fileMode: UInt32
     ) throws {
-        let place = CopyPlace(layout: layout, directory: directory)
+        let place = CopyPlace(layout: layout, directory: directory, storeID: storeID)
         try place.requireFree(isLeftOver: place.isLeftOver)
         var folders = MadeFolders()
         mode = FileStore.directoryMode(for: fileMode)
@@ -101,13 +103,14 @@ package final class UnfinishedStore {
     }
 
     /// Creates the root and the staging folder of one class, and puts the mark of the store `id` beside the root. The
-    /// mark is durable on return.
+    /// mark is durable on return. Caches that the store left behind are emptied: the index to come does not count them.
     private func makeRoot(of storageClass: StorageClass, for id: String) throws(AvatarStoreError) -> Directory {
         let root = try folders.open(place.layout.root(of: storageClass), mode: mode)
         let staging = try folders.open(place.layout.staging(of: storageClass), mode: mode)
         opened += [root, staging]
         if !RootMark.exists(ofRoot: root.path, in: staging.path) { marked.insert(storageClass) }
-        try RootMark(of: root, in: staging).claim(id)
+        let wasUnclaimed = try RootMark(of: root, in: staging).claim(id)
+        if !wasUnclaimed, storageClass == .caches { _ = try StoredFiles(root: root).removePublishedFiles() }
         return root
     }
 

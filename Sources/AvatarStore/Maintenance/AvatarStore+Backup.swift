@@ -82,7 +82,8 @@ extension AvatarStore {
     ///
     /// - Parameter directory: the backup, an absolute path.
     /// - Parameter configuration: the paths of the new store; its roots may lie apart. They must be empty or missing,
-    ///   and there must be no index. The remains of a killed restore are removed first.
+    ///   and there must be no index. If the store of the backup lost its index and documents, its caches may be there:
+    ///   they are replaced by those of the backup. The remains of a killed restore are removed first.
     /// - Parameter progress: called as the restore advances.
     /// - Throws: `noStore` if there is no backup, or an unfinished one; `foreignIndex`, `newerIndex` or `damagedIndex`
     ///   for the backup's index; `notEmpty` if there is a store or a file in the way; `unusableRoot` for a symbolic

@@ -40,9 +40,10 @@ actor StoreCopier {
     }
 
     /// Copies a backup, which no process changes. Missing and damaged files are left out; their entries stay without a
-    /// file.
+    /// file. Caches that the store of the backup left at the place are taken over.
     func restore(_ source: StoreLayout, to target: CopyTarget) throws -> BackupReport {
-        try build(target, from: try StoredRoots(source, allowsNetwork: true)) { path in
+        let id = try RootMark.owner(ofRoot: source.documentsRoot, in: source.staging(of: .documents))
+        return try build(target, from: try StoredRoots(source, allowsNetwork: true), restoring: id) { path in
             try ReadOnlyIndex.read(source) { isImmutable in
                 try IndexCopy.make(
                     of: source.indexPath,
@@ -80,10 +81,16 @@ actor StoreCopier {
     private func build(
         _ target: CopyTarget,
         from source: StoredRoots,
+        restoring storeID: String? = nil,
         copyIndex: (String) throws -> IndexCopy,
         takeFiles: (IndexCopy, FileCopiers) throws -> LeftOut
     ) throws -> BackupReport {
-        let place = try UnfinishedStore(target.layout, aloneIn: target.directory, fileMode: target.fileMode)
+        let place = try UnfinishedStore(
+            target.layout,
+            aloneIn: target.directory,
+            restoring: storeID,
+            fileMode: target.fileMode
+        )
         do {
             progress(WorkProgress(.copyingIndex, .files))
             let copy = try copyIndex(place.indexPath)

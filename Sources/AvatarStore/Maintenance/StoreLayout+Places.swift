@@ -40,6 +40,20 @@ extension StoreLayout {
             && StorageClass.allCases.contains { RootMark.exists(ofRoot: root(of: $0), in: staging(of: $0)) }
     }
 
+    /// The error to throw if only the caches of a store are left: without documents and their mark, no index can be
+    /// rebuilt that has the id of the caches.
+    func lostStoreError(_ code: AvatarStoreError.Code) -> AvatarStoreError? {
+        guard isIndexLost, !RootMark.exists(ofRoot: documentsRoot, in: staging(of: .documents)),
+            DiskUsage(folder: documentsRoot).bytes == 0
+        else { return nil }
+        return AvatarStoreError(
+            code,
+            "The index \"\(indexPath)\" and the documents are lost; only \"\(cachesRoot)\" is left. Nothing was changed. "
+                + "Restore a backup with `avatars restore BACKUP`. Without one, move \(movablePaths(of: .caches)) away; "
+                + "then `avatars sync` makes a new store."
+        )
+    }
+
     /// Whether a root holds files, but the index is missing or empty.
     var hasUnlistedFiles: Bool {
         DiskUsage(file: indexPath).bytes == 0
@@ -86,6 +100,7 @@ extension StoreLayout {
     ///   there.
     func requireNoLostIndex() throws(AvatarStoreError) {
         try requireNoRestore()
+        if let error = lostStoreError(.damagedIndex) { throw error }
         guard !isIndexLost else {
             throw AvatarStoreError(
                 .damagedIndex,

@@ -17,16 +17,20 @@ struct IndexRebuild {
     /// `caches` is emptied before the new index is in place, because that index does not count its files.
     ///
     /// - Returns: the content that is lost, apart from documents.
-    /// - Throws: `busy` if another process has the store open; `unusableRoot` if a root holds foreign files; an error
-    ///   of the disk.
+    /// - Throws: `busy` if another process has the store open; `unusableRoot` if a root holds foreign files, or only
+    ///   `caches` is left of the store, with nothing changed; an error of the disk.
     func run() throws -> LostContent {
+        if let error = layout.lostStoreError(.unusableRoot) { throw error }
         try StorePlaces.refuseForeignFiles(layout)
         let mode = FileStore.directoryMode(for: fileMode)
         let caches = try Directory.makeRoot(layout.cachesRoot, mode: mode)
         let documents = try Directory.makeRoot(layout.documentsRoot, mode: mode)
         let staging = try Directory.makeRoot(layout.staging(of: .documents), mode: mode)
         try requireNoOtherProcess()
-        let id = try RootMark(of: documents, in: staging).owner() ?? Hexadecimal.random64() + Hexadecimal.random64()
+        let id =
+            try RootMark(of: documents, in: staging).owner()
+            ?? RootMark.owner(ofRoot: caches.path, in: layout.staging(of: .caches))
+            ?? Hexadecimal.random64() + Hexadecimal.random64()
         var lost = LostContent()
         (lost.contacts, lost.settings) = AvatarIndex.countUnrecoverable(at: layout.indexPath)
         try AvatarIndex.setAside(at: layout.indexPath)

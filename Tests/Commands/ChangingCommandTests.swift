@@ -124,7 +124,7 @@ import Testing
 
     @Test func trimEvictsDownToTheBudgetGiven() async throws {
         try await withStore { workplace, _ in
-            let budget = "\(2 * Self.size)"
+            let budget = "\(2 * Self.size)B"
 
             let preview = try await workplace.run("trim", "--budget", budget, "--dry-run", "--json")
             let run = try await workplace.run("trim", "--budget", budget, "--json")
@@ -206,7 +206,8 @@ import Testing
 
     @Test(arguments: [
         ("budget", "64MiB", "budget", 64 << 20), ("max-pixels", "1000000", "maxPixels", 1_000_000),
-        ("default-freshness", "3600", "defaultFreshness", 3600), ("min-free", "1GB", "minFree", 1_000_000_000),
+        ("default-freshness", "3600", "defaultFreshness", 3600), ("default-freshness", "2h", "defaultFreshness", 7200),
+        ("budget", "1.5 gb", "budget", 1_500_000_000), ("min-free", "1GB", "minFree", 1_000_000_000),
     ])
     func settingIsKept(name: String, value: String, field: String, number: Int) async throws {
         let workplace = try Workplace()

@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("AVATARS_CONNECTIONS", "many"), ("AVATARS_PER_HOST", "1.5"), ("AVATARS_TIMEOUT", "5s"),
+        ("AVATARS_CONNECTIONS", "many"), ("AVATARS_PER_HOST", "1.5"), ("AVATARS_TIMEOUT", "5 weeks"),
         ("AVATARS_ALLOW_PRIVATE_NETWORK", "yes"), ("AVATARS_MAX_REDIRECTS", "-"),
     ])
     func malformedVariableIsAUsageError(name: String, value: String) async throws {

@@ -30,7 +30,7 @@ import Testing
             var bytes = try #require(try await workplace.run("stats", "--json").object.number("cachesBytes"))
             for _ in 0..<8 {
                 // One byte less than the files take, so one file must be evicted.
-                let run = try await workplace.run("trim", "--budget", "\(bytes - 1)", "--json")
+                let run = try await workplace.run("trim", "--budget", "\(bytes - 1)B", "--json")
                 #expect(try run.object.number("evicted") == 1)
                 bytes = try #require(try run.object.number("bytes"))
                 let gone = try await workplace.run("list", "--state", "evicted", "--json").objects.compactMap {

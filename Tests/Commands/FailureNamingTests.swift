@@ -52,7 +52,7 @@ import Testing
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
-            let options = ["--budget", "100", "--allow-private-network"]
+            let options = ["--budget", "100B", "--allow-private-network"]
 
             let sync = try await workplace.start(["sync", "list.txt"] + options).end()
             let fetch = try await workplace.start(["fetch", origin.url("/p/2.png")] + options).end()

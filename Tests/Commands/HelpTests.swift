@@ -217,11 +217,48 @@ import Testing
         #expect(try workplace.names.isEmpty)
     }
 
-    @Test(arguments: ["12XB", "64 MB", "MB", "1.5GB", "9223372036854775807GB", "64mb", ""])
+    @Test(arguments: ["12XB", "64 M B", "MB", "1.5", "1.5B", "1.GB", "64  MB", "64 ", "9223372036854775807GB", ""])
     func badByteAmountsAreUsageErrorsThatSayWhatIsPossible(amount: String) async throws {
         let run = try await Workplace().run("trim", "--budget", amount)
 
         #expect(run.status == 64)
         #expect(run.messages.contains("64MiB") || run.messages.contains("is too large: at most "))
+    }
+
+    @Test(
+        arguments: zip(
+            ["500 MB", "1.5GB", "500mb", "64MiB", "0.5 kib", "2gb", "10000", "0"],
+            [500_000_000, 1_500_000_000, 500_000_000, 64 << 20, 512, 2_000_000_000, 10_000, 0]
+        )
+    )
+    func byteAmountsMayHaveFractionsSpacesAndAnyCase(text: String, bytes: Int) throws {
+        #expect(try ByteAmount.parse(text) == bytes)
+        #expect(try ByteAmount.parseBudget(text) == bytes)
+    }
+
+    @Test(arguments: [["trim"], ["sync"], ["fetch", "http://127.0.0.1:1/a.png"]], ["10", "9999"])
+    func smallBudgetWithoutAUnitIsAUsageError(command: [String], budget: String) async throws {
+        let workplace = try Workplace()
+
+        let run = try await workplace.start(command + ["--budget", budget]).end()
+
+        #expect(run.status == 64)
+        #expect(run.messages.contains("Add a unit, such as \(budget)MB; \(budget)B means bytes."), "\(run.messages)")
+        #expect(try workplace.names.isEmpty)
+    }
+
+    @Test(
+        arguments: zip(["7d", "5s", "2h", "90", "1.5 h", "0.2", "3min"], [604_800, 5, 7200, 90, 5400, 0.2, 180])
+    )
+    func timesMayHaveUnits(text: String, seconds: Double) throws {
+        #expect(try TimeSpan.parseSeconds(text) == seconds)
+    }
+
+    @Test(arguments: ["", "h", "7w", "5 ", "1.h", "x"])
+    func badTimesAreUsageErrorsThatSayWhatIsPossible(text: String) async throws {
+        let run = try await Workplace().run("sync", "--time-limit", text)
+
+        #expect(run.status == 64)
+        #expect(run.messages.contains("such as 90s, 15m, 6h or 7d"), "\(run.messages)")
     }
 }

@@ -206,22 +206,6 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// A span of time with a unit, as in `90s`, `15m` and `6h`; a number alone is in seconds.
-enum TimeSpan {
-    private static let units: [String: Int64] = ["": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400]
-
-    /// - Throws: `ValidationError` unless `text` is a span from a second to a year.
-    static func parse(_ text: String) throws -> Duration {
-        let digits = text.prefix { $0.isASCII && $0.isNumber }
-        guard let number = Int64(digits), let unit = units[String(text[digits.endIndex...])],
-            (1...31_536_000 / unit).contains(number)
-        else {
-            throw ValidationError("\"\(text)\" is not a time. Write 1 s to a year, such as 90s, 15m, 6h or 7d.")
-        }
-        return .seconds(number * unit)
-    }
-}
-
 /// The token that requests must bear.
 enum AccessToken {
     /// The first line of the file at `path`.

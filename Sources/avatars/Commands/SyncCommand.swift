@@ -59,11 +59,20 @@ struct SyncCommand: AsyncParsableCommand {
     var maxBytes: Int?
 
     /// Sets `SyncOptions.timeLimit`, in seconds, up to a year. The progress display counts down to it.
-    @Option(help: ArgumentHelp("Stop after this time; images that arrived are stored.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp(
+            "Stop after this time, such as 90s or 2h; images that arrived are stored.",
+            valueName: "time"
+        ),
+        transform: TimeSpan.parseSeconds
+    )
     var timeLimit: Double?
 
     /// Sets `SyncOptions.hostTimeLimit`, in seconds, counted from the first request to the host.
-    @Option(help: ArgumentHelp("Skip the rest of a host that keeps the sync busy for longer.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp("Skip the rest of a host that keeps the sync busy for longer.", valueName: "time"),
+        transform: TimeSpan.parseSeconds
+    )
     var hostTimeLimit: Double?
 
     /// Sets `SyncOptions.prunes`. Needs a list, because without one every contact would be missing.
@@ -92,9 +101,10 @@ struct SyncCommand: AsyncParsableCommand {
     /// Sets `SyncOptions.emailRecheck`, in seconds, up to a year.
     @Option(
         help: ArgumentHelp(
-            "Ask a service again about an address without a picture after this time. Default: 604800, a week.",
-            valueName: "seconds"
-        )
+            "Ask a service again about an address without a picture after this time. Default: 7d.",
+            valueName: "time"
+        ),
+        transform: TimeSpan.parseSeconds
     )
     var emailRecheck: Double?
 

@@ -17,7 +17,7 @@ struct TrimCommand: AsyncParsableCommand {
     /// The bytes to trim to; `nil` for the low watermark of the store.
     @Option(
         help: ArgumentHelp("Bytes that may stay in the caches, such as 64MB.", valueName: "bytes"),
-        transform: ByteAmount.parse
+        transform: ByteAmount.parseBudget
     )
     var budget: Int?
 

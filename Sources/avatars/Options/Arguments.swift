@@ -55,32 +55,115 @@ extension AvatarStoreError {
     }
 }
 
-/// A byte amount with an optional unit, as in `500000`, `500B`, `200kB`, `64MB`, `64MiB` and `2GiB`.
-///
-/// Units are case-sensitive; fractions and spaces are not accepted.
+/// A byte amount with an optional unit, as in `500000`, `500B`, `200kB`, `64MB`, `64MiB`, `1.5GB` and `500 mb`.
 enum ByteAmount {
-    /// The bytes in one of each unit; powers of ten for kB to TB, powers of two for KiB to TiB.
+    /// The bytes in one of each unit, in lower case; powers of ten for kB to TB, powers of two for KiB to TiB.
     private static let units: [String: Int] = [
-        "": 1, "B": 1, "kB": 1000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000,
-        "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+        "": 1, "b": 1, "kb": 1000, "mb": 1_000_000, "gb": 1_000_000_000, "tb": 1_000_000_000_000,
+        "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
     ]
 
     /// Parses `text` and returns the amount in bytes.
     ///
     /// - Throws: `ValidationError` if `text` is not a byte amount, or is more than `Int.max` bytes.
     static func parse(_ text: String) throws -> Int {
-        let digits = text.prefix { $0.isASCII && $0.isNumber }
-        guard let number = Int(digits), let unit = units[String(text[digits.endIndex...])] else {
+        let amount = NumberWithUnit(text)
+        guard let amount, let unit = units[amount.unit.lowercased()], amount.fraction.isEmpty || unit > 1 else {
             throw ValidationError(
-                "\"\(text)\" is not a byte amount. Write a whole number with an optional unit, such as 500000, 200kB, 64MB, "
-                    + "64MiB or 2GiB."
+                "\"\(text)\" is not a byte amount. Write a number with an optional unit, such as 500000, 200kB, 64MB, 64MiB or "
+                    + "1.5GB."
             )
         }
-        let (bytes, overflow) = number.multipliedReportingOverflow(by: unit)
-        guard !overflow else {
+        guard let whole = Int(amount.whole), case let (bytes, overflow) = whole.multipliedReportingOverflow(by: unit),
+            !overflow, case let (sum, sumOverflow) = bytes.addingReportingOverflow(amount.fractionBytes(of: unit)),
+            !sumOverflow
+        else {
             throw ValidationError("\"\(text)\" is too large: at most \(Int.max) bytes are possible.")
         }
+        return sum
+    }
+
+    /// Parses a budget for one run, as in `64MB`.
+    ///
+    /// A small number without a unit is more likely a slip (`64` for `64MB`), and would evict nearly all of the caches.
+    ///
+    /// - Throws: as `parse(_:)`; `ValidationError` also for such a number. 0 means the same in every unit.
+    static func parseBudget(_ text: String) throws -> Int {
+        let bytes = try parse(text)
+        guard bytes == 0 || bytes >= leastBareBudget || !text.allSatisfy(\.isNumber) else {
+            throw ValidationError(
+                "The budget \"\(text)\" needs a unit: a number without one means bytes and must be 0 or at least "
+                    + "\(leastBareBudget). Add a unit, such as \(text)MB; \(text)B means bytes."
+            )
+        }
         return bytes
+    }
+
+    /// The least budget of a run without a unit, in bytes: less than most images have.
+    private static let leastBareBudget = 10_000
+}
+
+/// A span of time with an optional unit, as in `90s`, `15m`, `6h`, `7d` and `1.5 h`; a number alone is in seconds.
+enum TimeSpan {
+    private static let units: [String: Double] = ["": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400]
+    private static let spellings = "Write seconds, or a number with a unit, such as 90s, 15m, 6h or 7d."
+
+    /// The seconds that `text` means; `nil` if it is not a span of time.
+    static func seconds(_ text: String) -> Double? {
+        guard let amount = NumberWithUnit(text), let unit = units[amount.unit.lowercased()] else { return nil }
+        return Double(amount.number).map { $0 * unit }
+    }
+
+    /// Parses `text` and returns the seconds.
+    ///
+    /// - Throws: `ValidationError` if `text` is not a span of time.
+    static func parseSeconds(_ text: String) throws -> Double {
+        guard let seconds = seconds(text) else { throw ValidationError("\"\(text)\" is not a time. \(spellings)") }
+        return seconds
+    }
+
+    /// - Throws: `ValidationError` unless `text` is a span from a second to a year.
+    static func parse(_ text: String) throws -> Duration {
+        guard let seconds = seconds(text), (1...31_536_000).contains(seconds) else {
+            throw ValidationError("\"\(text)\" is not a time from 1 s to a year. \(spellings)")
+        }
+        return .seconds(seconds)
+    }
+}
+
+/// A decimal number, perhaps a space, and a unit.
+private struct NumberWithUnit {
+    /// The digits before the point.
+    let whole: Substring
+    /// The digits after the point; empty without one.
+    let fraction: Substring
+    /// The letters; empty without a unit.
+    let unit: Substring
+
+    /// - Returns: `nil` if `text` does not begin with a number.
+    init?(_ text: String) {
+        func digits(_ text: Substring) -> Substring { text.prefix { $0.isASCII && $0.isNumber } }
+        whole = digits(text[...])
+        guard !whole.isEmpty else { return nil }
+        var rest = text[whole.endIndex...]
+        if rest.first == "." {
+            fraction = digits(rest.dropFirst())
+            guard !fraction.isEmpty else { return nil }
+            rest = text[fraction.endIndex...]
+        } else {
+            fraction = ""
+        }
+        unit = rest.first == " " ? rest.dropFirst() : rest
+        guard rest.first != " " || !unit.isEmpty else { return nil }
+    }
+
+    /// The number without the unit.
+    var number: String { fraction.isEmpty ? String(whole) : "\(whole).\(fraction)" }
+
+    /// The bytes of the digits after the point, rounded down.
+    func fractionBytes(of unit: Int) -> Int {
+        // Fifteen digits are exact in a double, and finer than a byte of any unit.
+        Int((Double("0.\(fraction.prefix(15))") ?? 0) * Double(unit))
     }
 }
 

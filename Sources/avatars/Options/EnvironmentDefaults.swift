@@ -8,7 +8,7 @@ import Foundation
 enum EnvironmentDefaults {
     static let connections = Variable("AVATARS_CONNECTIONS", "a whole number") { Int($0) }
     static let perHost = Variable("AVATARS_PER_HOST", "a whole number") { Int($0) }
-    static let timeout = Variable("AVATARS_TIMEOUT", "a number of seconds") { Double($0) }
+    static let timeout = Variable("AVATARS_TIMEOUT", "a time, such as 90s or 2m") { TimeSpan.seconds($0) }
     static let maxRedirects = Variable("AVATARS_MAX_REDIRECTS", "a whole number") { Int($0) }
     static let allowPrivateNetwork = Variable("AVATARS_ALLOW_PRIVATE_NETWORK", "true or false") { Bool($0) }
     static let headerFile = Variable("AVATARS_HEADER_FILE", "a path") { $0 }

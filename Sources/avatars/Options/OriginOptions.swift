@@ -29,7 +29,10 @@ struct OriginOptions: ParsableArguments {
     private var perHost: Int?
 
     /// Sets `Configuration.timeout`, in seconds: more than 0, at most a day.
-    @Option(help: ArgumentHelp("Time limit for one image, redirects included.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp("Time limit for one image, redirects included, such as 90s or 2m.", valueName: "time"),
+        transform: TimeSpan.parseSeconds
+    )
     var timeout = EnvironmentDefaults.timeout.value ?? 60.0
 
     /// Sets `HTTPOrigin.Configuration.maximumRedirects`. With 0, an image behind a redirect fails.
@@ -51,7 +54,7 @@ struct OriginOptions: ParsableArguments {
     /// The ceiling of this run, in bytes. The budget that the store keeps stays as it is.
     @Option(
         help: ArgumentHelp("A lower budget for this run only, such as 64MB.", valueName: "bytes"),
-        transform: ByteAmount.parse
+        transform: ByteAmount.parseBudget
     )
     var budget: Int?
 

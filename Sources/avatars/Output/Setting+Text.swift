@@ -3,13 +3,14 @@ import AvatarStore
 import Foundation
 
 extension Setting {
-    /// Parses a value of this setting: a byte amount, a boolean, or a whole number in the setting's unit.
+    /// Parses a value of this setting: a byte amount, a span of time, a boolean, or a whole number.
     ///
     /// - Throws: `ValidationError` if the value is malformed or out of range, or if a budget below 1 MiB has no unit.
     func parse(_ text: String) throws -> Int64 {
         let value: Int64? =
             switch (unit, text) {
             case (.bytes, _): Int64(try ByteAmount.parse(text))
+            case (.seconds, _): TimeSpan.seconds(text).flatMap { Int64(exactly: $0) }
             case (.boolean, "true"): 1
             case (.boolean, "false"): 0
             case (.boolean, _): nil
@@ -54,6 +55,8 @@ extension Setting {
         switch unit {
         case .boolean: "true or false"
         case .count: "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .seconds:
+            "\(range.lowerBound) to \(range.upperBound) seconds, with or without a unit such as 90s, 15m, 6h or 7d"
         default: "\(range.lowerBound) to \(range.upperBound) \(unit.rawValue)"
         }
     }

@@ -38,7 +38,7 @@ import Testing
 
     @Test func followPrintsChangesAsTheyHappen_untilItIsStopped() async throws {
         try await withStore { workplace, origin in
-            let program = try workplace.start(["changes", "--follow", "--json"])
+            let program = try workplace.start(["changes", "--follow", "--since", "0", "--json"])
             while try program.lines.count < 2 { await Task.yield() }
             try write(["1": 1, "2": 2, "3": 2, "4": 4], origin, to: workplace)
             _ = try await workplace.run("sync", "people.ndjson", "--allow-private-network")
@@ -50,6 +50,32 @@ import Testing
             #expect(run.status == 143 && run.messages.isEmpty)
             let keys = try run.objects.map { $0.text("key") }
             #expect(keys.count == 3 && keys.last == origin.url("/p/4.png"))
+        }
+    }
+
+    @Test(arguments: [[], ["--since", "now"]])
+    func followBeginsFromNow(options: [String]) async throws {
+        try await withStore { workplace, origin in
+            let program = try workplace.start(["changes", "--follow"] + options)
+            while try program.lines.count < 1 { await Task.yield() }
+            // The heading comes after the feed's end was read.
+            try write(["1": 1, "2": 2, "3": 2, "4": 4], origin, to: workplace)
+            _ = try await workplace.run("sync", "people.ndjson", "--allow-private-network")
+            while try program.lines.count < 2 { await Task.yield() }
+            program.signal(SIGTERM)
+
+            let run = try await program.end()
+
+            #expect(run.status == 143)
+            #expect(run.lines.count == 2 && run.lines[1].contains(origin.url("/p/4.png")), "\(run.text)")
+        }
+    }
+
+    @Test func sinceNowListsNothing() async throws {
+        try await withStore { workplace, _ in
+            let run = try await workplace.run("changes", "--since", "now", "--json")
+
+            #expect(run.status == 0 && run.text.isEmpty)
         }
     }
 
@@ -83,6 +109,7 @@ import Testing
             #expect(try run.object.flag("startOver") == true)
             #expect(try run.object.number("sequence") == last)
             #expect(run.messages.contains("Process all images once"))
+            #expect(run.messages.contains("`avatars changes --since \(last) --json`"), "\(run.messages)")
         }
     }
 

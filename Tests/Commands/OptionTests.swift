@@ -135,7 +135,7 @@ import Testing
         (["list", "--store", "damaged"], "`avatars verify --repair`"),
         (["list", "--store", "foreign"], "Choose another directory with --store."),
         (["migrate", "--store", "foreign"], "Choose another directory with --store."),
-        (["changes", "--since", "99", "--store", "there"], "the sequence number that --json prints"),
+        (["changes", "--since", "99", "--store", "there"], "continue with `avatars changes --since "),
         (["save", "me.png", "--name", "me", "--class", "caches", "--store", "full"], "avatars config budget"),
     ])
     func errorsSayWhatToDoNext(arguments: [String], advice: String) async throws {

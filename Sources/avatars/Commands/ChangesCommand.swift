@@ -8,22 +8,28 @@ struct ChangesCommand: AsyncParsableCommand {
         abstract: "Lists added, changed and removed pictures and their contacts.",
         usage: "avatars changes [--since <n>] [--follow] [<options>]",
         discussion: """
-            Pass the last sequence number you processed to --since.
+            Pass the last sequence number you processed to --since; `now` skips all earlier changes.
 
-            With --follow the command keeps running and prints changes within a second, until you stop it.
+            With --follow the command keeps running and prints changes within a second, until you stop it. It begins with \
+            the changes from now on, unless you give --since.
 
             If the feed no longer reaches back to that number, or ends before it, as after a restore, the command lists \
             nothing and the exit code is 1. With --json it prints startOver and a sequence number: process all images \
             once, then continue with that number.
 
             Example: avatars changes --since 4711 --json
-            Example: avatars changes --follow --json
+            Example: avatars changes --follow --since 4711 --json
             """
     )
 
-    /// The last number that the reader has processed. Default: 0, the start of the feed.
-    @Option(help: ArgumentHelp("List only changes after this sequence number.", valueName: "n"))
-    var since: Int64 = 0
+    /// The last number that the reader has processed. Default: the start of the feed; with `--follow`, its end.
+    @Option(
+        help: ArgumentHelp(
+            "List only changes after this sequence number, or \"now\". Default: 0; with --follow: now.",
+            valueName: "n"
+        )
+    )
+    var since: Start?
 
     /// Looks at the feed once a second.
     @Flag(help: "Keep running, and print changes as they happen.")
@@ -32,28 +38,53 @@ struct ChangesCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    /// - Throws: `ValidationError` if `--since` is negative.
-    func validate() throws {
-        if since < 0 { throw ValidationError("--since must be at least 0, not \(since).") }
+    /// A place in the feed.
+    enum Start: ExpressibleByArgument {
+        /// Behind the change of this number.
+        case after(Int64)
+        /// Behind the last change.
+        case now
+
+        init?(argument: String) {
+            if argument == "now" {
+                self = .now
+            } else if let number = Int64(argument), number >= 0 {
+                self = .after(number)
+            } else {
+                return nil
+            }
+        }
+
+        /// The number of the last change before the place.
+        func number(in store: AvatarStore) throws -> Int64 {
+            switch self {
+            case .after(let number): number
+            case .now: try store.lastChange()
+            }
+        }
     }
 
-    /// Prints the changes after `since`, a line each. With `--follow`, goes on until the task is cancelled.
+    /// Prints the changes from `since` on, a line each. With `--follow`, goes on until the task is cancelled.
     ///
     /// - Throws: `startOver` if the feed does not reach back to the last change printed; with `--json` the last sequence
     ///   number of the feed is printed before. With `--follow` also `indexWasReplaced` and `indexWasUpgraded`.
     func run() async throws {
         try await store.withStore(.readOnly) { store in
+            let start = try (since ?? (follow ? .now : .after(0))).number(in: store)
             do {
                 if follow, !output.json { try Console.output.write(AvatarChange.table.heading) }
-                var sequence = try print(store, after: since, hasHeading: follow)
+                var sequence = try print(store, after: start, hasHeading: follow)
                 while follow {
                     try await Task.sleep(for: .seconds(1))
                     try store.requireCurrentIndex()
                     sequence = try print(store, after: sequence, hasHeading: true)
                 }
-            } catch let error as AvatarStoreError where error.code == .startOver {
+            } catch var error as AvatarStoreError where error.code == .startOver {
                 let last = try Int(store.lastChange())
                 if output.json { try JSON.object(["startOver": JSON(true), "sequence": JSON(last)]).print() }
+                let next = "avatars changes --since \(last)\(follow ? " --follow" : "")\(output.json ? " --json" : "")"
+                error.message +=
+                    " Process all images once, for example with `avatars list`, then continue with `\(next)`."
                 throw error
             }
         }

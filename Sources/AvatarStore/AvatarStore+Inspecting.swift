@@ -63,6 +63,7 @@ extension AvatarStore {
             allocatedBytes: (staging + index + roots + [wal]).reduce(0) { $0 + $1.allocatedBytes },
             states: counted.states,
             hosts: counted.hosts,
+            pausedHosts: try pausedHosts().count,
             oldestAccess: counted.oldestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
             newestAccess: counted.newestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
             schemaVersion: counted.schemaVersion,
@@ -73,6 +74,15 @@ extension AvatarStore {
             failures: counted.failures,
             neverHad: counted.neverHad
         )
+    }
+
+    /// The hosts that are paused now, with the ends of their pauses and the reasons as the ends of sentences, by name.
+    package func pausedHosts() throws -> [(host: String, until: Timestamp, reason: String)] {
+        let now = clock.now()
+        return try index.ailingHosts(at: now).sorted { $0.key < $1.key }.compactMap { host, health in
+            guard case .nothing(let until) = health.admission(at: now) else { return nil }
+            return (host, until, health.reason(at: now) ?? "is paused")
+        }
     }
 
     /// All that the store knows about the entry for `key`; `nil` if there is no entry.
@@ -145,7 +155,12 @@ extension AvatarStore {
         var reasons = explanation.freshness(limits.freshness)
         if let url = entry.sourceURL, let host = try AvatarKey(url: url).host?.description {
             let health = try index.health(of: host)
-            if let reason = health.reason(at: clock.now()) { reasons.append("Its host, \(host), \(reason).") }
+            let now = clock.now()
+            if let reason = health.reason(at: now) {
+                let admission = health.admission(at: now)
+                let end = if case .nothing(let until) = admission { " until \(until.iso8601)" } else { "" }
+                reasons.append("Its host, \(host), \(reason)\(end).")
+            }
         }
         if let eviction {
             let used = try index.total(of: .caches).accountedBytes

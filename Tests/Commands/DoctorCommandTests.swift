@@ -28,7 +28,7 @@ import Testing
 
             #expect(run.status == 0 && text.status == 0)
             let outcomes = try outcomes(run)
-            let good = ["store", "folders", "disk", "clock", "index", "syncs", "names", "trust"]
+            let good = ["store", "folders", "owners", "disk", "clock", "index", "syncs", "hosts", "names", "trust"]
             #expect(good.allSatisfy { outcomes[$0] == "good" }, "\(outcomes)")
             #expect(outcomes["network"] != nil && text.lines.count >= good.count && quiet.lines.count < good.count)
         }

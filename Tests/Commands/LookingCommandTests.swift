@@ -220,7 +220,7 @@ import Testing
                     "entries", "files", "cachesBytes", "documentsBytes", "stagingBytes", "pendingBytes", "budgetBytes",
                     "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "oldestAccess",
                     "newestAccess",
-                    "schemaVersion", "guard", "lastSync", "failures", "neverHad",
+                    "schemaVersion", "guard", "lastSync", "failures", "neverHad", "pausedHosts",
                     "renditions", "renditionBytes",
                 ]
             )

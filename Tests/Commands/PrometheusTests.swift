@@ -28,6 +28,7 @@ import Testing
             #expect(samples["avatars_entries{state=\"own\"}"] == 1)
             let pairs = [
                 "avatars_files": "files", "avatars_budget_bytes": "budgetBytes", "avatars_hosts": "hosts",
+                "avatars_paused_hosts": "pausedHosts",
                 "avatars_file_bytes{class=\"caches\"}": "cachesBytes",
                 "avatars_file_bytes{class=\"documents\"}": "documentsBytes",
                 "avatars_low_watermark_bytes": "lowWatermarkBytes", "avatars_schema_version": "schemaVersion",

@@ -107,6 +107,14 @@ import Testing
             let paused = try await workplace.start(words).end()
             #expect(origin.requestCount == 0)
             #expect(paused.status == 69)
+            let host = "127.0.0.1:\(origin.port)"
+            let sentence = "\(host) failed 5 times in a row (serverError), and is paused until 2"
+            let doctor = try await workplace.run("doctor", "--allow-private-network")
+            #expect(doctor.text.contains(sentence), "\(doctor.text)")
+            let shown = try await workplace.run("show", origin.url("/p/1.png"))
+            #expect(shown.text.contains("and is paused until 2"), "\(shown.text)")
+            let samples = try await workplace.run("stats", "--format", "prometheus").text
+            #expect(samples.contains("\navatars_paused_hosts 1\n"))
 
             // The host is still down: it gets one request and stays paused.
             let failing = try await workplace.start(words + ["--ignore-pauses"]).end()

@@ -19,7 +19,7 @@ public struct Diagnosis: Hashable, Sendable {
         case problem
     }
 
-    /// The checked part, in one word: `store`, `folders`, `disk`, `clock`, `index`, `syncs`, `network`, `names`, `trust`.
+    /// The checked part, in one word: `store`, `folders`, `owners`, `disk`, `clock`, `index`, `syncs`, `hosts`, `network`, `names`, `trust`.
     public var subject: String
     /// The meaning of the finding.
     public var outcome: Outcome
@@ -35,8 +35,8 @@ public struct Diagnosis: Hashable, Sendable {
 }
 
 extension AvatarStore {
-    /// Checks a store and its surroundings: whether it opens, its folders, the disk, the clock, the index, the last sync, the
-    /// route to the internet, the names of its hosts against the address guard, and the certificates for TLS.
+    /// Checks a store and its surroundings: whether it opens, its folders, the owners of its files, the disk, the clock, the index, the last sync, paused
+    /// hosts, the route to the internet, the names of its hosts against the address guard, and the certificates for TLS.
     ///
     /// It changes nothing and sends no request to a host. It looks up the names of at most three hosts of stored images.
     ///
@@ -56,7 +56,7 @@ extension AvatarStore {
                 + (await NetworkCheck(configuration, hosts: []).findings())
         } catch {
             let broken = Diagnosis("store", .problem, "The store cannot be opened: \(error)")
-            return [broken] + FolderCheck(configuration.layout).findings
+            return [broken] + FolderCheck(configuration.layout).findings + OwnerCheck.findings(configuration.layout)
                 + (await NetworkCheck(configuration, hosts: []).findings())
         }
         var findings: [Diagnosis]
@@ -83,10 +83,11 @@ extension AvatarStore {
             .good,
             "The store opens: \(statistics.entries) entries, schema version \(statistics.schemaVersion)."
         )
-        return [opened] + FolderCheck(configuration.layout).findings
+        return [opened] + FolderCheck(configuration.layout).findings + OwnerCheck.findings(configuration.layout)
             + (try DiskCheck(configuration.layout, statistics, minimumFree: limits().minimumFree).findings())
             + [ClockCheck.finding(now, latest: [statistics.newestAccess, statistics.lastSync?.time])]
             + [IndexCheck.finding(statistics), SyncCheck.finding(statistics, now)]
+            + HostCheck.findings(try pausedHosts())
     }
 
     private func limits() throws -> Limits { try parts.limits() }
@@ -121,6 +122,28 @@ private struct FolderCheck {
                 "Run the command as the owner of the folder, or change the owner."
             )
         }
+    }
+}
+
+/// All files must belong to the owner of the index: a command of another user, often root, locks the owner out.
+private enum OwnerCheck {
+    static func findings(_ layout: StoreLayout) -> [Diagnosis] {
+        guard let owner = StoreOwner(of: layout) else { return [] }
+        let folders = layout.ownFolders
+        let foreign = ForeignOwners(in: folders, notOf: owner.number)
+        guard let first = foreign.first else {
+            return [Diagnosis("owners", .good, "The files of the store belong to \(owner.name).")]
+        }
+        let noun = foreign.count == 1 ? "file or folder does" : "files and folders do"
+        return [
+            Diagnosis(
+                "owners",
+                .problem,
+                "The store belongs to \(owner.name), but \(foreign.count) \(noun) not: \"\(first.path)\" belongs to "
+                    + "\(StoreOwner(first.user).name).",
+                "Run as root: `\(owner.chown(folders))`"
+            )
+        ]
     }
 }
 
@@ -204,6 +227,24 @@ private enum IndexCheck {
             "\(text); usually it has at most \(ByteSize.text(mostLogBytes)).",
             "A process may read an old snapshot for long. Stop it, then run `avatars compact`."
         )
+    }
+}
+
+/// A paused host gets no request until the end of its pause.
+private enum HostCheck {
+    /// The most hosts that are listed one by one.
+    private static let mostListed = 20
+
+    static func findings(_ paused: [(host: String, until: Timestamp, reason: String)]) -> [Diagnosis] {
+        guard !paused.isEmpty else { return [Diagnosis("hosts", .good, "No host is paused.")] }
+        let advice =
+            "Wait, or run `avatars sync --ignore-pauses`, which still keeps a pause that the host asked for (Retry-After)."
+        let listed = paused.prefix(mostListed).map { host, until, reason in
+            Diagnosis("hosts", .warning, "\(host) \(reason) until \(until.iso8601).", advice)
+        }
+        let others = paused.count - listed.count
+        guard others > 0 else { return listed }
+        return listed + [Diagnosis("hosts", .warning, "\(others) more hosts are paused.", advice)]
     }
 }
 

@@ -30,6 +30,11 @@ extension StoreStatistics {
         text.gauge("wal_bytes", help: "Size of the write-ahead log of the index.", walBytes)
         text.gauge("allocated_bytes", help: "Disk space that the store takes, in whole blocks.", allocatedBytes)
         text.gauge("hosts", help: "Hosts that entries come from.", hosts)
+        text.gauge(
+            "paused_hosts",
+            help: "Hosts that are paused now, after failures or because they asked for it.",
+            pausedHosts
+        )
         text.gauge("schema_version", help: "Schema version of the index.", schemaVersion)
         if let oldestAccess {
             text.time("oldest_access_timestamp_seconds", help: "Least recent access to a file.", oldestAccess)

@@ -26,6 +26,8 @@ public struct StoreStatistics: Sendable {
     public var states: [AvatarState: Int]
     /// The number of hosts that images were fetched from.
     public var hosts: Int
+    /// The number of hosts that are paused now: after failures in a row, or because they asked for it.
+    public var pausedHosts: Int
     /// The least recent use of a file.
     public var oldestAccess: Timestamp?
     /// The most recent use of a file that is written to the index. Uses of the last 30 seconds may be missing.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import AvatarStore
+import Foundation
 
 /// `avatars restore`: makes a store from a backup.
 struct RestoreCommand: AsyncParsableCommand {
@@ -8,7 +9,7 @@ struct RestoreCommand: AsyncParsableCommand {
         abstract: "Restores a backup into a new store.",
         usage: "avatars restore <dir> [<options>]",
         discussion: """
-            The store directory must be empty or not exist yet. Each file of the backup is checked: missing and damaged \
+            The store directory must be empty or not exist yet; a caches folder that the same store left behind is replaced. Each file of the backup is checked: missing and damaged \
             files are left out and counted. `avatars sync` fetches cached images again; lost documents are named, with \
             exit code 1. The backup does not change.
 
@@ -29,12 +30,22 @@ struct RestoreCommand: AsyncParsableCommand {
         if directory.isEmpty { throw ValidationError("The path of the backup is empty. Name a directory.") }
     }
 
+    /// The user who is likely to use the restored store, if root restores it: the owner of its place, else of the backup.
+    private func restoredOwner(of backup: String) -> StoreOwner? {
+        guard geteuid() == 0 else { return nil }
+        let layout = store.layout
+        let places = [layout.indexDirectory, StoreLayout.parent(of: layout.indexDirectory)]
+        let owners = [places.lazy.compactMap { StoreOwner(ofFile: $0) }.first, StoreOwner(ofFile: backup)]
+        return owners.compactMap(\.self).first { $0.number != 0 }
+    }
+
     /// Makes a store from the backup in `directory`, and warns about files that are missing or damaged in it.
     ///
     /// - Throws: `ExitCode.someFailed` if a document was lost; `noStore` if `directory` holds no backup.
     func run() async throws {
         let configuration = store.configuration(.readWrite)
         let source = StoreLocation.absolute(directory)
+        let user = restoredOwner(of: source)
         let report = try await progress.display(store).during(ifInterrupted: "nothing was restored; run it again") {
             do {
                 return try await AvatarStore.restore(from: source, to: configuration, progress: $0)
@@ -54,9 +65,16 @@ struct RestoreCommand: AsyncParsableCommand {
         for key in report.lostDocuments {
             Message.warning("The document \"\(key)\" is missing or damaged in the backup and was not restored.")
         }
+        if let user {
+            Message.warning(
+                "The restored files belong to root. If \(user.name) uses the store, run "
+                    + "`\(user.chown(configuration.layout.ownFolders))`."
+            )
+        }
+        let owner = geteuid() == 0 ? ", owned by root" : ""
         try output.print(
             report,
-            sentence: "Restored \(report.summary) to \(configuration.layout.indexPath).",
+            sentence: "Restored \(report.summary) to \(configuration.layout.indexPath)\(owner).",
             quiet: store.quiet,
             more: ["lostDocuments": JSON(report.lostDocuments.map(\.rawValue))]
         )

@@ -43,6 +43,7 @@ struct VerifyCommand: AsyncParsableCommand {
     /// - Throws: `ExitCode.someFailed` if faults remain, or if content of a damaged index is lost.
     func run() async throws {
         let repairs = repair && !dryRun
+        if repairs { RootWarning.print(for: store.layout) }
         let remains = repairs ? "repairs so far are kept; run it again for the rest" : "run it again for a full check"
         let report = try await progress.display(store).during(ifInterrupted: remains) {
             try await AvatarStore.verify(store.configuration(.readOnly), repair: repairs, quick: quick, progress: $0)

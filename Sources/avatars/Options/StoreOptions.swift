@@ -173,10 +173,12 @@ struct StoreOptions: ParsableArguments {
         return result
     }
 
-    /// The configuration of the store at `layout` with `access`; with `--verbose` it logs to standard error.
+    /// The configuration of the store at `layout` with `access`; with `--verbose` it logs to standard error. Warns of root's
+    /// writes into the store of another user.
     func configuration(_ access: AvatarStore.Configuration.Access) -> AvatarStore.Configuration {
         var configuration = AvatarStore.Configuration(layout: layout)
         configuration.access = access
+        if access != .readOnly { RootWarning.print(for: layout) }
         if verbose {
             configuration.logger = Logger(label: "avatars") { StreamLogHandler.standardError(label: $0) }
             configuration.logger.logLevel = .debug

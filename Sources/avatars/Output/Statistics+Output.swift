@@ -17,6 +17,7 @@ extension StoreStatistics {
             "allocatedBytes": JSON(allocatedBytes),
             "states": .object(Dictionary(uniqueKeysWithValues: states.map { ($0.key.rawValue, JSON($0.value)) })),
             "hosts": JSON(hosts),
+            "pausedHosts": JSON(pausedHosts),
             "oldestAccess": JSON(oldestAccess),
             "newestAccess": JSON(newestAccess),
             "schemaVersion": JSON(schemaVersion),
@@ -41,6 +42,9 @@ extension StoreStatistics {
                 separator: ", "
             )
             facts.add("failures", kinds, colour: .red)
+        }
+        if pausedHosts > 0 {
+            facts.add("paused hosts", "\(pausedHosts); `avatars doctor` names them", colour: .magenta)
         }
         if neverHad > 0 {
             facts.add("never fetched", "\(neverHad) of the images that contacts use", colour: .magenta)

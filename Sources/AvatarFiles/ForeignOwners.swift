@@ -1,0 +1,43 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// The files and folders of a store that belong to another user than its index.
+package struct ForeignOwners {
+    /// How many there are.
+    package private(set) var count = 0
+    /// The first one and its user; `nil` if there are none.
+    package private(set) var first: (path: String, user: UInt32)?
+    /// The user to whom all should belong.
+    private let user: UInt32
+
+    /// Looks at `folders` and everything below them. A folder that is missing or cannot be read counts as empty.
+    package init(in folders: [String], notOf user: UInt32) {
+        self.user = user
+        for folder in folders { look(at: folder) }
+    }
+
+    /// The user to whom the file at `path` belongs; `nil` if it is missing.
+    package static func user(of path: String) -> UInt32? {
+        var information = stat()
+        return lstat(path, &information) == 0 ? information.st_uid : nil
+    }
+
+    /// Counts what is at `path` and below. Links are not followed.
+    private mutating func look(at path: String) {
+        var information = stat()
+        guard lstat(path, &information) == 0 else { return }
+        if information.st_uid != user {
+            count += 1
+            if first == nil { first = (path, information.st_uid) }
+        }
+        guard information.st_mode & S_IFMT == S_IFDIR else { return }
+        do throws(SystemCallError) {
+            for name in try Directory(opening: path).names() { look(at: path + "/" + name) }
+        } catch {
+            // `FolderCheck` reports a folder that cannot be read.
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import AvatarCore
+import AvatarFiles
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// The user to whom a store belongs.
+package struct StoreOwner: Sendable {
+    /// The number of the user.
+    package let number: UInt32
+
+    /// The owner of the index at `layout`; `nil` without an index.
+    package init?(of layout: StoreLayout) {
+        self.init(ofFile: layout.indexPath)
+    }
+
+    /// The owner of the file or folder at `path`; `nil` if it is missing.
+    package init?(ofFile path: String) {
+        guard let user = ForeignOwners.user(of: path) else { return nil }
+        number = user
+    }
+
+    /// The user with the number `number`.
+    init(_ number: UInt32) {
+        self.number = number
+    }
+
+    /// The name of the user; the number if the system knows no name.
+    package var name: String { knownName ?? "\(number)" }
+
+    /// The user as `sudo -u` takes it.
+    package var sudoName: String { knownName ?? "'#\(number)'" }
+
+    private var knownName: String? {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1 << 14) { buffer in
+            guard let start = buffer.baseAddress, getpwuid_r(number, &entry, start, buffer.count, &found) == 0,
+                let found = found?.pointee.pw_name
+            else { return nil }
+            return String(cString: found)
+        }
+    }
+
+    /// The command that gives `paths` and everything below them to the user.
+    package func chown(_ paths: [String]) -> String {
+        // The colon adds the user's own group.
+        let user = knownName.map { "\($0):" } ?? "\(number)"
+        return (["chown", "-R", user] + paths.map(Self.shellWord)).joined(separator: " ")
+    }
+
+    /// `path` as one word of a shell.
+    private static func shellWord(_ path: String) -> String {
+        let isPlain = path.utf8.allSatisfy {
+            switch $0 {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "@"), UInt8(ascii: ":"):
+                true
+            default: false
+            }
+        }
+        guard !isPlain else { return path }
+        return "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+    }
+}
+
+extension StoreLayout {
+    /// The folders of the store that exist, none inside another.
+    package var ownFolders: [String] {
+        let all = [indexDirectory] + StorageClass.allCases.flatMap { [root(of: $0), staging(of: $0)] }
+        var folders: [String] = []
+        for folder in all where Directory.exists(folder) && !folders.contains(folder) {
+            if !all.contains(where: { folder.hasPrefix($0 + "/") }) { folders.append(folder) }
+        }
+        return folders
+    }
+}

@@ -58,6 +58,28 @@ import Testing
         }
     }
 
+    @Test(arguments: [(LoopbackOrigin.Response.status(500), Int32(1)), (.closed, 69)])
+    func retriesThatAllFailAreNotExitCode0_evenWithStoredCopies(
+        response: LoopbackOrigin.Response,
+        status: Int32
+    ) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let url = origin.url("/a.png")
+            let reload = ["fetch", url, "--policy", "reload", "--allow-private-network"]
+            try await workplace.start(reload).end().requireSuccess()
+            origin.setResponse(response, for: "/a.png")
+            #expect(try await workplace.start(reload).end().status == 0)
+
+            let retry = ["fetch", "--retry-failed", "--allow-private-network"]
+            let run = try await workplace.start(retry + ["--json"]).end()
+
+            #expect(run.status == status, "\(run.messages)")
+            #expect(run.messages.contains("No retry succeeded: 1 entry failed again."), "\(run.messages)")
+            #expect(try run.object.text("outcome") == "stored")
+        }
+    }
+
     @Test(arguments: [
         ("cache-first", "stored", 1), ("offline", "stored", 1), ("revalidate", "stored", 1), ("reload", "fetched", 2),
     ])

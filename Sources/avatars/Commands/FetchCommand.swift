@@ -15,7 +15,7 @@ struct FetchCommand: AsyncParsableCommand {
             unless --policy says otherwise. Exit code 1 if an image is not available.
 
             --retry-failed requests each stored entry whose last request failed, without waiting for its backoff. A pause \
-            that a host asked for (Retry-After) is kept.
+            that a host asked for (Retry-After) is kept. If no retry succeeds, the exit code is 1, or 69 if no host responded.
 
             Example: avatars fetch https://example.com/ada.png --policy revalidate
             Example: avatars fetch --retry-failed
@@ -52,11 +52,14 @@ struct FetchCommand: AsyncParsableCommand {
     /// Reads the images, several at once, and prints their results in the order of the arguments; the failed ones in the
     /// order of their keys.
     ///
-    /// - Throws: `ExitCode.someFailed` if an image is not available.
+    /// - Throws: `ExitCode.someFailed` if an image is not available, or if no retry succeeded; `ExitCode.unreached` if no
+    ///   host responded to one.
     func run() async throws {
         let options = origin.fetchOptions(policy ?? (retryFailed ? .revalidate : .cacheFirst), storage)
         var hasFailures = false
+        var retries = Retries()
         let print = { (result: ImageResult) in
+            if retryFailed { retries.add(result) }
             result.report()
             if storage != .transient, let note = result.refusalNote { store.note(note) }
             let line = ImageResult.table.line(result.row)
@@ -70,10 +73,46 @@ struct FetchCommand: AsyncParsableCommand {
             if retryFailed, failed.isEmpty { return self.store.note("no request of an entry failed") }
             if !output.json, !self.store.quiet { try Console.output.write(ImageResult.table.heading) }
             let connections = store.configuration.connections
+            retries.pausedHosts = Set(try store.pausedHosts().map(\.host))
             try await inOrder(urls, atOnce: connections, reads.result(of:), each: print)
-            try await inOrder(failed, atOnce: connections, reads.result(for:), each: print)
+            try await inOrder(failed, atOnce: connections, { try await retry($0, reads) }, each: print)
         }
+        try retries.requireSuccess()
         if hasFailures { throw ExitCode.someFailed }
+    }
+
+    /// Requests the image of `key` again. An image that is still fresh gets a request too: its last one failed.
+    private func retry(_ key: AvatarKey, _ reads: StoreReads) async throws -> ImageResult {
+        let result = try await reads.result(for: key)
+        guard policy == nil, result.outcome == .stored, result.kind == nil else { return result }
+        let reload = StoreReads(store: reads.store, options: origin.fetchOptions(.reload, storage))
+        return try await reload.result(for: key)
+    }
+
+    /// The results of `--retry-failed`. A stored copy makes a failed retry look like a success.
+    private struct Retries {
+        /// The hosts that were paused before the first retry.
+        var pausedHosts: Set<String> = []
+        private var failed = 0
+        private var succeeded = 0
+        /// The failed retries to which a host responded.
+        private var answered = 0
+
+        /// Counts the result of one retry.
+        mutating func add(_ result: ImageResult) {
+            guard let kind = result.kind else { return succeeded += 1 }
+            failed += 1
+            if [.unreachable, .timeout, .offline].contains(kind) || pausedHosts.contains(where: result.isOf) { return }
+            answered += 1
+        }
+
+        /// - Throws: the exit code if there were retries and none succeeded.
+        func requireSuccess() throws {
+            guard failed > 0, succeeded == 0 else { return }
+            let entries = failed == 1 ? "entry" : "entries"
+            Message.error("No retry succeeded: \(failed) \(entries) failed again. `avatars show KEY` gives the reason.")
+            throw answered > 0 ? ExitCode.someFailed : ExitCode.unreached
+        }
     }
 
     /// Opens the store: one that exists, if only its failed entries are fetched.

@@ -80,6 +80,15 @@ struct ImageResult: Sendable {
         messageWithAdvice = error.messageWithAdvice
     }
 
+    /// Whether the image comes from `host`, a name and a port.
+    func isOf(_ host: String) -> Bool {
+        do throws(AvatarStoreError) {
+            return try AvatarKey(parsing: key).host?.description == host
+        } catch {
+            return false
+        }
+    }
+
     /// The fields as `--json` prints them.
     var json: JSON {
         .object([

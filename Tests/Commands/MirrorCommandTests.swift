@@ -88,12 +88,67 @@ import Testing
 
             #expect(kept.status == 1)
             #expect(kept.messages.contains("1 picture left out"), "\(kept.messages)")
+            #expect(kept.messages.contains(#"changed since: "u2.png". Move them away"#), "\(kept.messages)")
+            #expect(kept.messages.contains(#""notes.txt", "u2.png", "u3.png"; --delete-foreign"#), "\(kept.messages)")
             #expect(try kept.object.number("blocked") == 1 && kept.object.number("foreign") == 3)
             #expect(files == ["notes.txt", "u1.png", "u2.png", "u3.png"] && edited == "edited")
             #expect(cleaned.status == 0)
             #expect(try cleaned.object.number("written") == 1 && cleaned.object.number("deleted") == 2)
             #expect(try names(workplace) == ["u1.png", "u2.png"])
         }
+    }
+
+    @Test func atMostFiveFilesAreNamed() async throws {
+        let ids = (1...7).map { "u\($0)" }
+        try await withStore(ids: ids) { workplace, _ in
+            try FileManager.default.createDirectory(
+                atPath: workplace.path("out"),
+                withIntermediateDirectories: false
+            )
+            for id in ids { try workplace.write("out/\(id).png", "mine") }
+
+            let run = try await workplace.run("export", "out", "--mirror")
+
+            #expect(run.status == 1)
+            #expect(run.messages.contains(#""u5.png" and 2 more. Move them away"#), "\(run.messages)")
+            #expect(!run.messages.contains("u6.png"))
+        }
+    }
+
+    @Test(arguments: [[], ["--delete-foreign"]])
+    func dryRunSaysWhatTheMirroringThenDoes_andChangesNothing(options: [String]) async throws {
+        try await withStore(ids: ["u1", "u2", "u3"]) { workplace, origin in
+            let words = ["export", "out", "--mirror", "--json"] + options
+            let fresh = try await workplace.start(words + ["--dry-run"]).end()
+            #expect(!workplace.exists("out"))
+            let first = try await workplace.start(words).end()
+            #expect(try fresh.object.number("written") == 3 && fresh.text == first.text)
+
+            try workplace.write("out/notes.txt", "mine")
+            try workplace.write("out/u2.png", "edited")
+            try await sync(["u1", "u2", "u4"], in: workplace, origin)
+            let before = try contents(workplace)
+            let preview = try await workplace.start(words + ["-n"]).end()
+            let text = try await workplace.start(["export", "out", "--mirror", "-n", "--quiet"] + options).end()
+            #expect(try contents(workplace) == before)
+            let done = try await workplace.start(words).end()
+
+            #expect(preview.status == done.status)
+            #expect(preview.text == done.text && preview.messages == done.messages)
+            #expect(text.text.hasPrefix("Would write "), "\(text.text)")
+            #expect(try done.object.number("deleted") == (options.isEmpty ? 1 : 2))
+        }
+    }
+
+    /// The bytes and the time of each file in the folder.
+    private func contents(_ workplace: Workplace) throws -> [String: [UInt8]] {
+        let files = try FileManager.default.contentsOfDirectory(atPath: workplace.path("out")).map { name in
+            let time = try FileManager.default.attributesOfItem(atPath: workplace.path("out/" + name))[
+                .modificationDate
+            ]
+            return (name, try workplace.read("out/" + name) + Array("\(time ?? "")".utf8))
+        }
+        return Dictionary(uniqueKeysWithValues: files)
     }
 
     @Test func pictureThatChangesReplacesItsFile() async throws {
@@ -141,7 +196,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [["--names", "ids"], ["--delete-foreign"], ["--mirror", "--html"], ["--mirror", "--as-vcard"]])
+    @Test(arguments: [
+        ["--names", "ids"], ["--delete-foreign"], ["--dry-run"], ["--mirror", "--html"], ["--mirror", "--as-vcard"],
+    ])
     func optionsThatContradictEachOtherAreUsageErrors(arguments: [String]) async throws {
         let workplace = try Workplace()
         let run = try await workplace.start(["export", "out"] + arguments).end()

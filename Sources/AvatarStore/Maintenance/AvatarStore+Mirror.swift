@@ -27,6 +27,8 @@ public struct MirrorOptions: Sendable {
     /// Whether to delete files that no mirroring wrote, or that were changed since, symbolic links among them. Folders stay.
     /// Default: no.
     public var deletesForeign: Bool
+    /// Whether to change nothing, and only report what a mirroring would do. Default: no.
+    public var isDryRun = false
 
     /// Options with these values. Each parameter is described at the property of its name.
     public init(
@@ -56,10 +58,29 @@ public struct MirrorReport: Hashable, Sendable {
     public var missing = 0
     /// The pictures left out because a foreign file has their name.
     public var blocked = 0
+    /// The names of those pictures' files, at most `maximumListedFiles`.
+    public var blockedFiles: [String] = []
     /// The foreign files that stay, those with the name of a picture among them.
     public var foreign = 0
+    /// Their names, at most `maximumListedFiles`.
+    public var foreignFiles: [String] = []
     /// The originals written because no rendition could be made of them; 0 without renditions.
     public var originals = 0
+
+    /// The most files that a report names.
+    public static let maximumListedFiles = 5
+
+    /// Counts a picture that is left out because a foreign file has its name.
+    fileprivate mutating func block(_ file: String) {
+        blocked += 1
+        if blockedFiles.count < Self.maximumListedFiles { blockedFiles.append(file) }
+    }
+
+    /// Counts a foreign file that stays.
+    fileprivate mutating func keepForeign(_ file: String) {
+        foreign += 1
+        if foreignFiles.count < Self.maximumListedFiles { foreignFiles.append(file) }
+    }
 }
 
 extension AvatarStore {
@@ -69,7 +90,8 @@ extension AvatarStore {
     /// The file `manifest.jsonl` tells the next mirroring which files are its own; a file counts as unchanged if its length
     /// and time of change are those in the manifest. All other files are foreign: they stay, and a picture with such a name
     /// is left out, unless `MirrorOptions.deletesForeign` is set. Each file appears whole, by a rename, with the time
-    /// of this call; nothing is synchronized to stable storage. Memory: about 500 bytes per picture. Changes nothing in the
+    /// of this call; nothing is synchronized to stable storage. With `MirrorOptions.isDryRun` nothing is written, and the
+    /// report tells what would be. Memory: about 500 bytes per picture. Changes nothing in the
     /// store; possible in a store that is open for reading only.
     ///
     /// - Parameter query: the pictures to mirror; of its conditions only the class and the contact count. Default: all.
@@ -123,6 +145,8 @@ private actor PictureMirror {
     private var known: [String: PictureManifest.Entry] = [:]
     /// The names of this run, also of pictures that are missing or blocked.
     private var names: Set<String> = []
+    /// The names among them of files that this run writes.
+    private var written: Set<String> = []
     private var report = MirrorReport()
     private var manifestBytes = 0
     private var journalBytes = 0
@@ -158,12 +182,34 @@ private actor PictureMirror {
     private var index: AvatarIndex { fetching.parts.index }
 
     func run() async throws -> MirrorReport {
+        if options.isDryRun {
+            if Directory.exists(directory) {
+                let folder = try PictureFolder(reading: directory)
+                try readManifests(of: folder)
+                try await writePictures(to: folder)
+                try deleteOthers(in: folder)
+            } else {
+                try await writePictures(to: nil)
+            }
+            return report
+        }
         let folder = try PictureFolder(writing: directory, fileMode: mode)
         try folder.lock()
         folder.remove(Self.unfinishedFile)
         folder.remove(Self.newManifest)
         try readManifests(of: folder)
         try folder.append([], to: Self.newManifest, at: 0, mode: mode)
+        try await writePictures(to: folder)
+        try deleteOthers(in: folder)
+        try folder.rename(Self.newManifest, to: Self.manifest)
+        folder.remove(Self.journal)
+        return report
+    }
+
+    /// Writes all pictures.
+    ///
+    /// - Parameter folder: `nil` in the dry run for a folder that does not exist.
+    private func writePictures(to folder: PictureFolder?) async throws {
         try await forEachPicture { picture in
             try Task.checkCancellation()
             try await write(picture, to: folder)
@@ -171,10 +217,6 @@ private actor PictureMirror {
             let failed = report.missing + report.blocked
             progress(WorkProgress(.exporting, .files, done: done, of: nil, failed: failed, bytes: report.bytes))
         }
-        try deleteOthers(in: folder)
-        try folder.rename(Self.newManifest, to: Self.manifest)
-        folder.remove(Self.journal)
-        return report
     }
 
     /// Learns which files earlier runs wrote. The journal has those of a run that was killed.
@@ -241,13 +283,13 @@ private actor PictureMirror {
     // MARK: Writing
 
     /// Writes one picture, unless the folder has it.
-    private func write(_ picture: Wanted, to folder: PictureFolder) async throws {
+    private func write(_ picture: Wanted, to folder: PictureFolder?) async throws {
         guard let entry = try index.entry(for: picture.key), let file = entry.file else {
             return report.missing += 1
         }
         let original = Hexadecimal.text(entry.sha256 ?? [])
         if let old = unchanged(picture, original: original, mediaType: file.mediaType, in: folder) {
-            try folder.setMode(mode, of: old.file)
+            if !options.isDryRun { try folder?.setMode(mode, of: old.file) }
             names.insert(old.file)
             report.unchanged += 1
             return try note(old, in: folder, named: Self.newManifest, at: &manifestBytes)
@@ -263,10 +305,11 @@ private actor PictureMirror {
             return
         }
         let name = name(of: picture, image.mediaType)
-        guard names.insert(name).inserted, !folder.has(name) || isOwn(name, in: folder) || mayReplace(name, in: folder)
-        else {
-            return report.blocked += 1
-        }
+        guard names.insert(name).inserted, isFree(name, in: folder) else { return report.block(name) }
+        written.insert(name)
+        report.written += 1
+        report.bytes += image.bytes.count
+        guard !options.isDryRun, let folder else { return }
         var line = PictureManifest.Entry(file: name)
         line.key = picture.key.rawValue
         line.sourceURL = entry.sourceURL
@@ -282,13 +325,12 @@ private actor PictureMirror {
         try folder.replace(name, by: image.bytes, through: Self.unfinishedFile, mode: mode, time: time)
         try note(line, in: folder, named: Self.newManifest, at: &manifestBytes)
         known[name] = line
-        report.written += 1
-        report.bytes += image.bytes.count
     }
 
-    /// Whether a foreign file gives way to a picture.
-    private func mayReplace(_ name: String, in folder: PictureFolder) -> Bool {
-        options.deletesForeign && !folder.hasFolder(name)
+    /// Whether a picture may be written under `name`: there is no file, or one that gives way.
+    private func isFree(_ name: String, in folder: PictureFolder?) -> Bool {
+        guard let folder, folder.has(name), !isOwn(name, in: folder) else { return true }
+        return options.deletesForeign && !folder.hasFolder(name)
     }
 
     /// The line of the file that shows this picture already; `nil` without such a file.
@@ -296,8 +338,9 @@ private actor PictureMirror {
         _ picture: Wanted,
         original: String,
         mediaType: String,
-        in folder: PictureFolder
+        in folder: PictureFolder?
     ) -> PictureManifest.Entry? {
+        guard let folder else { return nil }
         // The format of a rendition is not known before it is made.
         let types = options.rendition == nil ? [mediaType] : [mediaType, "image/jpeg", "image/png", "image/webp"]
         for type in types {
@@ -342,10 +385,11 @@ private actor PictureMirror {
     /// Appends a line to the manifest or the journal.
     private func note(
         _ entry: PictureManifest.Entry,
-        in folder: PictureFolder,
+        in folder: PictureFolder?,
         named name: String,
         at position: inout Int
     ) throws {
+        guard !options.isDryRun, let folder else { return }
         let line = try entry.line
         try folder.append(line, to: name, at: position, mode: mode)
         position += line.count
@@ -355,16 +399,17 @@ private actor PictureMirror {
 
     /// Deletes files that earlier runs wrote and this one did not, and foreign files if the options say so.
     private func deleteOthers(in folder: PictureFolder) throws {
-        let administration: Set = [Self.manifest, Self.newManifest, Self.journal]
+        // A dry run does not remove the unfinished file of a killed run.
+        let administration: Set = [Self.manifest, Self.newManifest, Self.journal, Self.unfinishedFile]
         for name in try folder.names() where !administration.contains(name) {
             let isOwn = isOwn(name, in: folder)
             if names.contains(name) {
-                if !isOwn { report.foreign += 1 }
+                if !isOwn, !written.contains(name) { report.keepForeign(name) }
             } else if isOwn || options.deletesForeign && !folder.hasFolder(name) {
-                folder.remove(name)
+                if !options.isDryRun { folder.remove(name) }
                 report.deleted += 1
             } else {
-                report.foreign += 1
+                report.keepForeign(name)
             }
         }
     }

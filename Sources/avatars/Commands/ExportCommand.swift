@@ -10,7 +10,7 @@ struct ExportCommand: AsyncParsableCommand {
         usage: """
             avatars export <dir> [--size <n>] [--as-vcard] [<options>]
                    avatars export <dir> --html [<options>]
-                   avatars export <dir> --mirror [--names <names>] [<options>]
+                   avatars export <dir> --mirror [--dry-run] [<options>]
             """,
         discussion: """
             Without --mirror, the folder must be empty or not exist yet. Its manifest.jsonl names the key, class and contacts of each file, \
@@ -45,6 +45,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     /// Filters the images by a contact id; `nil` for all.
     @Option(
+        name: [.customLong("owner"), .customLong("contact")],
         parsing: .unconditional,
         help: ArgumentHelp("Only images of this contact.", valueName: "id"),
         completion: .storeContact
@@ -71,6 +72,13 @@ struct ExportCommand: AsyncParsableCommand {
     @Flag(help: "With --mirror, also delete and replace files that no mirroring wrote.")
     var deleteForeign = false
 
+    /// Only with `--mirror`. Reads the folder, and makes neither it nor a file.
+    @Flag(
+        name: [.customShort("n"), .long],
+        help: "With --mirror: change nothing; print what would be written and deleted."
+    )
+    var dryRun = false
+
     /// Also decides the permissions of a new folder.
     @Option(
         help: ArgumentHelp(
@@ -94,8 +102,8 @@ struct ExportCommand: AsyncParsableCommand {
         if mirror, html || asVCard {
             throw ValidationError("--mirror writes pictures only. Remove it, or --html and --as-vcard.")
         }
-        if !mirror, names != nil || deleteForeign {
-            throw ValidationError("--names and --delete-foreign need --mirror.")
+        if !mirror, names != nil || deleteForeign || dryRun {
+            throw ValidationError("--names, --delete-foreign and --dry-run need --mirror.")
         }
         if directory.isEmpty { throw ValidationError("The path of the folder is empty. Name a folder.") }
     }
@@ -136,21 +144,25 @@ struct ExportCommand: AsyncParsableCommand {
     private func writeMirror(_ query: AvatarListQuery, to target: String) async throws {
         var options = MirrorOptions(names: names ?? .ids, rendition: renditions.rendition, fileMode: fileMode)
         options.deletesForeign = deleteForeign
+        options.isDryRun = dryRun
+        let remains = dryRun ? "nothing was changed" : "run it again to finish \(target)"
         let report = try await store.withStore(.readOnly, configure: configure) { store in
-            try await progress.display(self.store).during(ifInterrupted: "run it again to finish \(target)") {
+            try await progress.display(self.store).during(ifInterrupted: remains) {
                 try await store.mirrorPictures(query, to: target, options: options, progress: $0)
             }
         }
         warn(missing: report.missing, originals: report.originals)
         if report.blocked > 0 {
             Message.error(
-                "\(Wording.count(report.blocked, "picture")) left out: a file with the name is in \(target) that no mirroring "
-                    + "wrote, or that was changed since. Move the file away, or give --delete-foreign."
+                "\(Wording.count(report.blocked, "picture")) left out: \(target) has files with their names that no mirroring "
+                    + "wrote, or that were changed since: \(Self.list(report.blockedFiles, of: report.blocked)). Move them away, or "
+                    + "give --delete-foreign."
             )
         }
         if report.foreign > 0 {
             store.note(
-                "files in the folder that are not of the store: \(report.foreign); --delete-foreign deletes them"
+                "\(Wording.count(report.foreign, "file")) in the folder that no mirroring wrote or that changed since: "
+                    + "\(Self.list(report.foreignFiles, of: report.foreign)); --delete-foreign deletes them"
             )
         }
         let fields: [String: JSON] = [
@@ -159,9 +171,18 @@ struct ExportCommand: AsyncParsableCommand {
             "foreign": JSON(report.foreign), "originals": JSON(report.originals),
         ]
         let written = "\(Wording.count(report.written, "file")) (\(Wording.size(report.bytes)))"
-        let text = "Wrote \(written) to \(target), left \(report.unchanged) unchanged, deleted \(report.deleted)."
-        try output.print(.object(fields), text: Wording.oneLine(text) + "\n", quiet: store.quiet)
+        let text =
+            dryRun
+            ? "Would write \(written) to \(target), leave \(report.unchanged) unchanged, delete \(report.deleted)."
+            : "Wrote \(written) to \(target), left \(report.unchanged) unchanged, deleted \(report.deleted)."
+        try output.print(.object(fields), text: Wording.oneLine(text) + "\n", quiet: store.quiet, isData: dryRun)
         if report.missing + report.blocked > 0 { throw ExitCode.someFailed }
+    }
+
+    /// `names` in quotation marks, and the number of the others of `count` files.
+    private static func list(_ names: [String], of count: Int) -> String {
+        let listed = names.map { "\"\($0)\"" }.joined(separator: ", ")
+        return count > names.count ? "\(listed) and \(count - names.count) more" : listed
     }
 
     /// Sets what the export needs of the store.

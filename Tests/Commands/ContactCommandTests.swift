@@ -43,6 +43,32 @@ import Testing
         }
     }
 
+    @Test(arguments: ["show", "path"])
+    func idInPlaceOfAKeyNamesTheOption(command: String) async throws {
+        try await withStore { workplace, _ in
+            let known = try await workplace.run(command, "a-1")
+            let unknown = try await workplace.run(command, "a-2")
+
+            #expect(known.status == 1 && unknown.status == 1)
+            #expect(
+                known.messages.contains("\"a-1\" is a contact: `avatars \(command) --contact a-1`."),
+                "\(known.messages)"
+            )
+            #expect(!unknown.messages.contains("is a contact"))
+        }
+    }
+
+    @Test func contactIsAnotherNameOfOwner() async throws {
+        try await withStore { workplace, _ in
+            let listed = try await workplace.run("list", "--contact", "a-1", "--json")
+            let others = try await workplace.run("list", "--contact", "-b/2", "--json")
+            let removed = try await workplace.run("remove", "--contact", "a-1", "--json")
+
+            #expect(listed.lines.count == 1 && others.text.isEmpty)
+            #expect(try removed.object.number("rows") == 1)
+        }
+    }
+
     @Test func placeholderStandsInForAPicture() async throws {
         try await withStore { workplace, _ in
             let ben = try await workplace.run("get", "--contact", "-b/2", "--placeholder")
@@ -73,10 +99,10 @@ import Testing
             let listed = try await workplace.run("list", "--json").objects
             let show = try await workplace.run("show", "--contact", "a-1")
             let changes = try await workplace.run("changes")
-            #expect(list.lines.last?.contains(" Ada Lovelace ") == true)
+            #expect(list.lines.last?.contains(" Ada Lovelace (a-1) ") == true)
             #expect(listed.first?.textsByName("names") == ["a-1": "Ada Lovelace"])
             #expect(show.text.contains("Ada Lovelace (a-1)"))
-            #expect(changes.lines.last?.contains(" Ada Lovelace ") == true)
+            #expect(changes.lines.last?.contains(" Ada Lovelace (a-1) ") == true)
 
             try await workplace.run("config", "keep-names", "false").requireSuccess()
 

@@ -25,9 +25,9 @@ import Testing
         "get": origin.union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
         "path": sizes.union(["json", "contact"]),
         "save": ["json", "name", "class"],
-        "list": ["json", "class", "state", "host", "owner", "sort", "reverse", "limit", "after"],
+        "list": ["json", "class", "state", "host", "owner", "contact", "sort", "reverse", "limit", "after"],
         "show": ["json", "contact"],
-        "remove": ["json", "owner", "host", "all", "erase", "yes", "dry-run"],
+        "remove": ["json", "owner", "contact", "host", "all", "erase", "yes", "dry-run"],
         "move": ["json", "to", "dry-run"],
         "shared": ["json", "minimum", "limit", "after", "ignored"],
         "ignore": ["json", "undo", "dry-run"],
@@ -42,7 +42,9 @@ import Testing
         "backup": ["json", "progress"],
         "restore": ["json", "progress"],
         "export": sizes.union([
-            "json", "html", "as-vcard", "mirror", "names", "delete-foreign", "file-mode", "class", "owner", "progress",
+            "json", "html", "as-vcard", "mirror", "names", "delete-foreign", "dry-run", "file-mode", "class", "owner",
+            "contact",
+            "progress",
         ]),
         "import": ["json", "class", "dry-run", "progress"],
         "serve": origin.union([

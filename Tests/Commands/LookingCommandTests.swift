@@ -128,7 +128,7 @@ import Testing
             let run = try await workplace.run("list")
 
             #expect(run.lines.count == 6)
-            #expect(run.lines[0].hasPrefix("STATE    CLASS          SIZE  LAST ACCESS  CONTACT           KEY"))
+            #expect(run.lines[0].hasPrefix("STATE    CLASS          SIZE  LAST ACCESS  CONTACT               KEY"))
             let column = try #require(run.lines[0].range(of: "KEY")?.lowerBound.utf16Offset(in: run.lines[0]))
             #expect(run.lines[1].dropFirst(column) == origin.url("/a.png"))
             #expect(run.lines[1].contains(" kB "))

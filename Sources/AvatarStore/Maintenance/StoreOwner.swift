@@ -49,12 +49,15 @@ package struct StoreOwner: Sendable {
     package func chown(_ paths: [String]) -> String {
         // The colon adds the user's own group.
         let user = knownName.map { "\($0):" } ?? "\(number)"
-        return (["chown", "-R", user] + paths.map(Self.shellWord)).joined(separator: " ")
+        return (["chown", "-R", user] + paths.map(ShellWord.quoted)).joined(separator: " ")
     }
+}
 
-    /// `path` as one word of a shell.
-    private static func shellWord(_ path: String) -> String {
-        let isPlain = path.utf8.allSatisfy {
+/// A word of a shell command.
+package enum ShellWord {
+    /// `text` as one word, in quotation marks if it needs them.
+    package static func quoted(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy {
             switch $0 {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "_"),
@@ -63,8 +66,8 @@ package struct StoreOwner: Sendable {
             default: false
             }
         }
-        guard !isPlain else { return path }
-        return "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+        guard !isPlain || text.isEmpty else { return text }
+        return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 }
 

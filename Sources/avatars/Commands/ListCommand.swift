@@ -34,6 +34,7 @@ struct ListCommand: AsyncParsableCommand {
 
     /// Filters by a contact id; `nil` for all.
     @Option(
+        name: [.customLong("owner"), .customLong("contact")],
         parsing: .unconditional,
         help: ArgumentHelp("Only images of this contact.", valueName: "id"),
         completion: .storeContact

@@ -38,7 +38,9 @@ struct PathCommand: MostlySynchronousCommand {
         guard renditions.rendition == nil else { return false }
         try store.withStoreToLookAt { store in
             let key = try image.key(in: store)
-            guard let file = try store.localFile(for: key, recordsAccess: false) else { throw Self.noFile(key) }
+            guard let file = try store.localFile(for: key, recordsAccess: false) else {
+                throw try noFile(key, in: store)
+            }
             try write(key, file, [:])
         }
         return true
@@ -51,7 +53,7 @@ struct PathCommand: MostlySynchronousCommand {
         guard let rendition = renditions.rendition else { return }
         try await store.withStore(.readWriteExisting, configure: renditions.apply) { store in
             let key = try image.key(in: store)
-            guard let picture = try store.storedFile(for: key) else { throw Self.noFile(key) }
+            guard let picture = try store.storedFile(for: key) else { throw try noFile(key, in: store) }
             let options = FetchOptions(policy: .offline, mode: .offlineFirst, rendition: rendition)
             let file = try await store.file(for: picture.key, options: options)
             guard let path = file.localFile else {
@@ -70,7 +72,8 @@ struct PathCommand: MostlySynchronousCommand {
         try Console.output.write(output.json ? JSON.object(fields).line : file + "\n")
     }
 
-    private static func noFile(_ key: AvatarKey) -> AvatarStoreError {
-        AvatarStoreError(.noSuchEntry, "The store has no file for \"\(key)\".")
+    private func noFile(_ key: AvatarKey, in store: AvatarStore) throws -> AvatarStoreError {
+        let error = AvatarStoreError(.noSuchEntry, "The store has no file for \"\(key)\".")
+        return try image.hinting(error, in: store, command: "path")
     }
 }

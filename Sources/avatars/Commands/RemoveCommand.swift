@@ -29,6 +29,7 @@ struct RemoveCommand: AsyncParsableCommand {
 
     /// A contact id. Images that another contact uses stay.
     @Option(
+        name: [.customLong("owner"), .customLong("contact")],
         parsing: .unconditional,
         help: ArgumentHelp("Remove all images of this contact.", valueName: "id"),
         completion: .storeContact

@@ -28,7 +28,9 @@ struct ShowCommand: AsyncParsableCommand {
         try image.requireValid()
         try await store.withStore(.readOnly) { store in
             let key = try image.key(in: store)
-            guard let details = try store.details(for: key) else { throw AvatarStoreError.unknown(key) }
+            guard let details = try store.details(for: key) else {
+                throw try image.hinting(.unknown(key), in: store, command: "show")
+            }
             let names = try store.names(ofContacts: details.overview.contacts)
             try Console.output.write(output.json ? details.json(names).line : details.text(names))
         }

@@ -27,6 +27,17 @@ struct ImageArgument: ParsableArguments {
         if let key { _ = try AvatarKey(parsing: key) }
     }
 
+    /// `error`, which says that the store has nothing for the key. If the key is the id of a contact, the message also has the
+    /// command for the contact's picture.
+    ///
+    /// - Parameter command: the name of this command.
+    func hinting(_ error: AvatarStoreError, in store: AvatarStore, command: String) throws -> AvatarStoreError {
+        guard let key, try store.contact(key) != nil else { return error }
+        var error = error
+        error.message += " \"\(key)\" is a contact: `avatars \(command) --contact \(ShellWord.quoted(key))`."
+        return error
+    }
+
     /// The key of the image.
     ///
     /// - Throws: `noSuchEntry` for a contact without an image; `invalidKey` for a text that is not a key; an error of the

@@ -19,7 +19,7 @@ extension AvatarChange {
         .right("NUMBER", 7),
         .left("KIND", 7),
         .left("TIME", 11),
-        .left("CONTACTS", 12),
+        .left("CONTACTS", 20),
         .left("KEY")
     )
 

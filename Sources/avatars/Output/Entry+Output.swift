@@ -28,7 +28,7 @@ extension AvatarListItem {
         .left("CLASS", 9),
         .right("SIZE", 8),
         .left("LAST ACCESS", 11),
-        .left("CONTACT", 16),
+        .left("CONTACT", 20),
         .left("KEY")
     )
 
@@ -58,9 +58,9 @@ extension [String] {
         map { id in names[id].map { "\($0) (\(id))" } ?? id }.joined(separator: ", ")
     }
 
-    /// The names, else the ids, of the first three contacts and the number of the others: thousands may share an image.
+    /// The first three contacts, each with its name and its id, and the number of the others: thousands may share an image.
     func shortText(_ names: [String: String]) -> String {
-        let first = prefix(3).map { names[$0] ?? $0 }.joined(separator: ", ")
+        let first = Array(prefix(3)).text(names)
         return count > 3 ? "\(first) and \(count - 3) more" : first
     }
 }

@@ -17,6 +17,9 @@ package final class Directory: Sendable {
     /// The two-digit folders that `hasFolder` has found.
     private let seen = SeenFolders()
 
+    /// Whether the directory did not exist when it was opened. It then counts as empty.
+    package let isMissing: Bool
+
     /// The descriptor of the open directory.
     package var descriptor: Int32 { current.load(ordering: .relaxed) }
 
@@ -27,6 +30,17 @@ package final class Directory: Sendable {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemCallError("open", path) }
         self.path = path
+        isMissing = false
+        current = Atomic(descriptor)
+    }
+
+    /// Stands for the missing directory `path` in a store that is open for reading: no file is found in it.
+    private init(missing path: String) throws(SystemCallError) {
+        // Looking up a name below a device fails as below a missing directory, so no other code needs to know.
+        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemCallError("open", "/dev/null") }
+        self.path = path
+        isMissing = true
         current = Atomic(descriptor)
     }
 
@@ -113,6 +127,21 @@ package final class Directory: Sendable {
         return directory
     }
 
+    /// Opens `path` as `openRoot(_:allowsNetwork:)` does; a missing directory counts as an empty one.
+    ///
+    /// - Throws: as `openRoot(_:allowsNetwork:)`.
+    package static func openRootOrEmpty(
+        _ path: String,
+        allowsNetwork: Bool = false
+    ) throws(AvatarStoreError) -> Directory {
+        guard !exists(path) else { return try openRoot(path, allowsNetwork: allowsNetwork) }
+        do throws(SystemCallError) {
+            return try Directory(missing: path)
+        } catch {
+            throw error.storeError
+        }
+    }
+
     /// Whether a file, a directory or a symbolic link is at `path`.
     package static func exists(_ path: String) -> Bool {
         var information = stat()
@@ -191,6 +220,7 @@ package final class Directory: Sendable {
     ///
     /// - Throws: `SystemCallError` if the directory cannot be opened again.
     package func names() throws(SystemCallError) -> [String] {
+        guard !isMissing else { return [] }
         // Opened again: reading moves the position, which duplicates of a descriptor share.
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = fdopendir(copy) else { throw SystemCallError("open", path) }

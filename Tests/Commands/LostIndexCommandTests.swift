@@ -94,6 +94,31 @@ import Testing
         }
     }
 
+    @Test func readersTakeLostCachesForEmpty_andWritersMakeThemAgain() async throws {
+        try await withHome { workplace in
+            try remove(".cache", in: workplace)
+            let before = try tree(workplace)
+
+            let listed = try await run(["list", "--json"], in: workplace)
+            #expect(listed.status == 0 && listed.lines.count == 4)
+            for arguments in [["stats"], ["trim", "--dry-run"], ["changes"], ["path", "name:me"]] {
+                let run = try await run(arguments, in: workplace)
+                #expect(run.status == 0 && run.messages.isEmpty, "\(arguments): \(run.messages)")
+            }
+            let doctor = try await run(["doctor", "--allow-private-network"], in: workplace)
+            #expect(doctor.text.contains("\(workplace.path(Self.caches))/caches\" is missing"), "\(doctor.text)")
+            let verified = try await run(["verify", "--json"], in: workplace)
+            #expect(verified.status == 1)
+            #expect(try verified.object.number("faultCount") == 3)
+            #expect(verified.messages.contains("/caches\" is missing"), "\(verified.messages)")
+            #expect(try tree(workplace) == before)
+
+            let sync = try await run(["sync", "list.txt", "--allow-private-network", "--json"], in: workplace)
+            #expect(try sync.status == 0 && sync.object.number("fetched") == 3)
+            #expect(try await run(["verify"], in: workplace).status == 0)
+        }
+    }
+
     @Test(arguments: [["-wal"], ["-shm"], ["-wal", "-shm"]])
     func restoreNamesTheLogOfAnIndexThatIsGone(suffixes: [String]) async throws {
         try await withHome { workplace in

@@ -108,6 +108,17 @@ private struct FolderCheck {
     let findings: [Diagnosis]
 
     init(_ layout: StoreLayout) {
+        if Directory.exists(layout.indexPath), !Directory.exists(layout.cachesRoot) {
+            findings = [
+                Diagnosis(
+                    "folders",
+                    .warning,
+                    "The folder \"\(layout.cachesRoot)\" is missing, with all images of the storage class caches.",
+                    "Run `avatars sync` with your lists: it makes the folder and fetches the images again."
+                )
+            ]
+            return
+        }
         let folders = [layout.indexDirectory, layout.cachesRoot, layout.documentsRoot]
         let refused = folders.filter { access($0, F_OK) == 0 && access($0, R_OK | W_OK | X_OK) != 0 }
         guard !refused.isEmpty else {
@@ -161,7 +172,7 @@ private struct DiskCheck {
         let unused = max(0, statistics.budgetBytes - statistics.cachesBytes)
         return try StorageClass.allCases.map { storageClass in
             let root = layout.root(of: storageClass)
-            let free = try Directory(opening: root).freeBytes()
+            let free = try Directory(opening: Self.nearestFolder(root)).freeBytes()
             let text = "The disk of \"\(root)\" has \(ByteSize.text(free)) free"
             if free < minimumFree {
                 return Diagnosis(
@@ -181,6 +192,15 @@ private struct DiskCheck {
             }
             return Diagnosis("disk", .good, text + ".")
         }
+    }
+}
+
+extension DiskCheck {
+    /// `path`, or the nearest folder above it that exists.
+    fileprivate static func nearestFolder(_ path: String) -> String {
+        var path = path
+        while path != "/", !Directory.exists(path) { path = StoreLayout.parent(of: path) }
+        return path
     }
 }
 

@@ -156,12 +156,12 @@ struct StoredRoots: Sendable {
     let documents: StoredFiles
     private let suspects: SuspectFiles?
 
-    /// Opens the roots of `layout` for reading.
+    /// Opens the roots of `layout` for reading. Missing caches count as empty, because the system may purge them.
     ///
     /// - Parameter allowsNetwork: whether a root may lie on a network file system.
     init(_ layout: StoreLayout, allowsNetwork: Bool = false, suspects: SuspectFiles? = nil) throws(AvatarStoreError) {
         self.init(
-            caches: StoredFiles(root: try Directory.openRoot(layout.cachesRoot, allowsNetwork: allowsNetwork)),
+            caches: StoredFiles(root: try Directory.openRootOrEmpty(layout.cachesRoot, allowsNetwork: allowsNetwork)),
             documents: StoredFiles(root: try Directory.openRoot(layout.documentsRoot, allowsNetwork: allowsNetwork)),
             suspects: suspects
         )

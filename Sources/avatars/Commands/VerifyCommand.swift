@@ -1,5 +1,6 @@
 import ArgumentParser
 import AvatarStore
+import Foundation
 
 /// `avatars verify`: compares the index with the files, and with `--repair` makes them agree.
 struct VerifyCommand: AsyncParsableCommand {
@@ -44,12 +45,23 @@ struct VerifyCommand: AsyncParsableCommand {
     func run() async throws {
         let repairs = repair && !dryRun
         if repairs { RootWarning.print(for: store.layout) }
+        warnOfMissingCaches()
         let remains = repairs ? "repairs so far are kept; run it again for the rest" : "run it again for a full check"
         let report = try await progress.display(store).during(ifInterrupted: remains) {
             try await AvatarStore.verify(store.configuration(.readOnly), repair: repairs, quick: quick, progress: $0)
         }
         try output.print(json(report), text: text(report), quiet: store.quiet, isData: report.faultCount > 0)
         if !report.isSound || report.lost?.isNothing == false { throw ExitCode.someFailed }
+    }
+
+    /// Without its folder, each image in caches is a fault, and the faults alone do not tell why.
+    private func warnOfMissingCaches() {
+        let (layout, files) = (store.layout, FileManager.default)
+        guard files.fileExists(atPath: layout.indexPath), !files.fileExists(atPath: layout.cachesRoot) else { return }
+        Message.warning(
+            "The folder \"\(layout.cachesRoot)\" is missing. The next command that writes makes it, and `avatars sync` fetches "
+                + "its images again."
+        )
     }
 
     /// The result as `--json` prints it.

@@ -13,29 +13,39 @@ enum FieldName {
 
     private static let ignored = Array("_- ".utf8)
 
-    /// Whether a name that is not read suggests the URL of an image.
-    static func resemblance(_ name: String) -> Resemblance? {
+    /// Whether a name that is not read suggests the URL of an image, or its value, a web address, does.
+    static func resemblance(_ name: String, isImageAddress: Bool) -> Resemblance? {
         let plain = plain(name)
         if imageWords.contains(where: plain.contains) { return .image }
-        return plain.hasSuffix("url") ? .address : nil
+        return isImageAddress || plain.hasSuffix("url") ? .address : nil
     }
 
     /// The reason to take a field for one with images.
     enum Resemblance {
         /// The name has a word for an image.
         case image
-        /// The name only ends in `url`, which may be a web page.
+        /// The name only ends in `url`, which may be a web page, or the address ends like that of an image file.
         case address
     }
 
     private static let imageWords = [
-        "avatar", "photo", "picture", "image", "portrait", "icon", "thumbnail", "logo",
+        "avatar", "photo", "picture", "image", "portrait", "icon", "thumbnail", "logo", "foto", "bild",
     ]
 
     /// Whether a value begins like the URL of an image: `http:` or `https:`.
     static func isWebAddress(_ value: some Collection<UInt8>) -> Bool {
         value.prefix(5).spells("HTTP:") || value.prefix(6).spells("HTTPS:")
     }
+
+    /// Whether the path of a web address ends like the name of an image file.
+    static func isImageAddress(_ value: some Collection<UInt8>) -> Bool {
+        let path = value.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        return imageEndings.contains { ending in path.suffix(ending.utf8CodeUnitCount).spells(ending) }
+    }
+
+    private static let imageEndings: [StaticString] = [
+        ".JPG", ".JPEG", ".PNG", ".GIF", ".WEBP", ".AVIF", ".HEIC", ".SVG",
+    ]
 }
 
 /// Finds the field of a list that seems to have the images, but has a name that is not read.
@@ -50,7 +60,7 @@ struct UnreadImageField {
 
     /// The name of the field; `nil` without one.
     ///
-    /// A field whose name only ends in `url` counts while no contact has an image in a field that is read.
+    /// A field whose name has no word for an image counts while no contact has an image in a field that is read.
     var name: String? { image ?? (hasImages ? nil : address) }
 
     /// Notes that a contact has an image in a field that is read.
@@ -59,8 +69,8 @@ struct UnreadImageField {
     }
 
     /// Notes a field that is not read, of a contact without an image. Its value is a web address.
-    mutating func note(_ name: String) {
-        switch FieldName.resemblance(name) {
+    mutating func note(_ name: String, isImageAddress: Bool) {
+        switch FieldName.resemblance(name, isImageAddress: isImageAddress) {
         case .image?: image = image ?? name
         case .address?: address = address ?? name
         case nil: break

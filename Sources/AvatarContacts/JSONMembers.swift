@@ -9,6 +9,8 @@ enum JSONMembers {
         let name: ArraySlice<UInt8>
         /// Whether the value is a string that begins with `http:` or `https:`.
         let isWebAddress: Bool
+        /// Whether that address ends like the name of an image file.
+        let isImageAddress: Bool
     }
 
     /// Returns the unusual members of the object in `json`, in their order; none for other values and malformed text.
@@ -29,7 +31,13 @@ enum JSONMembers {
                     if isUnusual(name) {
                         let value = value(behind: index + 1, in: bytes)
                         let place = json.startIndex + start
-                        members.append(Member(name: json[place..<(place + name.count)], isWebAddress: value))
+                        members.append(
+                            Member(
+                                name: json[place..<(place + name.count)],
+                                isWebAddress: value != nil,
+                                isImageAddress: value.map(FieldName.isImageAddress) ?? false
+                            )
+                        )
                     }
                 case .openingBrace, .openingBracket:
                     depth += 1
@@ -58,10 +66,14 @@ enum JSONMembers {
 
     private static let usual = ContactField.allCases.map { Array($0.rawValue.utf8) }
 
-    /// Whether the value behind the colon at `start` or later is a string with a web address.
-    private static func value(behind start: Int, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    /// The web address in the string behind the colon at `start` or later, with its escapes; `nil` for another value.
+    private static func value(behind start: Int, in bytes: UnsafeBufferPointer<UInt8>) -> Slice<
+        UnsafeBufferPointer<UInt8>
+    >? {
         let value = bytes.dropFirst(start).drop { $0.isBlank || $0 == .colon }
-        return value.first == .quote && FieldName.isWebAddress(value.dropFirst())
+        guard value.first == .quote, FieldName.isWebAddress(value.dropFirst()) else { return nil }
+        let first = value.startIndex + 1
+        return bytes[first..<end(ofStringAt: first, in: bytes)]
     }
 }
 

@@ -154,20 +154,27 @@ struct UTF8Intake: ListIntake {
     private var hasBegun = false
     /// The first bytes of a character that continues in the next chunk.
     private var cutCharacter: [UInt8] = []
+    /// The number of bytes in the earlier chunks.
+    private var passed = 0
 
     var holdsPartOfCharacter: Bool { !cutCharacter.isEmpty }
 
     mutating func text(of bytes: ArraySlice<UInt8>) throws(ListIntakeFault) -> [UInt8] {
         var text = cutCharacter + bytes
+        passed += bytes.count
         if !hasBegun { try passEncodingMark(of: &text) }
+        let start = passed - text.count
         hasBegun = true
         let whole = text.count - UTF8Check.cutCharacterCount(atEndOf: text)
         cutCharacter = Array(text[whole...])
         text.removeSubrange(whole...)
-        if let lineFeeds = UTF8Check.lineFeedsBeforeFault(in: text) {
+        if let place = UTF8Check.fault(in: text) {
+            // Older exports are in Latin-1 nearly always. The intake does not guess, because a wrong guess spoils names.
             throw ListIntakeFault(
-                problem: "the text is not valid UTF-8; save the list as UTF-8",
-                lineFeedsBefore: lineFeeds
+                problem: "the text is not valid UTF-8: byte \(start + place + 1) of the list is "
+                    + "0x\(String(text[place], radix: 16, uppercase: true)). Convert the list with "
+                    + "`iconv -f LATIN1 -t UTF-8`, or save it as UTF-8",
+                lineFeedsBefore: text[..<place].count { $0 == .lineFeed }
             )
         }
         return text
@@ -203,15 +210,15 @@ enum UTF8Check {
         return 0
     }
 
-    /// The number of line feeds before the first byte that is not UTF-8; `nil` if all are.
-    fileprivate static func lineFeedsBeforeFault(in bytes: [UInt8]) -> Int? {
+    /// The index of the first byte that does not begin or continue a character; `nil` if all do.
+    fileprivate static func fault(in bytes: [UInt8]) -> Int? {
         guard String(validating: bytes, as: UTF8.self) == nil else { return nil }
         var parser = Unicode.UTF8.ForwardParser()
         var rest = bytes.makeIterator()
         var count = 0
         while case .valid(let scalar) = parser.parseScalar(from: &rest) {
-            if scalar.first == .lineFeed { count += 1 }
+            count += scalar.count
         }
-        return count
+        return count < bytes.count ? count : nil
     }
 }

@@ -115,7 +115,7 @@ struct RecordDecoder {
     private mutating func noteUnreadImage(among members: [JSONMembers.Member], except read: some Collection<String>) {
         for member in members where member.isWebAddress {
             let name = String(decoding: member.name, as: UTF8.self)
-            if !read.contains(name) { unreadImage.note(name) }
+            if !read.contains(name) { unreadImage.note(name, isImageAddress: member.isImageAddress) }
         }
     }
 }

@@ -104,7 +104,8 @@ struct CSVFaultTests {
         arguments: [
             (
                 Array("id\n1\nJ".utf8) + [0xFC] + Array("rg\n".utf8),
-                "line 3: the text is not valid UTF-8; save the list as UTF-8."
+                "line 3: the text is not valid UTF-8: byte 7 of the list is 0xFC. Convert the list with "
+                    + "`iconv -f LATIN1 -t UTF-8`, or save it as UTF-8."
             ),
             (Array("i\0d\0\n\0".utf8), "line 1: the list is UTF-16, UTF-32 or binary data; save it as UTF-8."),
             ([0xFF, 0xFE, 0, 0, 0x69, 0, 0, 0], "line 1: the list is UTF-32; save it as UTF-8."),

@@ -10,7 +10,8 @@ struct ListEncodingTests {
 
         #expect(
             try ContactList(bytes: latin1, format: format, name: "people").fault()
-                == "people, line 2: the text is not valid UTF-8; save the list as UTF-8."
+                == "people, line 2: the text is not valid UTF-8: byte 10 of the list is 0xE9. Convert the list with "
+                + "`iconv -f LATIN1 -t UTF-8`, or save it as UTF-8."
         )
     }
 

@@ -106,6 +106,35 @@ import Testing
         #expect(preview.messages == json)
     }
 
+    @Test func columnWithAnUnknownNameIsNoticedByItsValues() async throws {
+        let workplace = try Workplace()
+        try workplace.write("staff.csv", "id,home,gesicht\n3,https://a.example/,https://a.example/3.JPG?v=1\n")
+        try workplace.write("pages.csv", "id,home\n5,https://a.example/\n")
+        try workplace.write(
+            "team.json",
+            #"[{"id": 4, "home": "http://a.example", "retrato": "https://a.example/4.png"}]"#
+        )
+
+        let run = try await workplace.run("sync", "staff.csv", "pages.csv", "team.json", "--dry-run")
+
+        let csv = "avatars: warning: \"staff.csv\": the field \"gesicht\" is not read; did you mean avatarURL? "
+        let json = "avatars: warning: \"team.json\": the field \"retrato\" is not read; did you mean avatarURL?\n"
+        #expect(run.messages == csv + "Name the column with --column photo=\"gesicht\".\n" + json)
+    }
+
+    @Test func listInLatin1NamesTheByteAndTheCommand() async throws {
+        let workplace = try Workplace()
+        try workplace.write("old.csv", Array("id,name\n1,J".utf8) + [0xFC] + Array("rg\n".utf8))
+
+        let run = try await workplace.run("sync", "old.csv")
+        let converted = try await workplace.shell("iconv -f LATIN1 -t UTF-8 old.csv > new.csv && $AVATARS sync new.csv")
+
+        #expect(run.status == 2)
+        #expect(run.messages.contains("old.csv, line 2: the text is not valid UTF-8: byte 12 of the list is 0xFC."))
+        #expect(run.messages.contains("`iconv -f LATIN1 -t UTF-8`"))
+        #expect(converted.status == 0, "\(converted.messages)")
+    }
+
     #if os(Linux)
     /// The program checks a whole list before it opens the store, so that one that cannot be read ends it there. With fewer rows
     /// it would end before its memory can be read.

@@ -22,7 +22,7 @@ final class CSVColumns: Sendable {
     let telephones: [Int]
     /// The column with the URL of the image.
     let photo: Int?
-    /// The columns that seem to have images but are not read, with their names; none if `photo` is there.
+    /// The columns that are not read and may have images, with their names; none if `photo` is there.
     let unreadImages: [(column: Int, name: String)]
 
     /// Finds the columns by the header of a list.
@@ -49,8 +49,10 @@ final class CSVColumns: Sendable {
         unreadImages =
             photo != nil
             ? []
-            : header.names.enumerated().filter { FieldName.resemblance($0.element) != nil }
-                .map { (column: $0.offset, name: String($0.element.prefix(FieldName.maximumBytes))) }
+            : header.names.enumerated().filter { [id, names, emails] in
+                $0.offset != id && !names.contains($0.offset) && !emails.contains($0.offset) && !$0.element.isEmpty
+            }
+            .map { (column: $0.offset, name: String($0.element.prefix(FieldName.maximumBytes))) }
         guard id != nil || photo != nil || !(names + nameParts + nameFallbacks + emails).isEmpty else {
             throw RecordFault(
                 reason: "the first row must name the columns, but \(header.quoted(0)) is no known name; "

@@ -79,6 +79,8 @@ struct RowDecoder {
     private func noteImages(of contact: Contact, in unread: inout UnreadImageField) {
         if !contact.images.isEmpty { return unread.noteImage() }
         guard !unread.isSettled else { return }
-        for (column, name) in columns.unreadImages where FieldName.isWebAddress(fields[column]) { unread.note(name) }
+        for (column, name) in columns.unreadImages where FieldName.isWebAddress(fields[column]) {
+            unread.note(name, isImageAddress: FieldName.isImageAddress(fields[column]))
+        }
     }
 }

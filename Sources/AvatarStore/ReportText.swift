@@ -4,9 +4,21 @@ import AvatarCore
 enum ReportText {
     /// The counts that are not 0, as in `3 fetched, 1 failed`; `nothing` if all are.
     static func counts(_ counts: [(count: Int, noun: String)]) -> String {
-        let words = counts.filter { $0.count > 0 }.map { "\($0.count) \($0.noun)" }
+        let words = counts.filter { $0.count > 0 }.map { count($0.count, $0.noun) }
         return words.isEmpty ? "nothing" : words.joined(separator: ", ")
     }
+
+    /// A number with its noun, which is given in the plural, as in `1 file evicted` for `files evicted`.
+    static func count(_ count: Int, _ noun: String) -> String {
+        guard count == 1 else { return "\(count) \(noun)" }
+        return "1 " + noun.split(separator: " ").map { singulars[String($0)] ?? String($0) }.joined(separator: " ")
+    }
+
+    private static let singulars = [
+        "bytes": "byte", "contacts": "contact", "documents": "document", "duplicates": "duplicate", "entries": "entry",
+        "faults": "fault", "files": "file", "images": "image", "keys": "key", "photos": "photo", "pictures": "picture",
+        "requests": "request",
+    ]
 
     /// A line with the kinds of `failures`, the most frequent first, and the message of the first one. Empty without
     /// failures.

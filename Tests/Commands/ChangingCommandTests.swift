@@ -85,6 +85,35 @@ import Testing
         }
     }
 
+    @Test func eraseOfAContactSaysThatAListBringsItBack() async throws {
+        try await withStore { workplace, _ in
+            let erased = try await workplace.run("remove", "--owner", "1", "--erase")
+            let removed = try await workplace.run("remove", "--owner", "2")
+            let unknown = try await workplace.run("remove", "--owner", "9", "--erase")
+
+            #expect(erased.messages.contains("list that still has \"1\" brings the contact back"), "\(erased.messages)")
+            #expect(removed.messages.isEmpty && !unknown.messages.contains("brings"))
+        }
+    }
+
+    @Test func removedContactIsUnlinkedFromImagesOfOthers() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let records = [("1", 1), ("2", 1), ("2", 2), ("3", 2)].map {
+                #"{"id": "\#($0)", "avatarURL": "\#(origin.url("/p/\($1).png"))"}"#
+            }
+            try workplace.write("people.ndjson", records.joined(separator: "\n"))
+            try await workplace.run("sync", "people.ndjson", "--allow-private-network").requireSuccess()
+
+            let preview = try await workplace.run("remove", "--owner", "3", "--dry-run")
+            let run = try await workplace.run("remove", "--owner", "3")
+
+            #expect(preview.text.hasSuffix(", and unlink the contact from 1 image that another contact uses.\n"))
+            #expect(run.text.hasSuffix(", and unlinked the contact from 1 image that another contact uses.\n"))
+            #expect(run.text.hasPrefix("Removed 0 entries and 0 files"), "\(run.text)")
+        }
+    }
+
     // MARK: move
 
     @Test func imagesMoveAndAreCountedOnce() async throws {

@@ -47,7 +47,7 @@ extension ImportReport: CustomStringConvertible {
         let counts = ReportText.counts([
             (stored, "new"), (replaced, "replaced"), (unchanged, "unchanged"), (failed, "failed"),
         ])
-        return "\(found) images found (\(counts)), \(bytes) bytes stored"
+        return "\(ReportText.count(found, "images found")) (\(counts)), \(ReportText.count(bytes, "bytes stored"))"
             + ReportText.failures(failures.map { ($0.kind, $0.message) })
     }
 }

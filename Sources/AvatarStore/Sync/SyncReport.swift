@@ -176,9 +176,12 @@ extension SyncReport: CustomStringConvertible {
             (contacts, "contacts"), (withoutImage, "without an image"), (unreadable, "unreadable"),
             (duplicates, "duplicates"), (saved, "photos saved"), (unlinked, "unlinked"),
         ])
-        let end = "\(evicted) files evicted; \(requests) requests, \(bytesReceived) bytes received, "
-        return "sync \(outcome.rawValue): \(wanted) images wanted (\(images)); list: \(list); "
-            + end + ReportText.time(duration) + ReportText.failures(failures.map { ($0.kind, $0.message) })
+        let evictions = ReportText.count(evicted, "files evicted")
+        let traffic =
+            "\(ReportText.count(requests, "requests")), \(ReportText.count(bytesReceived, "bytes received")), "
+        return "sync \(outcome.rawValue): \(ReportText.count(wanted, "images wanted")) (\(images)); list: \(list); "
+            + "\(evictions); \(traffic)" + ReportText.time(duration)
+            + ReportText.failures(failures.map { ($0.kind, $0.message) })
     }
 }
 

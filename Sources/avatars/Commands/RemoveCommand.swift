@@ -15,7 +15,7 @@ struct RemoveCommand: AsyncParsableCommand {
 
             --erase also deletes their change events, interrupted downloads and set-aside indexes, and empties the \
             write-ahead log, so that the store keeps no trace of them. With --owner it also removes images that the \
-            contact had before.
+            contact had before. A contact list that still has the contact brings it back at its next sync.
 
             On a terminal, --all asks before it removes anything.
 
@@ -78,12 +78,18 @@ struct RemoveCommand: AsyncParsableCommand {
             Message.note("nothing was removed")
             throw ExitCode.someFailed
         }
-        let receipt = try await store.withStore(dryRun ? .readOnly : .readWriteExisting) { store in
-            try await dryRun ? preview(named.keys, in: store) : remove(named.keys, from: store)
+        let (receipt, shared) = try await store.withStore(dryRun ? .readOnly : .readWriteExisting) { store in
+            let shared = try owner.map { try store.keysUsed(by: $0).shared } ?? 0
+            return (try await dryRun ? preview(named.keys, in: store) : remove(named.keys, from: store), shared)
         }
         for key in receipt.unknown { Message.error(AvatarStoreError.unknown(key).message) }
         if let owner, receipt.hasUnknownContact { Message.error("The store has no contact \"\(owner)\".") }
-        try print(receipt)
+        try print(receipt, shared: shared)
+        if let owner, erase, !dryRun, !receipt.hasUnknownContact {
+            store.note(
+                "a contact list that still has \"\(owner)\" brings the contact back at its next sync; remove it from the list too"
+            )
+        }
         let isIncomplete = erase && !dryRun && !receipt.isErased
         for path in receipt.traces {
             Message.error("Cannot delete \"\(path)\", which may hold traces. Delete it by hand.")
@@ -122,7 +128,9 @@ struct RemoveCommand: AsyncParsableCommand {
     }
 
     /// Prints the numbers of removed entries, files and bytes.
-    private func print(_ receipt: RemovalReceipt) throws {
+    ///
+    /// - Parameter shared: the number of images that the contact had and that stay, because other contacts use them.
+    private func print(_ receipt: RemovalReceipt, shared: Int) throws {
         let json = JSON.object([
             "rows": JSON(receipt.rows),
             "files": JSON(receipt.files),
@@ -132,7 +140,12 @@ struct RemoveCommand: AsyncParsableCommand {
         let entries = receipt.rows == 1 ? "1 entry" : "\(receipt.rows) entries"
         let gone = "\(entries) and \(Wording.count(receipt.files, "file")) (\(Wording.size(receipt.bytes)))"
         let traces = receipt.isErased && !receipt.hasUnknownContact ? ", and erased the traces" : ""
-        let sentence = dryRun ? "Would remove \(gone)." : "Removed \(gone)\(traces)."
+        let others = shared == 1 ? "another contact uses" : "other contacts use"
+        let images = "the contact from \(Wording.count(shared, "image")) that \(others)"
+        let sentence =
+            dryRun
+            ? "Would remove \(gone)\(shared > 0 ? ", and unlink \(images)" : "")."
+            : "Removed \(gone)\(shared > 0 ? ",\(traces.isEmpty ? " and" : "") unlinked \(images)" : "")\(traces)."
         try output.print(json, text: sentence + "\n", quiet: store.quiet, isData: dryRun)
     }
 }
@@ -142,14 +155,23 @@ extension AvatarStore {
     ///
     /// - Parameter erasing: whether to include images that the contact had before and that no contact uses now.
     fileprivate func keysUsedOnly(by contact: String, erasing: Bool) throws -> [AvatarKey] {
+        let keys = try keysUsed(by: contact).own
+        return erasing ? try keys + formerImages(ofContact: contact) : keys
+    }
+
+    /// The keys of the images that only `contact` uses, and the number of its images that other contacts use too.
+    fileprivate func keysUsed(by contact: String) throws -> (own: [AvatarKey], shared: Int) {
         var query = AvatarListQuery()
         query.contact = contact
         var keys: [AvatarKey] = []
+        var shared = 0
         repeat {
             let page = try list(query)
-            for item in page.items where item.contacts == [contact] { keys.append(item.key) }
+            for item in page.items {
+                if item.contacts == [contact] { keys.append(item.key) } else { shared += 1 }
+            }
             query.after = page.next
         } while query.after != nil
-        return erasing ? try keys + formerImages(ofContact: contact) : keys
+        return (keys, shared)
     }
 }

@@ -21,6 +21,21 @@ struct ReportDescriptionTests {
         )
     }
 
+    @Test func oneOfAThingIsInTheSingular() {
+        var report = SyncReport()
+        report.contacts = 1
+        report.fetched = 1
+        report.evicted = 1
+        report.requests = 1
+        report.bytesReceived = 1
+
+        #expect(
+            report.description
+                == "sync complete: 1 image wanted (1 fetched); list: 1 contact; 1 file evicted; 1 request, "
+                + "1 byte received, 0.000 s"
+        )
+    }
+
     @Test func aThousandFailuresAreOneMoreLine() {
         var report = SyncReport()
         for number in 0..<1200 {

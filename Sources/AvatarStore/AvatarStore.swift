@@ -173,6 +173,12 @@ public final class AvatarStore: Sendable {
         if configuration.access == .readWriteExisting { try layout.requireStore() }
         try StorePlaces.refuseForeignFiles(layout)
         try layout.requireOwnDirectory()
+        // The documents lie beside the index, so their mark tells the store without opening it.
+        if let id = try RootMark.owner(ofRoot: layout.documentsRoot, in: layout.staging(of: .documents)),
+            let error = try layout.foreignRootError(id)
+        {
+            throw error
+        }
         var places = try StorePlaces(layout, fileMode: configuration.fileMode, fileSystem: fileSystem)
         let index = try AvatarIndex.open(
             path: layout.indexPath,
@@ -188,7 +194,11 @@ public final class AvatarStore: Sendable {
             try state.storeID
             ?? index.write { try $0.storeID(orNew: Hexadecimal.random64() + Hexadecimal.random64()) }
         let configuration = try configuration.adopted(from: index)
-        hasUnlistedFiles = try places.claim(storeID)
+        do {
+            hasUnlistedFiles = try places.claim(storeID)
+        } catch let error as AvatarStoreError where error.code == .unusableRoot {
+            throw try layout.foreignRootError(storeID) ?? error
+        }
         needsRecovery = try state.hasOpenBoot || !state.pendingHolders.isEmpty || places.hasOtherHolders()
         places.suspects = SuspectFiles(index, logger: configuration.logger)
         let accesses = AccessRecorder(clock: configuration.clock)

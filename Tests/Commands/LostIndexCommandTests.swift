@@ -94,6 +94,23 @@ import Testing
         }
     }
 
+    @Test func cachesOfAnotherStoreThanTheIndexAreNamed_andStay() async throws {
+        try await withHome { workplace in
+            try remove(Self.data, in: workplace)
+            try remove("another/caches", in: workplace)
+            try FileManager.default.moveItem(atPath: workplace.path("another"), toPath: workplace.path(Self.data))
+            let before = try tree(workplace)
+
+            let refused = try await run(["trim"], in: workplace)
+
+            #expect(refused.status == 2)
+            #expect(refused.messages.contains("move \"\(workplace.path(Self.caches))\" away"), "\(refused.messages)")
+            #expect(try tree(workplace) == before)
+            try FileManager.default.moveItem(atPath: workplace.path(Self.caches), toPath: workplace.path("old"))
+            try await run(["trim"], in: workplace).requireSuccess()
+        }
+    }
+
     @Test func readersTakeLostCachesForEmpty_andWritersMakeThemAgain() async throws {
         try await withHome { workplace in
             try remove(".cache", in: workplace)

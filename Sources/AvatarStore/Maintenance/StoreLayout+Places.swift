@@ -54,6 +54,23 @@ extension StoreLayout {
         )
     }
 
+    /// The error for a root that belongs to another store than `id`; `nil` if no root does.
+    func foreignRootError(_ id: String) throws(AvatarStoreError) -> AvatarStoreError? {
+        for storageClass in StorageClass.allCases {
+            let root = root(of: storageClass)
+            guard let owner = try RootMark.owner(ofRoot: root, in: staging(of: storageClass)), owner != id else {
+                continue
+            }
+            return AvatarStoreError(
+                .unusableRoot,
+                "\"\(root)\" belongs to another store than the index \"\(indexPath)\". To keep this index, move "
+                    + "\(movablePaths(of: storageClass)) away. To keep those images, move the index away, then run "
+                    + "`avatars restore BACKUP` with a backup of their store."
+            )
+        }
+        return nil
+    }
+
     /// Whether a root holds files, but the index is missing or empty.
     var hasUnlistedFiles: Bool {
         DiskUsage(file: indexPath).bytes == 0

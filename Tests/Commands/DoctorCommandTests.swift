@@ -30,6 +30,7 @@ import Testing
             let outcomes = try outcomes(run)
             let good = ["store", "folders", "owners", "disk", "clock", "index", "syncs", "hosts", "names", "trust"]
             #expect(good.allSatisfy { outcomes[$0] == "good" }, "\(outcomes)")
+            #expect(text.text.contains("The store opens: 1 entry, schema"))
             #expect(outcomes["network"] != nil && text.lines.count >= good.count && quiet.lines.count < good.count)
         }
     }

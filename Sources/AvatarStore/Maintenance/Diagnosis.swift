@@ -81,7 +81,7 @@ extension AvatarStore {
         let opened = Diagnosis(
             "store",
             .good,
-            "The store opens: \(statistics.entries) entries, schema version \(statistics.schemaVersion)."
+            "The store opens: \(ReportText.count(statistics.entries, "entries")), schema version \(statistics.schemaVersion)."
         )
         return [opened] + FolderCheck(configuration.layout).findings + OwnerCheck.findings(configuration.layout)
             + (try DiskCheck(configuration.layout, statistics, minimumFree: limits().minimumFree).findings())

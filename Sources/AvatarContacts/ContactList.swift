@@ -127,7 +127,8 @@ public struct ContactList: AsyncSequence, Sendable {
         /// The name of the JSON field or CSV column with the URLs of images that is not read, such as `portraitUrl`.
         ///
         /// It has a word for an image in its name and a web address as its value, in a contact without an image. A name that
-        /// only ends in `url`, or an address that ends like an image file, counts as long as no contact has an image. `nil` if no record so far has such a field.
+        /// only ends in `url`, or an address that ends like an image file, counts as long as no contact has an image. `nil` if
+        /// no record so far has such a field.
         public var unreadImageField: String? { decoder.unreadImage.name }
 
         /// Returns the next record, or `nil` after the last one.

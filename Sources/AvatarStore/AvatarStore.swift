@@ -175,7 +175,7 @@ public final class AvatarStore: Sendable {
         try layout.requireOwnDirectory()
         // The documents lie beside the index, so their mark tells the store without opening it.
         if let id = try RootMark.owner(ofRoot: layout.documentsRoot, in: layout.staging(of: .documents)),
-            let error = try layout.foreignRootError(id)
+            let error = try layout.foreignRootError(id, among: [.caches])
         {
             throw error
         }

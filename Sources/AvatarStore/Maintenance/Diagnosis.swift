@@ -19,7 +19,8 @@ public struct Diagnosis: Hashable, Sendable {
         case problem
     }
 
-    /// The checked part, in one word: `store`, `folders`, `owners`, `disk`, `clock`, `index`, `syncs`, `hosts`, `network`, `names`, `trust`.
+    /// The checked part, in one word: `store`, `folders`, `owners`, `disk`, `clock`, `index`, `syncs`, `hosts`, `network`,
+    /// `names`, `trust`.
     public var subject: String
     /// The meaning of the finding.
     public var outcome: Outcome
@@ -35,8 +36,9 @@ public struct Diagnosis: Hashable, Sendable {
 }
 
 extension AvatarStore {
-    /// Checks a store and its surroundings: whether it opens, its folders, the owners of its files, the disk, the clock, the index, the last sync, paused
-    /// hosts, the route to the internet, the names of its hosts against the address guard, and the certificates for TLS.
+    /// Checks a store and its surroundings: whether it opens, its folders, the owners of its files, the disk, the clock, the
+    /// index, the last sync, paused hosts, the route to the internet, the names of its hosts against the address guard, and the
+    /// certificates for TLS.
     ///
     /// It changes nothing and sends no request to a host. It looks up the names of at most three hosts of stored images.
     ///

@@ -55,8 +55,13 @@ extension StoreLayout {
     }
 
     /// The error for a root that belongs to another store than `id`; `nil` if no root does.
-    func foreignRootError(_ id: String) throws(AvatarStoreError) -> AvatarStoreError? {
-        for storageClass in StorageClass.allCases {
+    ///
+    /// - Parameter classes: the storage classes to look at. Default: all.
+    func foreignRootError(
+        _ id: String,
+        among classes: [StorageClass] = StorageClass.allCases
+    ) throws(AvatarStoreError) -> AvatarStoreError? {
+        for storageClass in classes {
             let root = root(of: storageClass)
             guard let owner = try RootMark.owner(ofRoot: root, in: staging(of: storageClass)), owner != id else {
                 continue

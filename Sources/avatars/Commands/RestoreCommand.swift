@@ -9,8 +9,8 @@ struct RestoreCommand: AsyncParsableCommand {
         abstract: "Restores a backup into a new store.",
         usage: "avatars restore <dir> [<options>]",
         discussion: """
-            The store directory must be empty or not exist yet; a caches folder that the same store left behind is replaced. Each file of the backup is checked: missing and damaged \
-            files are left out and counted. `avatars sync` fetches cached images again; lost documents are named, with \
+            The store directory must be empty or not exist yet; a caches folder that the same store left behind is \
+            replaced. Each file of the backup is checked: missing and damaged files are left out and counted. `avatars sync` fetches cached images again; lost documents are named, with \
             exit code 1. The backup does not change.
 
             Example: avatars restore /mnt/backup/avatars --store ./store

@@ -108,10 +108,11 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         if kinds.contains(.damagedIndex), report.lost == nil {
             remarks +=
-                !FileManager.default.fileExists(atPath: store.layout.documentsRoot)
-                ? "Restore a backup with `avatars restore BACKUP`: the documents are lost too, so --repair cannot rebuild the index.\n"
-                : "Restore a backup if you have one: --repair rebuilds the index from the documents and loses contacts, settings "
+                FileManager.default.fileExists(atPath: store.layout.documentsRoot)
+                ? "Restore a backup if you have one: --repair rebuilds the index from the documents and loses contacts, settings "
                     + "and cached images.\n"
+                : "Restore a backup with `avatars restore BACKUP`: the documents are lost too, so --repair cannot rebuild the "
+                    + "index.\n"
         }
         return remarks
     }

@@ -113,6 +113,7 @@ let package = Package(
                 .embedInCode("0010_eviction_queue.sql"), .embedInCode("0011_contact.sql"),
                 .embedInCode("0012_contact_address.sql"), .embedInCode("0013_rendition.sql"),
                 .embedInCode("0014_ignored_picture.sql"), .embedInCode("0015_text_setting.sql"),
+                .embedInCode("0016_shared_tier.sql"),
             ],
             swiftSettings: swiftSettings
         ),
@@ -344,6 +345,7 @@ let package = Package(
                 "AvatarContacts",
                 "AvatarPlaceholder",
                 "AvatarStoreHTTP",
+                "AvatarStoreS3",
                 "AvatarRenditions",
                 "AvatarLoopback",
                 "CAvatarSystem",
@@ -456,7 +458,11 @@ let package = Package(
         ),
         .testTarget(
             name: "AvatarStoreS3Tests",
-            dependencies: ["AvatarStoreS3", "AvatarCore", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "AvatarStoreS3", "AvatarCore", "AvatarStore", "AvatarStoreTesting", "ProgramRunning",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: swiftSettings
         ),
         .testTarget(

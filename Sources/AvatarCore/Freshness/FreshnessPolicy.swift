@@ -155,6 +155,19 @@ package struct AssessedResponse: Hashable, Sendable {
         self.metadata = metadata
         freshness = policy.assess(metadata)
     }
+
+    /// The stored response `stored`, confirmed at `time` and then fresh until `end`, as another machine learned.
+    package init(
+        _ stored: ResponseMetadata,
+        confirmed time: Timestamp,
+        freshUntil end: Timestamp,
+        under policy: FreshnessPolicy
+    ) {
+        var (metadata, freshness) = (stored, policy.assess(stored))
+        (metadata.requestTime, metadata.responseTime) = (time, time)
+        (freshness.responseTime, freshness.freshUntil) = (time, max(time, end))
+        (self.metadata, self.freshness) = (metadata, freshness)
+    }
 }
 
 /// How strictly the store follows the caching rules of RFC 9111.

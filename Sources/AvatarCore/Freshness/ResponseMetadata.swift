@@ -98,6 +98,18 @@ package struct ResponseMetadata: Hashable, Sendable {
     }
 }
 
+extension ResponseMetadata {
+    /// Whether machines may share the response through a cache of their own, as RFC 9111 section 3 allows a shared cache: it
+    /// is neither `private` nor `no-store`, and says with `Vary: *` of no request that it fits another one.
+    ///
+    /// - Parameter isAuthorized: whether the request had credentials. Then the response must allow it (section 3.5).
+    package func mayBeShared(isAuthorized: Bool) -> Bool {
+        let directives = CacheControl(fields)
+        guard !directives.isPrivate, !directives.noStore, !VaryRule(fields).matchesNothing else { return false }
+        return !isAuthorized || directives.isPublic || directives.mustRevalidate || directives.sharedMaxAge != nil
+    }
+}
+
 // The meaning of the fields in seconds. Dates are read relative to the time at which the response arrived.
 
 extension ResponseMetadata {

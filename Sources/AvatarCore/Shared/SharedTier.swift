@@ -1,8 +1,8 @@
 /// A store of objects that several machines share, such as a bucket of an S3-compatible object store.
 ///
-/// The store itself does not use a tier yet. A tier is optional by nature: the store never needs it. It asks for few promises, because the engines differ: an object is
-/// whole or absent, a listing is in order, and a key holds the bytes of one of its writers. The store checks all that it reads. It
-/// neither needs metadata, nor conditional replacement, nor a lock.
+/// Set it as `AvatarStore.Configuration.sharedTier`. A store never needs its tier: it goes on without one that fails. It asks for few
+/// promises, because the engines differ: an object is whole or absent, a listing is in order, and a key holds the bytes of one of
+/// its writers. The store checks all that it reads. It needs neither metadata, nor conditional replacement, nor a lock.
 ///
 /// A key has 1 to 512 bytes of `a` to `z`, `0` to `9`, `-`, `.` and `/`, in segments of 1 to 200 bytes that are not `.` or `..`. No
 /// key may be the folder of another one, such as `a` beside `a/b`: an engine on a file system can omit the other one from

@@ -10,7 +10,7 @@ package struct FetchTarget: Sendable {
     package private(set) var lowDataURL: String?
     /// The URL to request: that of the image, or that of the smaller one.
     package private(set) var requestKey: AvatarKey
-    /// Name and port of the host of `requestKey`.
+    /// Name and port of the host of `requestKey`; `tierHost` while its image is to be taken from there.
     package private(set) var host: String
     /// The storage class of a new image.
     package var storageClass: StorageClass
@@ -32,6 +32,26 @@ package struct FetchTarget: Sendable {
     package var keepsGone = false
     /// Its place in the pace of the host. Reads leave it as it is.
     package var turn = HostTurn()
+    /// An older copy of another machine, which counts as stored while the origin is asked.
+    package var standIn: StandIn?
+    /// What is known of the image in the shared tier before it is asked.
+    package private(set) var tierView = TierView.unknown
+
+    /// The host in whose place the shared tier is asked. It is no host name, so it meets no real one.
+    package static let tierHost = "shared tier"
+
+    /// A copy of the image that another machine has.
+    package struct StandIn: Sendable {
+        /// The response that delivered or confirmed it.
+        package let metadata: ResponseMetadata
+        /// When an origin last sent its bytes.
+        package let fetched: Timestamp?
+
+        /// A copy with these values.
+        package init(metadata: ResponseMetadata, fetched: Timestamp?) {
+            (self.metadata, self.fetched) = (metadata, fetched)
+        }
+    }
 
     /// The image of `key` at `source`.
     ///
@@ -71,6 +91,16 @@ package struct FetchTarget: Sendable {
         if entry?.storageClass == .documents { storageClass = .documents }
     }
 
+    /// Notes what the shared tier has. An answer is taken from there in place of one of the origin.
+    package mutating func see(_ view: TierView) {
+        tierView = view
+        if case .answer = view {
+            host = Self.tierHost
+        } else {
+            host = requestKey == sourceKey ? sourceHost : requestKey.host?.description ?? sourceHost
+        }
+    }
+
     /// The URL to request, whole and normalised.
     package var requestURL: String { requestKey.rawValue }
 
@@ -87,11 +117,9 @@ package struct FetchTarget: Sendable {
         let smaller = try (url ?? lowDataURL).map { text throws(AvatarStoreError) in try AvatarKey(url: text) }
         lowDataURL = smaller?.rawValue
         let isBetterStored = entry.map { $0.file != nil && !$0.isLowData } ?? false
-        guard isConstrained, !isBetterStored, let smaller, let smallerHost = smaller.host else {
-            (requestKey, host) = (sourceKey, sourceHost)
-            return
-        }
-        (requestKey, host) = (smaller, smallerHost.description)
+        requestKey = sourceKey
+        if isConstrained, !isBetterStored, let smaller, smaller.host != nil { requestKey = smaller }
+        see(tierView)
     }
 
     /// Whether a new image needs new room in the caches.

@@ -324,6 +324,8 @@ package struct HostTurn: Hashable, Sendable {
     package var refusals = 0
     /// The slowdowns of the host when the request began.
     package var slowdowns = 0
+    /// When it gave way to another machine that asks the origin for the same image; `nil`: it did not.
+    package var yielded: ContinuousClock.Instant?
 
     /// A request that was never refused.
     package init() {}

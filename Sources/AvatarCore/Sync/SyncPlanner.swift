@@ -197,9 +197,13 @@ package struct SyncPlanner: Sendable {
         _ hasFile: Bool,
         _ context: Context
     ) throws -> PlannedImage.Action {
+        var (target, entry) = (target, target.entry)
+        if let view = context.circumstances.tierView?(target) { target.see(view) }
+        // Another machine has an answer of the origin, so an earlier failure of this one is past.
+        if case .answer = target.tierView { entry = entry?.withoutFailure() }
         let hostReason = context.circumstances.hosts.reasonToSkip(target.host, at: context.circumstances.now)
         let now = context.circumstances.now
-        switch try rules.classify(target.entry, hasFile: hasFile, hostReason: hostReason, at: now) {
+        switch try rules.classify(entry, hasFile: hasFile, hostReason: hostReason, at: now) {
         case .keep: return .keep
         case .skip(let reason): return .skip(reason)
         case .request where context.circumstances.isOffline: return .skip(.offline)

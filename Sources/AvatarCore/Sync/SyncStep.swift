@@ -92,6 +92,8 @@ package struct SyncCircumstances: Sendable {
     package var isOffline = false
     /// Whether the budget may have room for an image that is not stored.
     package var hasRoom = true
+    /// Tells what the shared tier has for an image; `nil` without a tier.
+    package var tierView: (@Sendable (FetchTarget) -> TierView)?
 
     package init(hosts: SyncHosts, now: Timestamp) {
         self.hosts = hosts
@@ -133,6 +135,25 @@ package struct SyncSnapshot: Sendable {
             case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet: false
             }
         }
+    }
+
+    /// The URLs of the items for which a request may be sent: without a file, failed, or stale at `now`.
+    package func urlsToAsk(for items: [SyncItem], at now: Timestamp) -> [String] {
+        items.flatMap { item -> [String] in
+            switch item {
+            case .entry(let entry): url(of: entry.key, entry, at: now)
+            case .image(let image): image.key.map { url(of: $0, entries[$0], at: now) } ?? []
+            case .candidates(let keys, _, _, _): keys.flatMap { url(of: $0, entries[$0], at: now) }
+            case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet: []
+            }
+        }
+    }
+
+    private func url(of key: AvatarKey, _ entry: AvatarEntry?, at now: Timestamp) -> [String] {
+        if let validation = entry?.validation, hasFile(entry), validation.failure == nil, validation.isFresh(at: now) {
+            return []
+        }
+        return [entry?.sourceURL ?? key.url].compactMap(\.self)
     }
 
     /// Whether a request may bring an image that is not stored. An ignored picture will probably stay the same.

@@ -139,7 +139,7 @@ extension AvatarIndex {
         """
 
     /// The columns that `AvatarEntry.init(_:)` reads.
-    private static let entryColumns = """
+    static let entryColumns = """
         \(FileRecord.columns), file.sha256, access.last_access_us,
             avatar.id AS entry_id, avatar.key, avatar.host_id IS NULL AS is_own, avatar.source_url, avatar.storage_class,
             avatar.absence, avatar.absent_sha256, avatar.etag, avatar.last_modified, avatar.response_fields,
@@ -148,7 +148,7 @@ extension AvatarIndex {
         """
 
     /// The tables that have `entryColumns`.
-    private static let entryTables = """
+    static let entryTables = """
         avatar LEFT JOIN file ON file.id = avatar.file_id LEFT JOIN access ON access.file_id = avatar.file_id
         """
 }

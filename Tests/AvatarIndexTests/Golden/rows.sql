@@ -131,3 +131,9 @@ INSERT INTO ignored_picture (sha256, since_ms, is_complete) VALUES
     (CAST('0123456789abcdef0123456789abcd0b' AS BLOB), 1767225600000, 1),
     (CAST('0123456789abcdef0123456789abcd0c' AS BLOB), 1767225601000, 0);
 INSERT INTO owner (contact, avatar_id) VALUES ('ben', 11);
+
+-- A store that shares a tier: one answer still to be put there, and one erasure.
+INSERT INTO tier (id, machine, taken, confirmed, put, dropped, failure, failed_ms)
+VALUES (1, '0123456789abcdef0123456789abcdef', 7, 3, 5, 1, 'The bucket is away.', 1767225704000);
+INSERT INTO tier_upload (avatar_id) VALUES (1);
+INSERT INTO tier_erasure (url_sha256) VALUES (CAST('0123456789abcdef0123456789abcd0e' AS BLOB));

@@ -1,0 +1,58 @@
+package import AvatarCore
+import AvatarSQLite
+
+/// What the index keeps of a shared tier: the answers to put there, the erasures to carry out there, and how it went.
+extension IndexTransaction {
+    /// The name of this store in the tier; made from `candidate` at the first use.
+    package func tierMachine(orNew candidate: String) throws -> String {
+        if let machine = try text("SELECT machine FROM tier") { return machine }
+        try run(KeepsHits("INSERT INTO tier (id, machine) VALUES (1, ?)"), [candidate])
+        return candidate
+    }
+
+    /// Queues the last answer of an origin for the entry of `key`, at the end. The oldest of more than about `limit` waiting
+    /// entries is dropped.
+    package func queueUpload(of key: AvatarKey, atMost limit: Int) throws {
+        try run(
+            KeepsHits("INSERT OR REPLACE INTO tier_upload (avatar_id) SELECT id FROM avatar WHERE key = ?"),
+            [key.rawValue]
+        )
+        guard changedRowCount > 0 else { return }
+        // The ids are those of the answers, so their distance is at least the number that waits.
+        try run(KeepsHits("DELETE FROM tier_upload WHERE id <= ?"), [lastInsertedRowID - Int64(limit)])
+        if changedRowCount > 0 { try run(KeepsHits("UPDATE tier SET dropped = dropped + ?"), [changedRowCount]) }
+    }
+
+    /// Removes uploads from the queue, by their ids.
+    package func finishUploads(_ ids: [Int64]) throws {
+        for id in ids { try run(KeepsHits("DELETE FROM tier_upload WHERE id = ?"), [id]) }
+    }
+
+    /// Queues the erasure of a URL's objects in the tier. Does nothing in a store that never used a tier.
+    package func queueTierErasure(of url: TierURL) throws {
+        guard try hasRow("SELECT 1 FROM tier") else { return }
+        try run(KeepsHits("INSERT OR IGNORE INTO tier_erasure (url_sha256) VALUES (?)"), [url.sha256])
+    }
+
+    /// The URL of the smaller image of an entry.
+    package func lowDataURL(of id: Int64) throws -> String? {
+        try text("SELECT low_data_url FROM avatar WHERE id = ?", [id])
+    }
+
+    /// Removes an erasure from the queue.
+    package func finishTierErasure(of url: TierURL) throws {
+        try run(KeepsHits("DELETE FROM tier_erasure WHERE url_sha256 = ?"), [url.sha256])
+    }
+
+    /// Adds `counts` to those of the tier, and records its last failure; `nil` for none.
+    package func note(_ counts: TierCounts, failure: (message: String, time: Timestamp)?) throws {
+        try run(
+            KeepsHits(
+                """
+                UPDATE tier SET taken = taken + ?, confirmed = confirmed + ?, put = put + ?, failure = ?, failed_ms = ?
+                """
+            ),
+            [counts.taken, counts.confirmed, counts.put, failure?.message, failure?.time.milliseconds]
+        )
+    }
+}

@@ -21,6 +21,25 @@ public struct RemovalReceipt: Hashable, Sendable {
     public var isErased = false
     /// Paths of files that an erasure could not remove and that may hold traces.
     public var traces: [String] = []
+    /// The erasure in the shared tier.
+    public var tierErasure = TierErasureState.none
+}
+
+/// How far an erasure is carried out in the shared tier.
+public enum TierErasureState: Hashable, Sendable {
+    /// There is nothing to erase: no erasure was asked for, or the store has never used a shared tier.
+    case none
+    /// It waits in the index, because no tier is configured or the tier failed. The next sync with the tier carries it out.
+    case waits
+    /// The objects of the images are deleted, and a tombstone tells all other machines, which give the images up at their
+    /// next syncs. Bytes that another image has too stay.
+    case done(objects: Int)
+
+    /// The objects deleted; `nil` unless the erasure is done.
+    public var deletedObjects: Int? {
+        guard case .done(let objects) = self else { return nil }
+        return objects
+    }
 }
 
 extension RemovalReceipt: CustomStringConvertible {
@@ -116,12 +135,25 @@ extension AvatarStore {
     ///   feed keeps about the images, indexes that were set aside and set-aside copies of the images, and empties the
     ///   write-ahead log. (Deleted rows are overwritten with zeros in any case.) `RemovalReceipt.isErased` tells
     ///   whether it is complete; it is not while another process reads an older snapshot for longer than the wait limit. An
-    ///   erasure does not reach free blocks of the disk, backups, or another store that shares files with a backup, and
+    ///   erasure reaches the shared tier too (`RemovalReceipt.tierErasure`). It does not reach free blocks of the disk, backups, or another store that shares files with a backup, and
     ///   readers of the feed are not told about it.
     /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk. Keys are
     ///   removed in batches of 512: those of earlier batches stay removed.
     public func remove(_ keys: [AvatarKey], erasing: Bool = false) async throws -> RemovalReceipt {
-        try await requireWritable().writer.remove(keys, erasing: erasing)
+        var receipt = try await requireWritable().writer.remove(keys, erasing: erasing)
+        if erasing { receipt.tierErasure = try await eraseInTier() }
+        return receipt
+    }
+
+    /// Carries out in the shared tier the erasures that wait in the index.
+    private func eraseInTier() async throws -> TierErasureState {
+        guard try !index.tierErasures().isEmpty else { return .none }
+        guard let erasure = fetching.tier?.erasure else { return .waits }
+        do {
+            return .done(objects: try await erasure.carryOut().objects)
+        } catch is TierUnavailable {
+            return .waits
+        }
     }
 
     /// The receipt that `remove(_:erasing:)` would return. Changes nothing; possible in a store that is open for
@@ -156,7 +188,9 @@ extension AvatarStore {
     ///   reaches. An image that another contact uses stays, and so does its URL.
     /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk.
     public func remove(contact: String, erasing: Bool = false) async throws -> RemovalReceipt {
-        try await requireWritable().writer.remove(contact: contact, erasing: erasing)
+        var receipt = try await requireWritable().writer.remove(contact: contact, erasing: erasing)
+        if erasing { receipt.tierErasure = try await eraseInTier() }
+        return receipt
     }
 
     /// Moves the image of `key` to `storageClass` in one step: at every moment it is in one of the two storage classes.

@@ -67,6 +67,10 @@ extension AvatarStore {
         /// How the store's own client sends requests. Not used with an `originClient`.
         public var http: HTTPOrigin.Configuration
         #endif
+        /// The object store that the stores of several machines share, such as `S3Tier` of the product `AvatarStoreS3`.
+        /// Default: `nil`, none. The store asks it before an origin, puts there what it fetched, and goes on without it while it
+        /// fails. A store that is open for reading only does not use it.
+        public var sharedTier: (any SharedTier)?
         /// The maker of renditions, such as `DecoderPool` of the product `AvatarRenditions`. Default: `nil`; reads that request
         /// a rendition then return the original.
         public var renditions: (any RenditionMaker)?

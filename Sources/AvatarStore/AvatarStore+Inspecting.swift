@@ -72,7 +72,8 @@ extension AvatarStore {
             renditions: renditions.count,
             renditionBytes: renditions.bytes,
             failures: counted.failures,
-            neverHad: counted.neverHad
+            neverHad: counted.neverHad,
+            sharedTier: try self.index.tierUse().map(SharedTierStatistics.init)
         )
     }
 
@@ -182,5 +183,20 @@ extension AvatarListItem {
         item.localFile = nil
         item.sizeBytes = nil
         return item
+    }
+}
+
+extension SharedTierStatistics {
+    fileprivate init(_ use: TierUse) {
+        self.init(
+            taken: use.counts.taken,
+            confirmed: use.counts.confirmed,
+            put: use.counts.put,
+            dropped: use.dropped,
+            waiting: use.waiting,
+            waitingErasures: use.erasures,
+            failure: use.failure?.message,
+            failed: use.failure?.time
+        )
     }
 }

@@ -215,7 +215,11 @@ public final class AvatarStore: Sendable {
             roots: places.stored,
             writable: StoreParts.Writable(places: places, writer: writer)
         )
-        fetching = FetchParts(parts, metrics)
+        let tier = try configuration.sharedTier.map { [index, parts] tier in
+            let machine = try index.tierMachine(orNew: Hexadecimal.random64() + Hexadecimal.random64())
+            return TierLink(tier, as: machine, parts, writer)
+        }
+        fetching = FetchParts(parts, metrics, tier: tier)
     }
 
     private init(readOnly configuration: Configuration) throws {
@@ -244,6 +248,7 @@ public final class AvatarStore: Sendable {
     public func close() async throws {
         var failure: (any Error)?
         do {
+            try await fetching.tier?.close()
             try await fetching.origin.shutdown()
         } catch {
             failure = error

@@ -11,7 +11,7 @@ struct Engine: Sendable {
     static let seaweedFS = start("start-seaweedfs")
     static let openStackSwift = isThorough ? start("start-swift-s3") : nil
 
-    private static let isThorough = ProcessInfo.processInfo.environment["AVATARS_THOROUGH"] != nil
+    static let isThorough = ProcessInfo.processInfo.environment["AVATARS_THOROUGH"] != nil
 
     var bucket: String { variables["BUCKET"] ?? "" }
     var credentials: S3Credentials {

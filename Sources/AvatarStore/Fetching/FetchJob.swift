@@ -19,6 +19,8 @@ final class FetchEngine: Sendable {
     let fetcher: Fetcher
     /// Whether the network is constrained, so that a smaller image is fetched where there is one.
     let isConstrained: Bool
+    /// The shared tier, which is asked before an origin; `nil` without one.
+    let tier: TierLink?
     /// Receives reports about leases.
     let logger: Logger
     /// The words for `jitter`.
@@ -30,11 +32,12 @@ final class FetchEngine: Sendable {
         _ writable: StoreParts.Writable,
         slots: FetchSlots,
         fetcher: Fetcher,
-        isConstrained: Bool
+        isConstrained: Bool,
+        tier: TierLink?
     ) {
         index = parts.index
         (writer, places) = (writable.writer, writable.places)
-        (self.slots, self.fetcher, self.isConstrained) = (slots, fetcher, isConstrained)
+        (self.slots, self.fetcher, self.isConstrained, self.tier) = (slots, fetcher, isConstrained, tier)
         logger = parts.configuration.logger
     }
 
@@ -139,13 +142,28 @@ final class FetchJob: Sendable {
 
     // MARK: Request
 
-    /// Sends the request as soon as a slot is free.
+    /// Asks the shared tier, if there is one, and else the origin, as soon as a slot is free. A sync does so.
     ///
-    /// - Parameters:
-    ///   - limit: the number of requests that the host may have at once; `nil` for the usual limit.
-    ///   - tally: counts requests and bytes, even if the fetch is cancelled.
-    /// - Throws: `CancellationError` only; a failure is a result.
-    func request(_ priority: FetchPriority, limit: Int? = nil, _ tally: Tally = Tally()) async throws -> FetchResult {
+    /// - Parameter tally: counts requests to the origin and their bytes, even if the fetch is cancelled.
+    /// - Returns: `nil` if the tier has lost the answer that it had, or another machine is asking the origin: the image has
+    ///   to be requested later.
+    /// - Throws: `CancellationError`; an error of the index. A failure is a result.
+    func request(_ tally: Tally) async throws -> FetchResult? {
+        guard let tier = engine.tier else { return try await ask(target, .background, tally: tally) }
+        let fetch = TierFetch(tier, engine.fetcher, target)
+        if case .answer(let generation) = target.tierView { return try await fetch.take(generation) }
+        return try await fetch.run(.givingWay) { try await ask($0, .background, tally: tally) }
+    }
+
+    /// Sends the request for `target` to its origin as soon as a slot is free.
+    ///
+    /// - Parameter limit: the number of requests that the host may have at once; `nil` for the usual limit.
+    private func ask(
+        _ target: FetchTarget,
+        _ priority: FetchPriority,
+        limit: Int? = nil,
+        tally: Tally = Tally()
+    ) async throws -> FetchResult {
         try await engine.slots.withSlot(target.host, for: key, priority, limit: limit) {
             try await engine.fetcher.fetch(target, tally)
         }
@@ -162,13 +180,25 @@ final class FetchJob: Sendable {
         return .paused(target.host, health, until: until, now: now)
     }
 
+    /// The result of the shared tier, or of the request. A read does so.
+    ///
+    /// - Throws: as `askUnlessPaused`.
+    private func request(_ priority: FetchPriority) async throws -> FetchResult {
+        guard let tier = engine.tier else { return try await askUnlessPaused(target, priority) }
+        let fetch = TierFetch(tier, engine.fetcher, target)
+        // `nil` only if it gives way, which a read does not.
+        let result = try await fetch.run(.waiting(.seconds(3))) { try await askUnlessPaused($0, priority) }
+        if let result { return result }
+        return try await askUnlessPaused(target, priority)
+    }
+
     /// The result of the request, unless the host is paused. A host that keeps failing gets one request at a time.
     ///
     /// - Throws: `FetchFailure` if the host is paused; `CancellationError`; an error of the index.
-    private func requestUnlessPaused(_ priority: FetchPriority) async throws -> FetchResult {
+    private func askUnlessPaused(_ target: FetchTarget, _ priority: FetchPriority) async throws -> FetchResult {
         let health = try engine.index.health(of: target.host)
         if let failure = refusal(health) { throw failure }
-        return try await request(priority, limit: health.isFailing ? 1 : nil)
+        return try await ask(target, priority, limit: health.isFailing ? 1 : nil)
     }
 
     // MARK: Change
@@ -179,7 +209,7 @@ final class FetchJob: Sendable {
         switch result.content {
         case .image(let image, let response):
             guard response.freshness.allowsStore else { return nil }
-            let validation = validation(response, fetched: response.metadata.responseTime)
+            let validation = validation(response, fetched: result.fetched ?? response.metadata.responseTime)
             change = Change(
                 .image(image, validation: validation),
                 of: target,
@@ -194,6 +224,7 @@ final class FetchJob: Sendable {
             change = Change(.failed(failure, checked: engine.clock.now()), of: target, requested: result.began)
         }
         change.hostNote = result.hostNote
+        change.sharesAnswer = engine.tier?.willShare(result, of: target, by: engine.fetcher) == true
         if let host = result.redirectedHost { change.askedHost = host }
         return change
     }
@@ -223,7 +254,7 @@ final class FetchJob: Sendable {
     private func runBegun(_ priority: FetchPriority) async throws -> Fetched {
         let result: FetchResult
         do {
-            result = try await requestUnlessPaused(priority)
+            result = try await request(priority)
         } catch let failure as FetchFailure {
             return Fetched(outcome: .failed(failure))
         }
@@ -231,7 +262,11 @@ final class FetchJob: Sendable {
             return Fetched(outcome: .notStored, image: try takeImage(result))
         }
         let committed = try await engine.writer.commitNow(change, RoomRules(engine.limits))
-        return Fetched(outcome: committed.outcome ?? .notStored)
+        let outcome = committed.outcome ?? .notStored
+        if change.sharesAnswer {
+            if outcome.isKept { engine.tier?.uploads.wake() } else { engine.tier?.uploads.giveUp(key) }
+        }
+        return Fetched(outcome: outcome)
     }
 
     /// Fetches the image without storing it or using a stored one. If the request fails, only the host's health is
@@ -241,12 +276,14 @@ final class FetchJob: Sendable {
     func runWithoutStoring(_ priority: FetchPriority) async throws -> AvatarImage {
         let result: FetchResult
         do {
-            result = try await requestUnlessPaused(priority)
+            result = try await askUnlessPaused(target, priority)
         } catch let failure as FetchFailure {
             throw failure.error
         }
         if case .failed(let failure) = result.content {
-            try await engine.writer.note(result.hostNote, of: failure.redirectedHost ?? target.host)
+            if let note = result.hostNote {
+                try await engine.writer.note(note, of: failure.redirectedHost ?? target.host)
+            }
             throw failure.error
         }
         return try takeImage(result)

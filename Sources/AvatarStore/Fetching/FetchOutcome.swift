@@ -18,6 +18,14 @@ public enum FetchOutcome: Sendable {
     case overBudget(AvatarStoreError)
     /// No image was received. The stored image stays.
     case failed(FetchFailure)
+
+    /// Whether the index has recorded the answer.
+    var isKept: Bool {
+        switch self {
+        case .stored, .notModified, .failed: true
+        case .notStored, .ignored, .overBudget: false
+        }
+    }
 }
 
 /// The failure of one fetch.

@@ -24,11 +24,14 @@ final class FetchParts: Sendable {
     let metrics: StoreMetrics
     /// The client that sends requests; created by the first fetch.
     let origin: OriginHolder
+    /// The shared tier; `nil` without one.
+    let tier: TierLink?
 
     /// Parts without a fetch under way. A store makes them once, so that all of its fetches share them.
-    init(_ parts: StoreParts, _ metrics: StoreMetrics) {
+    init(_ parts: StoreParts, _ metrics: StoreMetrics, tier: TierLink? = nil) {
         self.parts = parts
         self.metrics = metrics
+        self.tier = tier
         slots = FetchSlots(parts.configuration)
         origin = OriginHolder(parts.configuration)
     }
@@ -73,7 +76,8 @@ final class FetchParts: Sendable {
             writable,
             slots: slots,
             fetcher: try fetcher(limits, timeout: timeout, writable),
-            isConstrained: isConstrained
+            isConstrained: isConstrained,
+            tier: tier
         )
     }
 

@@ -25,12 +25,21 @@ struct FetchResult: Sendable {
     var requestCount = 0
     /// Bytes read from all bodies, before a content coding is decoded.
     var bytesReceived = 0
+    /// Whether the shared tier gave the result, and no origin was asked.
+    var isFromTier = false
+    /// The failure of the origin, if an older copy of the shared tier stands in for its image.
+    var originFailure: FetchFailure?
+    /// When an origin sent the image; `nil`: with the response.
+    var fetched: Timestamp?
+
+    /// The failure of the origin; `nil` if it answered.
+    var failure: FetchFailure? {
+        guard case .failed(let failure) = content else { return originFailure }
+        return failure
+    }
 
     /// The host at fault, if redirects led to another host than the one requested.
-    var redirectedHost: String? {
-        guard case .failed(let failure) = content else { return nil }
-        return failure.redirectedHost
-    }
+    var redirectedHost: String? { failure?.redirectedHost }
 
     /// The facts of a fetch for a log. The log names the host and not the image, because a path may be secret.
     ///
@@ -48,9 +57,10 @@ struct FetchResult: Sendable {
         ]
     }
 
-    /// The result for the health of the host.
-    var hostNote: HostNote {
-        guard case .failed(let failure) = content else { return HostNote(requested: began, answered: ended) }
+    /// The result for the health of the host; `nil` if it got no request.
+    var hostNote: HostNote? {
+        guard !isFromTier else { return nil }
+        guard let failure else { return HostNote(requested: began, answered: ended) }
         return HostNote(failure: failure.kind, retryAfter: failure.retryAfter, requested: began, answered: ended)
     }
 }

@@ -232,8 +232,10 @@ struct Fetcher: Sendable {
         isConfirmable(target) ? metadata(target) : nil
     }
 
-    /// Whether a 304 can confirm the picture of the entry: its file exists, or its picture is ignored.
-    private func isConfirmable(_ target: FetchTarget) -> Bool {
+    /// Whether a 304 can confirm a picture: the file of the entry exists, or its picture is ignored, or another machine has a
+    /// copy.
+    func isConfirmable(_ target: FetchTarget) -> Bool {
+        if target.standIn != nil { return true }
         guard let entry = target.entry else { return false }
         return entry.file.map(places.stored.contains) ?? entry.isIgnored
     }
@@ -241,6 +243,7 @@ struct Fetcher: Sendable {
     /// The stored response according to the index, without checking the disk. `nil` if the entry has neither a file nor an
     /// ignored picture, or has the low-data image while `target` is the regular image (or the reverse).
     func metadata(_ target: FetchTarget) -> ResponseMetadata? {
+        if let standIn = target.standIn { return standIn.metadata }
         guard let entry = target.entry, entry.file != nil || entry.isIgnored, entry.isLowData == target.isLowData else {
             return nil
         }
@@ -259,7 +262,7 @@ struct Fetcher: Sendable {
     func conditions(for target: FetchTarget, _ stored: ResponseMetadata?) -> Conditions {
         let request = ConditionalRequest(
             for: stored,
-            fetched: target.entry?.validation.fetched,
+            fetched: target.standIn?.fetched ?? target.entry?.validation.fetched,
             isReload: target.isUnconditional,
             policy: limits.freshness,
             now: clock.now(),

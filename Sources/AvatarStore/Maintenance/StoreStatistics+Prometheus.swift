@@ -70,6 +70,7 @@ extension StoreStatistics {
         text.gauge("renditions", help: "Renditions: smaller pictures made of stored images.", renditions)
         text.gauge("rendition_bytes", help: "Bytes of the renditions, which are files in caches.", renditionBytes)
         text.gauge("never_had", help: "Entries that a contact uses and whose image was never fetched.", neverHad)
+        if let sharedTier { text.add(sharedTier) }
         return text.text
     }
 }
@@ -78,6 +79,35 @@ extension StoreStatistics {
 private struct PrometheusText {
     /// The metrics added so far.
     var text = ""
+
+    /// Adds the metrics of the shared tier.
+    mutating func add(_ tier: SharedTierStatistics) {
+        counter(
+            "shared_tier_images_total",
+            help: "Images that the shared tier gave or confirmed, and answers of origins put there or dropped.",
+            label: "use",
+            samples: [
+                ("taken", tier.taken), ("confirmed", tier.confirmed), ("put", tier.put), ("dropped", tier.dropped),
+            ]
+        )
+        gauge("shared_tier_waiting", help: "Answers that wait to be put into the shared tier.", tier.waiting)
+        gauge(
+            "shared_tier_waiting_erasures",
+            help: "Erased images whose objects wait to be deleted from the shared tier.",
+            tier.waitingErasures
+        )
+        gauge(
+            "shared_tier_up",
+            help: "1 if the last request to the shared tier succeeded, else 0.",
+            tier.failure == nil ? 1 : 0
+        )
+    }
+
+    /// Adds a counter with a sample for each value of `label`, as `gauge` does.
+    private mutating func counter(_ name: String, help: String, label: String, samples: [(String, Int)]) {
+        head(name, help, type: "counter")
+        for (value, sample) in samples { text += "avatars_\(name){\(label)=\"\(value)\"} \(sample)\n" }
+    }
 
     /// Adds a gauge with one sample.
     mutating func gauge(_ name: String, help: String, _ value: some Numeric) {
@@ -99,7 +129,7 @@ private struct PrometheusText {
     }
 
     /// Adds the lines `# HELP` and `# TYPE`.
-    private mutating func head(_ name: String, _ help: String) {
-        text += "# HELP avatars_\(name) \(help)\n# TYPE avatars_\(name) gauge\n"
+    private mutating func head(_ name: String, _ help: String, type: String = "gauge") {
+        text += "# HELP avatars_\(name) \(help)\n# TYPE avatars_\(name) \(type)\n"
     }
 }

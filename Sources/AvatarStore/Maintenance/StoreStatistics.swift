@@ -48,4 +48,26 @@ public struct StoreStatistics: Sendable {
     /// The number of entries that a contact uses and that never had an image. An image that no sync has requested yet
     /// has no entry.
     public var neverHad: Int
+    /// The use of the shared tier; `nil` if the store never had one.
+    public var sharedTier: SharedTierStatistics?
+}
+
+/// How a store uses its shared tier. The counts go back to its first use.
+public struct SharedTierStatistics: Hashable, Sendable {
+    /// The images whose bytes came from the tier.
+    public var taken: Int
+    /// The stored images that a newer record of the tier confirmed.
+    public var confirmed: Int
+    /// The answers of origins that were put into the tier.
+    public var put: Int
+    /// The answers that were dropped, because at most 100,000 wait.
+    public var dropped: Int
+    /// The answers that wait to be put into the tier.
+    public var waiting: Int
+    /// The erased images whose objects wait to be deleted from the tier.
+    public var waitingErasures: Int
+    /// The last failure of the tier; `nil` if its last request succeeded.
+    public var failure: String?
+    /// The time of that failure.
+    public var failed: Timestamp?
 }

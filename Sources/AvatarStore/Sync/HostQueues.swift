@@ -17,6 +17,12 @@ struct HostQueues<Target> {
 
     /// The maximum number of active targets per host.
     private let perHost: Int
+    /// Hosts with a limit of their own.
+    private let limits: [String: Int]
+    /// Whether the targets of a host are taken in random order, within the next ones that wait.
+    private let scatters: Bool
+    /// The number of waiting targets among which one is taken at random.
+    private static var scatterWidth: Int { 1024 }
     /// The queues by host (name and port). A host without waiting and active targets has none.
     private var queues: [String: Queue] = [:]
     /// Hosts that have waiting targets and are below their limit, each once, in the order of their turns.
@@ -28,16 +34,29 @@ struct HostQueues<Target> {
     private(set) var activeCount = 0
 
     /// Queues with at most `perHost` active targets per host.
-    init(perHost: Int) {
-        self.perHost = perHost
+    ///
+    /// - Parameters:
+    ///   - limits: other limits, by host.
+    ///   - scatters: whether to take the targets of a host in random order, so that machines with one list do not all ask for
+    ///     the same image at the same moment. Default: no.
+    init(perHost: Int, limits: [String: Int] = [:], scatters: Bool = false) {
+        (self.perHost, self.limits, self.scatters) = (perHost, limits, scatters)
     }
 
-    /// Appends `target` to the queue of `host`.
-    mutating func add(_ target: Target, host: String) {
+    /// Appends `target` to the queue of `host`; at the very end, or scattered among the last ones.
+    mutating func add(_ target: Target, host: String, atEnd: Bool = false) {
         let hadTurn = hasTurn(host)
         queues[host, default: Queue()].waiting.append(target)
+        if scatters, !atEnd { scatter(host) }
         waitingCount += 1
         if !hadTurn && hasTurn(host) { turns.append(host) }
+    }
+
+    /// Moves the last target of `host` to a random place among the last ones.
+    private mutating func scatter(_ host: String) {
+        guard let count = queues[host]?.waiting.count else { return }
+        let place = Int.random(in: max(0, count - Self.scatterWidth)..<count)
+        queues[host]?.waiting.swapAt(place, count - 1)
     }
 
     /// Inserts `target` before all others of `host`.
@@ -65,7 +84,12 @@ struct HostQueues<Target> {
     /// Whether `host` would have a turn if it were not held.
     func wantsTurn(_ host: String) -> Bool {
         guard let queue = queues[host] else { return false }
-        return !queue.waiting.isEmpty && queue.active < min(queue.limit ?? perHost, perHost)
+        return hasRoom(queue, host)
+    }
+
+    private func hasRoom(_ queue: Queue, _ host: String) -> Bool {
+        let most = limits[host] ?? perHost
+        return !queue.waiting.isEmpty && queue.active < min(queue.limit ?? most, most)
     }
 
     /// Targets of `host` that were taken and not finished.
@@ -126,6 +150,6 @@ struct HostQueues<Target> {
     /// Whether `host` has a turn: it has a waiting target, is below its limit and is not held.
     private func hasTurn(_ host: String) -> Bool {
         guard let queue = queues[host], !queue.isHeld else { return false }
-        return !queue.waiting.isEmpty && queue.active < min(queue.limit ?? perHost, perHost)
+        return hasRoom(queue, host)
     }
 }

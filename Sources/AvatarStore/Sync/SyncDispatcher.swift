@@ -60,7 +60,11 @@ final class SyncDispatcher {
         self.timeLimit = timeLimit
         self.inbox = inbox
         self.connections = connections
-        queues = HostQueues(perHost: connectionsPerHost)
+        queues = HostQueues(
+            perHost: connectionsPerHost,
+            limits: [FetchTarget.tierHost: TierLink.takesAtOnce],
+            scatters: engine.tier != nil
+        )
     }
 
     // MARK: The queues
@@ -74,7 +78,7 @@ final class SyncDispatcher {
 
     /// Queues a target. A host on probation gets one request at a time.
     func add(_ target: FetchTarget) {
-        queues.add(target, host: target.host)
+        queues.add(target, host: target.host, atEnd: target.turn.yielded != nil)
         restrict(target.host)
     }
 
@@ -158,9 +162,11 @@ final class SyncDispatcher {
     /// Begins the request for the next target. If a reader is fetching the image, waits for that fetch in a task.
     func startNext(_ group: inout DiscardingTaskGroup) {
         guard var target = queues.next() else { return }
-        hosts.begin(target.host, at: engine.clock.now())
-        target.turn.slowdowns = paces.begin(target.host, at: now)
-        restrict(target.host)
+        if target.host != FetchTarget.tierHost {
+            hosts.begin(target.host, at: engine.clock.now())
+            target.turn.slowdowns = paces.begin(target.host, at: now)
+            restrict(target.host)
+        }
         let job = FetchJob(target, engine)
         guard let flight = flights.begin(target.key) else { return join(job, &group) }
         guard !beginAtOnce(job, flight) else { return }
@@ -188,7 +194,8 @@ final class SyncDispatcher {
             switch try await job.begin() {
             case .isDone(let job, let outcome): return .caughtUp(job, flight: flight, outcome)
             case .isReady(let job):
-                return .fetched(job, flight: flight, try await job.request(.background, tally))
+                guard let result = try await job.request(tally) else { return .deferred(job, flight: flight) }
+                return .fetched(job, flight: flight, result)
             }
         } catch {
             return .gaveUp(job, flight: flight, tally, error)
@@ -199,6 +206,7 @@ final class SyncDispatcher {
     ///
     /// - Returns: whether it has begun. If not, a task has to fetch the image.
     private func beginAtOnce(_ unbegun: FetchJob, _ flight: Int) -> Bool {
+        guard engine.tier?.serves(unbegun.target) != true else { return false }
         do {
             let job: FetchJob
             switch try unbegun.beginAtOnce() {
@@ -268,6 +276,14 @@ final class SyncDispatcher {
         queues.finish(host: target.host)
     }
 
+    /// Queues a target again whose image has to come from its origin, behind all others of its host.
+    func putBack(_ target: FetchTarget) {
+        var target = target
+        target.see(.unknown)
+        target.turn.yielded = .now
+        add(target)
+    }
+
     /// The consequence of a response for its image.
     enum Decision {
         /// The response counts.
@@ -281,8 +297,9 @@ final class SyncDispatcher {
 
     /// Paces the host of `target` by its response.
     func pace(_ result: FetchResult, of target: FetchTarget) -> Decision {
+        guard !result.isFromTier else { return .settle }
         let host = target.host
-        guard case .failed(let failure) = result.content, failure.kind.blame != .image else {
+        guard let failure = result.failure, failure.kind.blame != .image else {
             paces.answered(host, target.turn, at: now)
             return .settle
         }
@@ -329,9 +346,10 @@ final class SyncDispatcher {
     ///
     /// - Returns: whether the health has changed, so that the index must record it too.
     func record(_ result: FetchResult, of target: FetchTarget) -> Bool {
+        guard let note = result.hostNote else { return false }
         let host = result.redirectedHost ?? target.host
-        let wasRecorded = result.hostNote.isAnswer && recorded.remove(host) != nil
-        let isNews = hosts.record(result.hostNote, of: host) || wasRecorded
+        let wasRecorded = note.isAnswer && recorded.remove(host) != nil
+        let isNews = hosts.record(note, of: host) || wasRecorded
         if host != target.host {
             _ = hosts.record(HostNote(requested: result.began, answered: result.ended), of: target.host)
         }

@@ -65,6 +65,8 @@ enum SyncSignal: Sendable {
     case arrived(flight: Int, BegunFetch.Arrival)
     /// Another process fetched the image meanwhile.
     case caughtUp(FetchJob, flight: Int, FetchOutcome)
+    /// The shared tier has lost the answer that it had, or another machine is asking the origin.
+    case deferred(FetchJob, flight: Int)
     /// A fetch ended without a result: it was cancelled, or the store failed.
     case gaveUp(FetchJob, flight: Int, Tally, any Error)
     /// Another task of this process fetched the image.

@@ -23,6 +23,8 @@ final class SyncPlanning {
     private let room: SyncRoom
     /// Whether new images go to `caches`, whose budget may have no room.
     private let usesBudget: Bool
+    /// The answers in the shared tier; `nil` without one.
+    private var listing: TierListing?
 
     /// The number of items in one page. Signals are handled between two pages, and the client runs out of requests during
     /// a long one.
@@ -39,7 +41,8 @@ final class SyncPlanning {
         roster: SyncRoster,
         dispatcher: SyncDispatcher,
         room: SyncRoom,
-        usesBudget: Bool
+        usesBudget: Bool,
+        listing: TierListing?
     ) {
         planner = SyncPlanner(rules)
         walk = source.makeWalk()
@@ -49,7 +52,7 @@ final class SyncPlanning {
         self.roster = roster
         self.dispatcher = dispatcher
         self.room = room
-        self.usesBudget = usesBudget
+        (self.usesBudget, self.listing) = (usesBudget, listing)
     }
 
     // MARK: Steps
@@ -72,6 +75,9 @@ final class SyncPlanning {
             (known, lost) = try lookup.snapshot(for: items)
         }
         try await room.retire(lost)
+        if listing != nil, !dispatcher.isOffline {
+            await listing?.extend(to: known.urlsToAsk(for: items, at: dispatcher.circumstances.now))
+        }
         let circumstances = try await circumstances(lacksImage: known.lacksImage(for: items))
         return try planner.plan(items, known: known, in: circumstances)
     }
@@ -95,6 +101,7 @@ final class SyncPlanning {
     /// - Parameter lacksImage: whether some image is not stored yet. Only then does it matter whether there is room.
     private func circumstances(lacksImage: Bool) async throws -> SyncCircumstances {
         var circumstances = dispatcher.circumstances
+        circumstances.tierView = listing?.view
         if lacksImage, usesBudget, !dispatcher.isOffline { circumstances.hasRoom = try await room.hasRoom() }
         return circumstances
     }

@@ -86,6 +86,9 @@ public struct SyncReport: Sendable {
     public var slowedHosts: [String: SlowedHost] = [:]
     /// Files evicted to make room.
     public var evicted = 0
+    /// Images that the shared tier gave or confirmed, so that no origin was asked. Included in `fetched`, `notModified` and
+    /// `failed`.
+    public var shared = 0
     /// HTTP requests, including redirects and repeated attempts.
     public var requests = 0
     /// Bytes of response bodies.

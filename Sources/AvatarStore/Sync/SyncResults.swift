@@ -13,6 +13,7 @@ struct SyncResults {
     /// The fetches that readers may wait for.
     private let flights: FlightTable<FetchJob.Fetched>
     private let tally: SyncTally
+    private let tier: TierLink?
 
     /// Notes outcomes in the parts of one sync.
     init(
@@ -23,7 +24,8 @@ struct SyncResults {
         photos: SyncPhotos,
         promotion: SyncPromotion,
         flights: FlightTable<FetchJob.Fetched>,
-        tally: SyncTally
+        tally: SyncTally,
+        tier: TierLink?
     ) {
         self.planning = planning
         self.committer = committer
@@ -33,6 +35,7 @@ struct SyncResults {
         self.promotion = promotion
         self.flights = flights
         self.tally = tally
+        self.tier = tier
     }
 
     // MARK: Commits
@@ -65,6 +68,7 @@ struct SyncResults {
             count(outcome, of: job.target)
         }
         promotion.add(key)
+        if !outcome.isKept { tier?.uploads.giveUp(key) }
         if case .notStored = outcome {
             // The store has no image for the waiting readers, so they fetch it themselves.
             flights.finish(key, number: flight, with: .failure(CancellationError()))
@@ -148,6 +152,11 @@ struct SyncResults {
         tally.count(requests: counts.requestCount, bytesReceived: counts.byteCount)
         giveUp(job.target, error)
         flights.finish(job.key, number: flight, with: .failure(error))
+    }
+
+    /// Ends a fetch whose image is requested later. Readers that wait for it fetch it themselves.
+    func endFlight(of job: FetchJob, _ flight: Int) {
+        flights.finish(job.key, number: flight, with: .failure(CancellationError()))
     }
 
     /// Ends a fetch whose host refused it for now. Readers that wait for it get the refusal; the sync asks again.

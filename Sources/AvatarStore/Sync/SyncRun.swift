@@ -38,6 +38,7 @@ final class SyncRun {
     private let unlinking: SyncUnlinking
     private let contacts = SyncContacts()
     private let tally: SyncTally
+    private let tier: TierLink?
 
     /// A sync that begins now. It reads the limits and the health of the hosts; `run` does all else.
     ///
@@ -58,7 +59,7 @@ final class SyncRun {
         emit: (@Sendable (SyncEvent) async -> Void)?
     ) throws {
         let (parts, flights) = (fetching.parts, fetching.flights)
-        self.options = options
+        (self.options, tier) = (options, fetching.tier)
         started = parts.clock.now()
         let limits = try parts.limits(mode: options.mode, ceiling: options.budgetCeiling)
         let writable = try parts.requireWritable()
@@ -89,7 +90,8 @@ final class SyncRun {
             roster: roster,
             dispatcher: dispatcher,
             room: room,
-            usesBudget: !usesDocuments
+            usesBudget: !usesDocuments,
+            listing: tier.map { TierListing($0, clock: parts.clock) }
         )
         let photos = SyncPhotos(
             parts,
@@ -117,7 +119,8 @@ final class SyncRun {
             photos: photos,
             promotion: promotion,
             flights: flights,
-            tally: tally
+            tally: tally,
+            tier: tier
         )
         unlinking = SyncUnlinking(
             parts.index,
@@ -136,6 +139,7 @@ final class SyncRun {
     func run() async throws -> SyncReport {
         let begun = ContinuousClock.now
         try await writer.dropExpiredPartials(at: started)
+        try await tier?.begin()
         try room.lookAtTotals()
         await withDiscardingTaskGroup { group in
             if let limit = options.timeLimit {
@@ -152,6 +156,9 @@ final class SyncRun {
         try await roster.write()
         try await unlinking.unlinkReplacedImages()
         try await unlinking.prune()
+        if !Task.isCancelled {
+            try await tier?.finish(within: options.timeLimit.map { max(.seconds(1), begun + $0 - .now) })
+        }
         tally.update { report in
             report.wasCancelled = Task.isCancelled
             report.duration = ContinuousClock.now - begun
@@ -239,6 +246,14 @@ final class SyncRun {
         case .caughtUp(let job, let flight, let outcome):
             dispatcher.finish(job.target)
             await results.take(job, flight, byAnotherProcess: outcome)
+        case .deferred(let job, let flight):
+            dispatcher.finish(job.target)
+            results.endFlight(of: job, flight)
+            if tally.shouldStop {
+                results.skip(job.target, tally.report.ranOutOfTime ? .limit : .interrupted)
+            } else {
+                dispatcher.putBack(job.target)
+            }
         case .gaveUp(let job, let flight, let counts, let error):
             dispatcher.finish(job.target)
             results.giveUp(job, flight, counts: counts, error: error)
@@ -338,6 +353,7 @@ final class SyncRun {
     /// Counts the result of a fetch, and collects it for the next commit.
     private func collect(_ result: FetchResult, of job: FetchJob, _ flight: Int) {
         tally.count(requests: result.requestCount, bytesReceived: result.bytesReceived)
+        if result.isFromTier { tally.update { $0.shared += 1 } }
         if case .failed(let failed) = result.content {
             if failed.kind == .offline, dispatcher.goOffline() {
                 tally.update { $0.add(.init(key: nil, kind: .offline, message: failed.message)) }
@@ -371,6 +387,7 @@ final class SyncRun {
     private func committed(_ result: Result<CommitSummary, any Error>, _ group: inout DiscardingTaskGroup) async {
         do {
             try await results.take(try result.get())
+            tier?.uploads.wake()
             tally.tellProgress()
         } catch is ProtectionNeeded {
             do {

@@ -29,6 +29,8 @@ struct Change: Sendable {
     var hostNote: HostNote?
     /// The name and port of the host that was asked: for a smaller image it may differ from `host`.
     var askedHost: String?
+    /// Whether the answer is put into the shared tier.
+    var sharesAnswer = false
     /// The change itself.
     var content: Content
 

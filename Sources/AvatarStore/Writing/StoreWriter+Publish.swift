@@ -122,7 +122,11 @@ extension StoreWriter {
             var surplus = Surplus()
             surplus.seesStep1 = try reservation.moment.map(transaction.follows) ?? false
             let results = try zip(changes, placements).map { change, placement in
-                try apply(change, at: placement, in: transaction, leaving: &surplus)
+                let committed = try apply(change, at: placement, in: transaction, leaving: &surplus)
+                if change.sharesAnswer, committed != nil {
+                    try transaction.queueUpload(of: change.key, atMost: TierUploads.mostWaiting)
+                }
+                return committed
             }
             // Released at the end: one entry's old file may be another's new one.
             for file in surplus.files {

@@ -4,8 +4,11 @@ import AvatarIndex
 
 extension StoreWriter {
     /// Removes the entries for `keys`, and the files that no other entry uses, 512 keys in a transaction.
-    func remove(_ keys: [AvatarKey], erasing: Bool) throws -> RemovalReceipt {
-        var removal = Removal()
+    ///
+    /// - Parameter inTier: whether an erasure is to be carried out in the shared tier too. Default: yes, if the store has used
+    ///   one.
+    func remove(_ keys: [AvatarKey], erasing: Bool, inTier: Bool = true) throws -> RemovalReceipt {
+        var removal = Removal(erasesInTier: erasing && inTier)
         for start in stride(from: 0, to: keys.count, by: 512) {
             let batch = keys[start..<min(start + 512, keys.count)]
             try remove(&removal) { transaction, removal in
@@ -25,7 +28,7 @@ extension StoreWriter {
     /// Unlinks and forgets `contact`, and removes the images that no other contact uses; for an erasure, also its former
     /// images.
     func remove(contact: String, erasing: Bool) throws -> RemovalReceipt {
-        var removal = Removal()
+        var removal = Removal(erasesInTier: erasing)
         try remove(&removal) { transaction, removal in
             let images = try transaction.images(of: contact)
             removal.receipt.hasUnknownContact = try images.isEmpty && !transaction.hasContact(contact)
@@ -73,6 +76,10 @@ extension StoreWriter {
         removal.keys.insert(key)
         removal.values.append(Array(key.rawValue.utf8))
         let digest = try state.fileID.flatMap { try transaction.digest(ofFile: $0) }
+        if removal.erasesInTier {
+            let urls = try [state.sourceURL, transaction.lowDataURL(of: state.id)].compactMap(\.self)
+            for url in urls { try transaction.queueTierErasure(of: TierURL(url)) }
+        }
         try transaction.removeEntry(id: state.id)
         guard let file = try state.fileID.flatMap({ try release($0, in: transaction) }) else { return }
         removal.retired.append(file)
@@ -128,6 +135,12 @@ private struct Removal {
     var digests: [[UInt8]] = []
     /// The texts and the address digests of the removed rows, which an erasure looks for in unused room of the index.
     var values: [[UInt8]] = []
+    /// Whether the objects of the images in the shared tier are to be deleted.
+    let erasesInTier: Bool
+
+    init(erasesInTier: Bool) {
+        self.erasesInTier = erasesInTier
+    }
 }
 
 extension FileLabel {

@@ -1,0 +1,86 @@
+import AvatarCore
+import AvatarFiles
+import Synchronization
+
+/// Claims to ask an origin, so that of several machines that lack an image one asks.
+///
+/// A claim is an object with a random token, named after the answer that its machine had: so there is one for each answer to
+/// come. An engine may let several writers create one object, and the last one wins; so the claim holds if the object has the
+/// own token when it is read back. It is deleted once the answer is in the tier. A claim whose machine died ends after
+/// `patience` by the clock of the machine that waits, which then makes the next attempt.
+struct TierClaims: Sendable {
+    /// One claim that this machine has.
+    struct Held: Sendable {
+        fileprivate let key: String
+        /// The answer that the next one replaces in the tier.
+        var replaced: TierGeneration?
+    }
+
+    /// The result of an attempt.
+    enum Result: Sendable {
+        /// This machine asks the origin.
+        case held(Held)
+        /// Another machine asks, or has asked.
+        case taken
+        /// The engine has no conditions, or takes too long: each machine asks for itself.
+        case unsupported
+    }
+
+    private let gate: TierGate
+    /// Whether the engine is known to have no conditions.
+    private let isUnsupported = Flag()
+
+    /// How long another machine may take to ask the origin and to put its answer into the tier.
+    static let patience = Duration.seconds(60)
+    /// How long an image waits for other machines in all, before it is fetched without a claim.
+    static let longestWait = Duration.seconds(180)
+
+    /// Claims in the tier behind `gate`.
+    init(_ gate: TierGate) {
+        self.gate = gate
+    }
+
+    /// Whether the engine may have claims.
+    var areSupported: Bool { !isUnsupported.isSet }
+
+    /// Claims the answer after the one of `time`.
+    ///
+    /// - Parameter attempt: the number of claims that ended without an answer.
+    /// - Throws: `TierUnavailable`; `CancellationError`.
+    func take(_ url: TierURL, after time: Timestamp?, attempt: Int) async throws -> Result {
+        guard areSupported, gate.isOpen(.write) else { return .unsupported }
+        let key = TierLayout.claim(of: url, after: time, attempt: attempt)
+        // Engines make the writers of one key wait for each other, so an existing claim is found by a read.
+        if try await read(key) != nil { return .taken }
+        let token = Array((Hexadecimal.random64() + Hexadecimal.random64()).utf8)
+        switch try await gate.call(.write, within: .seconds(25), { try await $0.create(key, token) }) {
+        case .exists where try await read(key) != token: return .taken
+        case .created where try await read(key) != token: return .taken
+        case .created, .exists: return .held(Held(key: key))
+        case .unsupported:
+            isUnsupported.set()
+            return .unsupported
+        }
+    }
+
+    /// Whether the claim that was taken is still there. A machine whose origin failed gives it up.
+    func isTaken(_ url: TierURL, after time: Timestamp?, attempt: Int) async throws -> Bool {
+        try await read(TierLayout.claim(of: url, after: time, attempt: attempt)) != nil
+    }
+
+    /// Ends a claim: the answer is in the tier, or the origin gave none to share and other machines may ask.
+    func end(_ claim: Held) async throws {
+        try await gate.call(.write) { try await $0.delete(claim.key) }
+    }
+
+    private func read(_ key: String) async throws -> [UInt8]? {
+        try await gate.call(.read) { try await $0.get(key, limit: 1024) }
+    }
+}
+
+/// A condition that once set stays so.
+private final class Flag: Sendable {
+    private let value = Atomic(false)
+    var isSet: Bool { value.load(ordering: .relaxed) }
+    func set() { value.store(true, ordering: .relaxed) }
+}

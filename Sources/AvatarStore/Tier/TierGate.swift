@@ -1,0 +1,153 @@
+import AvatarCore
+import Logging
+import Synchronization
+
+/// The shared tier is away, slow, full, or gave something else than it must. The store goes on without it.
+struct TierUnavailable: Error {}
+
+/// The only way to a shared tier: bounds each call, and leaves a tier that fails alone for a while.
+///
+/// The store never needs the tier. After a failure the gate is closed for half a minute, twice as long after each further one
+/// and at most ten minutes. Reads and writes have their own halves of the gate, so a tier that is full or read-only still gives
+/// what it has. An object that is not as it must be closes nothing: it counts as absent.
+final class TierGate: Sendable {
+    /// The direction of a call.
+    enum Way: Int, Sendable {
+        case read, write
+    }
+
+    /// One half of the gate.
+    private struct Half {
+        /// When it opens again; `nil` while it is open.
+        var closedUntil: ContinuousClock.Instant?
+        /// Failures since the last success.
+        var failures = 0
+        /// When the last failure ended.
+        var failed = ContinuousClock.now
+        /// The last failure; `nil` after a success.
+        var failure: (message: String, time: Timestamp)?
+
+        var isOpen: Bool { closedUntil.map { $0 <= .now } ?? true }
+    }
+
+    private struct State {
+        var halves = [Half(), Half()]
+        /// The last object that is not as it must be.
+        var refusal: (message: String, time: Timestamp)?
+        /// The last lines in the log, and their times.
+        var logged: [String: ContinuousClock.Instant] = [:]
+        var counts = TierCounts()
+        /// Whether a call ended since the counts were taken.
+        var isUsed = false
+    }
+
+    private let tier: any SharedTier
+    private let clock: any WallClock
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    /// The time for a call. A tier that takes longer costs more than it saves.
+    private static let callLimit = Duration.seconds(10)
+    /// The shortest and the longest time for which the gate is closed.
+    private static let shortestRest = Duration.seconds(30)
+    private static let longestRest = Duration.seconds(600)
+    /// The time after which a line appears in the log again.
+    private static let silence = Duration.seconds(3600)
+
+    /// An open gate to `tier`.
+    init(_ tier: any SharedTier, clock: any WallClock, logger: Logger) {
+        (self.tier, self.clock, self.logger) = (tier, clock, logger)
+    }
+
+    // MARK: Calls
+
+    /// Whether calls are made.
+    func isOpen(_ way: Way) -> Bool {
+        state.withLock { $0.halves[way.rawValue].isOpen }
+    }
+
+    /// The result of `body`.
+    ///
+    /// - Parameter limit: the time for the call. Default: 10 seconds.
+    /// - Throws: `TierUnavailable` while the gate is closed, and after a failure; `CancellationError`.
+    func call<Result: Sendable>(
+        _ way: Way,
+        within limit: Duration = callLimit,
+        _ body: @escaping @Sendable (any SharedTier) async throws -> Result
+    ) async throws -> Result {
+        guard isOpen(way) else { throw TierUnavailable() }
+        let (tier, began) = (tier, ContinuousClock.now)
+        do {
+            let result = try await Deadlines.shared.run(limit) { try await body(tier) }
+            succeed(way, began)
+            return result
+        } catch let error as CancellationError {
+            throw error
+        } catch let error as SharedTierError {
+            if error.kind == .invalidObject { refuse(error.message) } else { fail(way, error.message) }
+        } catch is DeadlinePassed {
+            fail(way, "The shared tier took longer than \(limit) for one request.")
+        } catch {
+            fail(way, "The shared tier failed: \(error)")
+        }
+        throw TierUnavailable()
+    }
+
+    private func succeed(_ way: Way, _ began: ContinuousClock.Instant) {
+        state.withLock { state in
+            state.isUsed = true
+            let half = state.halves[way.rawValue]
+            // A call that began before the failure says nothing about what came after.
+            if half.failure != nil, began > half.failed { state.halves[way.rawValue] = Half() }
+        }
+    }
+
+    private func fail(_ way: Way, _ message: String) {
+        state.withLock { state in
+            var half = state.halves[way.rawValue]
+            // Calls that were under way together fail together.
+            if half.isOpen {
+                half.closedUntil = .now + min(Self.shortestRest * (1 << min(half.failures, 5)), Self.longestRest)
+                half.failures += 1
+            }
+            (half.failed, half.failure) = (.now, (message, clock.now()))
+            state.halves[way.rawValue] = half
+            state.isUsed = true
+        }
+        log("The shared tier fails, so images come from their origins.", message)
+    }
+
+    // MARK: Faults
+
+    /// Records an object that is not as it must be, and passes it over.
+    func refuse(_ message: String) {
+        state.withLock { ($0.refusal, $0.isUsed) = ((message, clock.now()), true) }
+        log("An object of the shared tier does not count.", message)
+    }
+
+    /// Logs a line, unless it was logged within the last hour. Of many bad objects only the first one is worth a line.
+    private func log(_ line: String, _ message: String) {
+        let isNews = state.withLock { state in
+            guard state.logged[line].map({ .now - $0 >= Self.silence }) ?? true else { return false }
+            state.logged[line] = .now
+            return true
+        }
+        if isNews { logger.warning("\(line)", metadata: ["error": "\(message)"]) }
+    }
+
+    // MARK: Counts
+
+    /// Changes the counts.
+    func count(_ change: (inout TierCounts) -> Void) {
+        state.withLock { change(&$0.counts) }
+    }
+
+    /// Takes the counts since the last call, and the last failure; `nil` if the tier was not used.
+    func takeUse() -> (counts: TierCounts, failure: (message: String, time: Timestamp)?)? {
+        state.withLock { state in
+            guard state.isUsed else { return nil }
+            defer { (state.counts, state.isUsed) = (TierCounts(), false) }
+            return (state.counts, state.halves.lazy.compactMap(\.failure).first ?? state.refusal)
+        }
+    }
+}

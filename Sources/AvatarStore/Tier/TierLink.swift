@@ -1,0 +1,106 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+import HTTPTypes
+
+/// The shared tier of an open store: the parts that its fetches and syncs use.
+final class TierLink: Sendable {
+    /// The way to the tier.
+    let gate: TierGate
+    let reader: TierReader
+    let claims: TierClaims
+    /// Puts the answers of origins into the tier.
+    let uploads: TierUploads
+    /// Erased pictures, here and on other machines.
+    let erasure: TierErasure
+    private let writer: StoreWriter
+
+    /// The pictures that a sync takes from the tier at once.
+    static let takesAtOnce = 32
+
+    /// The link of a store to `tier`. It sends no request yet.
+    ///
+    /// - Parameter machine: the name of the store in the tier.
+    init(_ tier: any SharedTier, as machine: String, _ parts: StoreParts, _ writer: StoreWriter) {
+        self.writer = writer
+        gate = TierGate(tier, clock: parts.clock, logger: parts.configuration.logger)
+        reader = TierReader(gate: gate)
+        claims = TierClaims(gate)
+        uploads = TierUploads(gate, claims, parts, writer)
+        erasure = TierErasure(gate, as: machine, parts, writer)
+    }
+
+    // MARK: Fetches
+
+    /// Whether the tier is asked before the origin of `target`.
+    func serves(_ target: FetchTarget) -> Bool {
+        gate.isOpen(.read) && !target.isTransient && !target.isUnconditional && !target.isPartial
+    }
+
+    /// Whether the answer of an origin is put into the tier: it is a picture or the lack of one, and other machines may have it.
+    func willShare(_ result: FetchResult, of target: FetchTarget, by fetcher: Fetcher) -> Bool {
+        guard !result.isFromTier, result.originFailure == nil, !target.isTransient else { return false }
+        switch result.content {
+        case .image(_, let response), .notModified(let response):
+            let isAuthorized = fetcher.sendsCredentials(for: target)
+            return response.freshness.allowsStore && response.metadata.mayBeShared(isAuthorized: isAuthorized)
+        case .failed(let failure):
+            return failure.kind == .gone && target.entry?.file == nil && !fetcher.sendsCredentials(for: target)
+        }
+    }
+
+    // MARK: Syncs
+
+    /// Begins a sync: carries out erasures, here those of other machines and there those of this one.
+    ///
+    /// - Throws: `CancellationError`; an error of the index or the disk.
+    func begin() async throws {
+        do {
+            try await erasure.attend()
+        } catch is TierUnavailable {
+            // The gate has recorded it. The next sync tries again.
+        }
+        uploads.wake()
+    }
+
+    /// Ends a use of the store: puts the answers that wait into the tier, and stores how the tier went.
+    ///
+    /// - Parameter limit: the time for it. Default: no limit.
+    /// - Throws: `CancellationError`; an error of the index.
+    func finish(within limit: Duration? = nil) async throws {
+        if try uploads.hasWork() {
+            do {
+                if let limit {
+                    try await Deadlines.shared.run(limit) { [uploads] in try await uploads.drain() }
+                } else {
+                    try await uploads.drain()
+                }
+            } catch is DeadlinePassed {
+                // The rest waits in the index.
+            }
+        }
+        try await recordUse()
+    }
+
+    /// Ends the link: what waits and does not fit into a few seconds goes into the tier at the next use of the store.
+    ///
+    /// - Throws: an error of the index.
+    func close() async throws {
+        if !Task.isCancelled { try await finish(within: .seconds(5)) }
+        await uploads.stop()
+    }
+
+    /// Stores the counts and the last failure.
+    private func recordUse() async throws {
+        guard let use = gate.takeUse() else { return }
+        try await writer.noteTier(use.counts, failure: use.failure)
+    }
+}
+
+extension Fetcher {
+    /// Whether a request for the image carries credentials, or cookies, which may be some.
+    fileprivate func sendsCredentials(for target: FetchTarget) -> Bool {
+        guard let fields = origin.requestFields(for: target.requestURL) else { return false }
+        return fields.contains(.authorization) || fields.contains(.cookie)
+    }
+}

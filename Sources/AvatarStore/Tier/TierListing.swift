@@ -1,0 +1,59 @@
+import AvatarCore
+
+/// The answers in the shared tier, as one sync lists them.
+struct TierListing {
+    private let gate: TierGate
+    private let clock: any WallClock
+    private var catalog = TierCatalog()
+
+    /// The pages that a sync lists at once: as many as a service with 12,000 pictures has.
+    private static let firstPages = 12
+    /// The most pages listed for one page of a list.
+    private static let nextPages = 16
+
+    /// A listing that has listed nothing.
+    init(_ link: TierLink, clock: any WallClock) {
+        (gate, self.clock) = (link.gate, clock)
+    }
+
+    /// Lists on, if the answers for some of `urls` are not known and listing costs no more than a request for each.
+    mutating func extend(to urls: [String]) async {
+        guard !catalog.isComplete, gate.isOpen(.read) else { return }
+        let unknown = urls.count { !catalog.covers(TierURL($0)) }
+        guard unknown > 0 else { return }
+        let pages = catalog.position == nil ? Self.firstPages : min(unknown, Self.nextPages)
+        do {
+            for _ in 0..<pages where !catalog.isComplete {
+                let position = catalog.position
+                catalog.add(
+                    try await gate.call(.read) { try await $0.list(prefix: TierLayout.records, after: position) }
+                )
+            }
+        } catch {
+            // The gate has recorded it, or the sync is cancelled. What is listed so far holds.
+        }
+    }
+
+    /// Tells what the tier has for an image.
+    var view: @Sendable (FetchTarget) -> TierView {
+        { [catalog, clock] target in
+            guard !target.isUnconditional, !target.isLowData else { return .unknown }
+            let url = TierURL(target)
+            guard let answer = catalog.generation(of: url) else { return catalog.covers(url) ? .known(nil) : .unknown }
+            return answer.isNews(to: target.entry) && answer.isFresh(at: clock.now()) ? .answer(answer) : .known(answer)
+        }
+    }
+}
+
+extension TierGeneration {
+    /// Whether the answer tells more than the one that `entry` has: it is newer, or there is none.
+    func isNews(to entry: AvatarEntry?) -> Bool {
+        guard let entry else { return true }
+        guard let digest else {
+            // A lack of the picture is confirmed by this machine itself before a stored one goes.
+            return entry.file == nil && time > entry.validation.checked ?? Timestamp(milliseconds: 0)
+        }
+        if entry.file == nil && !entry.isIgnored && entry.sha256 != digest { return true }
+        return entry.file == nil || time > entry.validation.response ?? Timestamp(milliseconds: 0)
+    }
+}

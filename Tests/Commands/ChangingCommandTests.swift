@@ -28,7 +28,7 @@ import Testing
 
             #expect(run.status == 0)
             let removed = try run.object
-            #expect(removed.names == ["rows", "files", "bytes", "erased"])
+            #expect(removed.names == ["rows", "files", "bytes", "erased", "sharedObjects"])
             #expect(removed.number("rows") == 2)
             #expect(removed.number("files") == 2)
             #expect(removed.number("bytes") == 2 * Self.size)

@@ -16,23 +16,24 @@ import Testing
 
     private static let sizes: Set<String> = ["size", "format", "square", "max-bytes", "decode-without-sandbox"]
 
+    private static let shared: Set<String> = ["shared", "endpoint"]
     private static let options: [String: Set<String>] = [
-        "sync": origin.union([
+        "sync": origin.union(shared).union([
             "json", "format", "column", "policy", "class", "all", "limit", "max-bytes", "time-limit", "host-time-limit",
             "prune", "email-source", "email-recheck", "ignore-pauses", "wait", "every", "dry-run", "progress",
         ]),
-        "fetch": origin.union(["json", "policy", "class", "retry-failed"]),
-        "get": origin.union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
+        "fetch": origin.union(shared).union(["json", "policy", "class", "retry-failed"]),
+        "get": origin.union(shared).union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
         "path": sizes.union(["json", "contact"]),
         "save": ["json", "name", "class"],
         "list": ["json", "class", "state", "host", "owner", "contact", "sort", "reverse", "limit", "after"],
         "show": ["json", "contact"],
-        "remove": ["json", "owner", "contact", "host", "all", "erase", "yes", "dry-run"],
+        "remove": shared.union(["json", "owner", "contact", "host", "all", "erase", "yes", "dry-run"]),
         "move": ["json", "to", "dry-run"],
         "shared": ["json", "minimum", "limit", "after", "ignored"],
         "ignore": ["json", "undo", "dry-run"],
         "trim": ["json", "budget", "dry-run", "progress"],
-        "verify": ["json", "repair", "quick", "dry-run", "progress"],
+        "verify": shared.union(["json", "repair", "quick", "dry-run", "progress"]),
         "stats": ["json", "format"],
         "changes": ["json", "since", "follow"],
         "config": ["json", "dry-run"],
@@ -47,7 +48,7 @@ import Testing
             "progress",
         ]),
         "import": ["json", "class", "dry-run", "progress"],
-        "serve": origin.union([
+        "serve": origin.union(shared).union([
             "listen", "socket", "sync", "format", "column", "every", "prune", "token-file", "allow-origin",
             "libravatar", "decode-without-sandbox",
         ]),
@@ -77,7 +78,7 @@ import Testing
     private static let syncFields: Set<String> = [
         "contacts", "withoutImage", "unreadable", "saved", "unlinked", "wanted", "fresh", "fetched", "notModified",
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
-        "ignored",
+        "ignored", "shared",
         "bytesReceived", "seconds", "failures", "duplicates", "slowedHosts",
     ]
     private static let trimFields: Set<String> = ["evicted", "bytesFreed", "bytes", "budgetBytes", "lowWatermarkBytes"]
@@ -127,7 +128,7 @@ import Testing
                 "entries", "files", "cachesBytes", "documentsBytes", "stagingBytes", "pendingBytes", "budgetBytes",
                 "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "oldestAccess", "newestAccess",
                 "schemaVersion", "guard", "lastSync", "failures", "neverHad", "pausedHosts",
-                "renditions", "renditionBytes",
+                "renditions", "renditionBytes", "sharedTier",
             ]
         ),
         (["shared"], ["pictures", "next"]), (["shared", "--ignored"], ["ignored"]),
@@ -144,8 +145,8 @@ import Testing
         ),
         (["import", "folder", "--dry-run"], importFields), (["import", "folder"], importFields),
         (["trim", "--budget", "0", "--dry-run"], trimFields), (["trim", "--budget", "0"], trimFields),
-        (["remove", "--all", "--dry-run"], ["rows", "files", "bytes", "erased"]),
-        (["remove", "--all"], ["rows", "files", "bytes", "erased"]),
+        (["remove", "--all", "--dry-run"], ["rows", "files", "bytes", "erased", "sharedObjects"]),
+        (["remove", "--all"], ["rows", "files", "bytes", "erased", "sharedObjects"]),
         (["compact", "--dry-run"], ["bytesBefore", "bytes", "bytesFreed"]),
         (["compact"], ["bytesBefore", "bytes", "bytesFreed"]),
     ]

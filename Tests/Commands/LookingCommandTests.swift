@@ -221,7 +221,7 @@ import Testing
                     "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "oldestAccess",
                     "newestAccess",
                     "schemaVersion", "guard", "lastSync", "failures", "neverHad", "pausedHosts",
-                    "renditions", "renditionBytes",
+                    "renditions", "renditionBytes", "sharedTier",
                 ]
             )
             #expect(stats.number("entries") == 5)

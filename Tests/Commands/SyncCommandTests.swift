@@ -6,7 +6,7 @@ import Testing
     private static let fields: Set<String> = [
         "contacts", "withoutImage", "unreadable", "saved", "unlinked", "wanted", "fresh", "fetched", "notModified",
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
-        "bytesReceived", "seconds", "failures", "duplicates", "slowedHosts", "ignored",
+        "bytesReceived", "seconds", "failures", "duplicates", "slowedHosts", "ignored", "shared",
     ]
 
     @Test func syncFetchesMissingImagesAndSendsNoRequestWhileTheyAreFresh() async throws {

@@ -8,7 +8,8 @@ struct ExampleTests {
     /// The articles of the catalogue; each must be in its list of topics.
     static let articles = [
         "GettingStarted", "EmbeddingInAService", "StorageClassesAndTheBudget", "FreshnessAndOffline", "AfterACrash",
-        "ContactsAndChanges", "TestingWithAvatarStoreTesting", "OperatingAStore", "IndexSchema", "CachingRules",
+        "ContactsAndChanges", "TestingWithAvatarStoreTesting", "OperatingAStore", "SeveralMachines", "IndexSchema",
+        "CachingRules",
         "CommandLine", "ContactLists", "EmailPictures", "Limits", "NetworkAccess", "Placeholders",
         "RetriesAndPausedHosts", "ServingPictures", "SettingsAndTuning", "OriginClients", "MovingFromAnotherCache",
         "IgnoredPictures", "Sizes", "Promises", "Alerts",

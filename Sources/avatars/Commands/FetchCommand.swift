@@ -39,6 +39,7 @@ struct FetchCommand: AsyncParsableCommand {
     var storage = FetchOptions.Storage.caches
 
     @OptionGroup(title: "Origins") var origin: OriginOptions
+    @OptionGroup(title: "Several machines") var shared: SharedTierOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
@@ -117,10 +118,14 @@ struct FetchCommand: AsyncParsableCommand {
 
     /// Opens the store: one that exists, if only its failed entries are fetched.
     private func withStore(_ body: (AvatarStore) async throws -> Void) async throws {
+        let configure = { (configuration: inout AvatarStore.Configuration) in
+            try origin.apply(to: &configuration)
+            try shared.apply(to: &configuration)
+        }
         if retryFailed {
-            try await store.withStore(.readWriteExisting, configure: origin.apply, body)
+            try await store.withStore(.readWriteExisting, configure: configure, body)
         } else {
-            try await store.withStoreForReads(configure: origin.apply, body)
+            try await store.withStoreForReads(configure: configure, body)
         }
     }
 }

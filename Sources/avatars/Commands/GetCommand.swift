@@ -42,6 +42,7 @@ struct GetCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Sizes") var renditions: RenditionOptions
     @OptionGroup(title: "Origins") var origin: OriginOptions
+    @OptionGroup(title: "Several machines") var shared: SharedTierOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
 
     /// Reads one image and writes its bytes to a file or standard output.
@@ -60,6 +61,7 @@ struct GetCommand: AsyncParsableCommand {
         options.rendition = renditions.rendition
         let bytes = try await store.withStoreForReads { configuration in
             try origin.apply(to: &configuration)
+            try shared.apply(to: &configuration)
             renditions.apply(to: &configuration)
         } _: { [options] store in
             do {

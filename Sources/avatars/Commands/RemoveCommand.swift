@@ -59,6 +59,7 @@ struct RemoveCommand: AsyncParsableCommand {
     @Flag(name: [.customShort("n"), .long], help: "Change nothing; print what would be removed.")
     var dryRun = false
 
+    @OptionGroup(title: "Several machines") var tier: SharedTierOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
@@ -78,7 +79,8 @@ struct RemoveCommand: AsyncParsableCommand {
             Message.note("nothing was removed")
             throw ExitCode.someFailed
         }
-        let (receipt, shared) = try await store.withStore(dryRun ? .readOnly : .readWriteExisting) { store in
+        let access: AvatarStore.Configuration.Access = dryRun ? .readOnly : .readWriteExisting
+        let (receipt, shared) = try await store.withStore(access, configure: tier.apply) { store in
             let shared = try owner.map { try store.keysUsed(by: $0).shared } ?? 0
             return (try await dryRun ? preview(named.keys, in: store) : remove(named.keys, from: store), shared)
         }
@@ -88,6 +90,11 @@ struct RemoveCommand: AsyncParsableCommand {
         if let owner, erase, !dryRun, !receipt.hasUnknownContact {
             store.note(
                 "a contact list that still has \"\(owner)\" brings the contact back at its next sync; remove it from the list too"
+            )
+        }
+        if receipt.tierErasure == .waits {
+            store.note(
+                "the objects in the shared tier are not deleted yet: the next sync with --shared deletes them"
             )
         }
         let isIncomplete = erase && !dryRun && !receipt.isErased
@@ -136,10 +143,14 @@ struct RemoveCommand: AsyncParsableCommand {
             "files": JSON(receipt.files),
             "bytes": JSON(receipt.bytes),
             "erased": JSON(receipt.isErased),
+            "sharedObjects": receipt.tierErasure.deletedObjects.map { JSON($0) } ?? .null,
         ])
         let entries = receipt.rows == 1 ? "1 entry" : "\(receipt.rows) entries"
         let gone = "\(entries) and \(Wording.count(receipt.files, "file")) (\(Wording.size(receipt.bytes)))"
-        let traces = receipt.isErased && !receipt.hasUnknownContact ? ", and erased the traces" : ""
+        var traces = receipt.isErased && !receipt.hasUnknownContact ? ", and erased the traces" : ""
+        if let objects = receipt.tierErasure.deletedObjects {
+            traces += ", and \(Wording.count(objects, "object")) of the shared tier"
+        }
         let others = shared == 1 ? "another contact uses" : "other contacts use"
         let images = "the contact from \(Wording.count(shared, "image")) that \(others)"
         let sentence =

@@ -79,6 +79,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Sizes") var decoder: DecoderOptions
     @OptionGroup(title: "Origins") var origin: OriginOptions
+    @OptionGroup(title: "Several machines") var shared: SharedTierOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
 
     /// - Throws: `ValidationError` for options that need each other, or a value that is not valid in a header field.
@@ -104,6 +105,7 @@ struct ServeCommand: AsyncParsableCommand {
             try ListeningSocket.inherited(ProcessInfo.processInfo.environment) ?? socket.map { .path($0) } ?? listen
         try await store.withStore(.readWrite) { configuration in
             try origin.apply(to: &configuration)
+            try shared.apply(to: &configuration)
             decoder.apply(to: &configuration)
         } _: { store in
             if libravatar { try await keepAddresses(in: store) }

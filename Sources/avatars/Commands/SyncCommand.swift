@@ -133,6 +133,7 @@ struct SyncCommand: AsyncParsableCommand {
     var dryRun = false
 
     @OptionGroup(title: "Origins") var origin: OriginOptions
+    @OptionGroup(title: "Several machines") var shared: SharedTierOptions
     @OptionGroup var progress: ProgressOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
@@ -198,7 +199,10 @@ struct SyncCommand: AsyncParsableCommand {
         let summary =
             try await dryRun
             ? withStoreForPreview { SyncSummary(try await preview(lists, in: $0)) }
-            : store.withStore(.readWrite, configure: origin.apply) { store in
+            : store.withStore(.readWrite) { configuration in
+                try origin.apply(to: &configuration)
+                try shared.apply(to: &configuration)
+            } _: { store in
                 SyncSummary(
                     try await sync(lists, in: store),
                     allowsPrivateNetwork: origin.allowsPrivateNetwork(in: store)

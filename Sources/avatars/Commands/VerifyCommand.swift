@@ -1,5 +1,6 @@
 import ArgumentParser
 import AvatarStore
+import AvatarStoreS3
 import Foundation
 
 /// `avatars verify`: compares the index with the files, and with `--repair` makes them agree.
@@ -19,6 +20,9 @@ struct VerifyCommand: AsyncParsableCommand {
             Exit code 1 if there are faults, if some could not be repaired, or if a repair could not recover everything \
             from a damaged or lost index.
 
+            With --shared the command checks the objects that machines share, and no store. --repair then deletes objects that \
+            are damaged or that no record names, which takes some minutes; machines may use them meanwhile.
+
             Example: avatars verify --repair
             """
     )
@@ -36,6 +40,7 @@ struct VerifyCommand: AsyncParsableCommand {
     var dryRun = false
 
     @OptionGroup var progress: ProgressOptions
+    @OptionGroup(title: "Several machines") var shared: SharedTierOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
@@ -44,6 +49,7 @@ struct VerifyCommand: AsyncParsableCommand {
     /// - Throws: `ExitCode.someFailed` if faults remain, or if content of a damaged index is lost.
     func run() async throws {
         let repairs = repair && !dryRun
+        if let tier = try shared.tierOfOption() { return try await verify(tier, repairs: repairs) }
         if repairs { RootWarning.print(for: store.layout) }
         warnOfMissingCaches()
         let remains = repairs ? "repairs so far are kept; run it again for the rest" : "run it again for a full check"
@@ -52,6 +58,15 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         try output.print(json(report), text: text(report), quiet: store.quiet, isData: report.faultCount > 0)
         if !report.isSound || report.lost?.isNothing == false { throw ExitCode.someFailed }
+    }
+
+    /// Checks the shared tier, and prints its faults.
+    private func verify(_ tier: S3Tier, repairs: Bool) async throws {
+        var check = SharedTierCheck(tier)
+        if quick { check.sampleSize = 0 }
+        let report = try await check.run(repair: repairs)
+        try output.print(report.json, text: report.text, quiet: store.quiet, isData: report.faultCount > 0)
+        if !report.isSound { throw ExitCode.someFailed }
     }
 
     /// Without its folder, each image in caches is a fault, and the faults alone do not tell why.

@@ -13,6 +13,7 @@ enum EnvironmentDefaults {
     static let allowPrivateNetwork = Variable("AVATARS_ALLOW_PRIVATE_NETWORK", "true or false") { Bool($0) }
     static let headerFile = Variable("AVATARS_HEADER_FILE", "a path") { $0 }
     static let userAgent = Variable("AVATARS_USER_AGENT", "a text") { $0 }
+    static let shared = Variable("AVATARS_SHARED", "a URL s3://BUCKET/PREFIX") { $0 }
     static let caFile = Variable("AVATARS_CA_FILE", "a path") { $0 }
 
     /// A variable and the type of its values.

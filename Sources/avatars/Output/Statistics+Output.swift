@@ -27,6 +27,7 @@ extension StoreStatistics {
             "neverHad": JSON(neverHad),
             "renditions": JSON(renditions),
             "renditionBytes": JSON(renditionBytes),
+            "sharedTier": sharedTier.map(\.json) ?? .null,
         ])
     }
 
@@ -58,6 +59,7 @@ extension StoreStatistics {
         facts.add("  staging", Wording.size(stagingBytes))
         facts.add("low watermark", Wording.size(lowWatermarkBytes))
         facts.add("on disk", "\(Wording.size(allocatedBytes)), with a write-ahead log of \(Wording.size(walBytes))")
+        sharedTier?.add(to: &facts)
         facts.add("oldest access", oldestAccess.map { Wording.age(of: $0.date) })
         facts.add("newest access", newestAccess.map { Wording.age(of: $0.date) })
         facts.add("schema", "version \(schemaVersion)")
@@ -68,6 +70,28 @@ extension StoreStatistics {
     /// The part of the budget that the caches use, in percent.
     private var share: String {
         budgetBytes > 0 ? String(format: " (%.0f %%)", 100 * Double(cachesBytes) / Double(budgetBytes)) : ""
+    }
+}
+
+extension SharedTierStatistics {
+    /// The fields of `sharedTier` in `stats --json`.
+    fileprivate var json: JSON {
+        .object([
+            "taken": JSON(taken), "confirmed": JSON(confirmed), "put": JSON(put), "dropped": JSON(dropped),
+            "waiting": JSON(waiting), "waitingErasures": JSON(waitingErasures), "failure": JSON(failure),
+            "failed": JSON(failed),
+        ])
+    }
+
+    /// Adds the lines for people.
+    fileprivate func add(to facts: inout Facts) {
+        facts.add("shared tier", "\(taken) taken, \(confirmed) confirmed, \(put) put")
+        if waiting > 0 { facts.add("  waiting", "\(waiting) to put", colour: .magenta) }
+        if waitingErasures > 0 { facts.add("  erasures", "\(waitingErasures) to carry out", colour: .magenta) }
+        if dropped > 0 { facts.add("  dropped", "\(dropped), because too many waited", colour: .magenta) }
+        if let failure, let failed {
+            facts.add("  failed", "\(Wording.age(of: failed.date)): \(failure)", colour: .red)
+        }
     }
 }
 

@@ -71,6 +71,7 @@ struct SyncSummary {
             "slowedHosts": slowedHostsJSON,
             "overBudget": JSON(report.overBudget),
             "evicted": JSON(report.evicted),
+            "shared": JSON(report.shared),
             "requests": JSON(report.requests),
             "bytesReceived": JSON(report.bytesReceived),
             "seconds": Self.seconds(report.duration),
@@ -125,6 +126,7 @@ struct SyncSummary {
             facts.add("  to revalidate", "\(planned.toRevalidate)")
         }
         facts.add("  not modified", "\(report.notModified)", ifAny: report.notModified, colour: .green)
+        facts.add("  of them shared", "\(report.shared)", ifAny: report.shared, colour: .green)
         facts.add("  fresh", "\(report.fresh)", ifAny: report.fresh, colour: .green)
         facts.add("  of them ignored", "\(report.ignored)", ifAny: report.ignored)
         addWaiting(to: &facts)

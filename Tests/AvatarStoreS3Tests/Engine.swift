@@ -6,6 +6,9 @@ import Foundation
 /// A real S3 engine on loopback, started by a script of this repository. It ends after this process.
 struct Engine: Sendable {
     private let variables: [String: String]
+    private let script: String
+    private let folder: String
+    private let port: Int
 
     /// The engines, or `nil` where they cannot be had. Each starts with the first test that asks for it.
     static let seaweedFS = start("start-seaweedfs")
@@ -54,12 +57,35 @@ struct Engine: Sendable {
         let output: String
     }
 
-    private init(_ script: String) throws {
+    /// Starts an engine of its own.
+    init(_ script: String) throws {
+        self.script = script
+        folder = FileManager.default.temporaryDirectory.appending(path: "\(script)-\(UUID().uuidString)").path()
+        port = Int(try Socket.freePorts(5))
+        variables = try Self.run(script, "'\(folder)' \(port)")
+    }
+
+    /// Kills the servers, and starts them again with what they held. Only SeaweedFS can.
+    func restart() throws {
+        kill()
+        _ = try Self.run(script, "--keep '\(folder)' \(port)")
+    }
+
+    /// Kills the servers.
+    func kill() {
+        do {
+            let group = try String(contentsOfFile: folder + "/pgid", encoding: .utf8)
+            if let group = Int32(group.trimmingCharacters(in: .whitespacesAndNewlines)) { Glibc.kill(-group, SIGKILL) }
+        } catch {
+            // It has ended.
+        }
+    }
+
+    private static func run(_ script: String, _ arguments: String) throws -> [String: String] {
         let path = URL(filePath: #filePath).appending(path: "../../../scripts/\(script)").standardized.path()
-        let folder = FileManager.default.temporaryDirectory.appending(path: "\(script)-\(UUID().uuidString)").path()
         let owner = ProcessInfo.processInfo.processIdentifier
         // The first start installs the engine, which needs a network.
-        let command = "timeout 180 '\(path)' '\(folder)' \(try Socket.freePorts(5)) \(owner) 2>&1"
+        let command = "timeout 180 '\(path)' \(arguments) \(owner) 2>&1"
         // Foundation's Process would wait for the servers, which inherit its sockets.
         guard let stream = popen(command, "re") else { throw Failure(output: "no shell") }
         var output: [UInt8] = []
@@ -68,6 +94,6 @@ struct Engine: Sendable {
         let lines = String(decoding: output, as: UTF8.self)
         guard pclose(stream) == 0 else { throw Failure(output: lines) }
         let pairs = lines.split(separator: "\n").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
-        variables = Dictionary(pairs.filter { $0.count == 2 }.map { ($0[0], $0[1]) }) { $1 }
+        return Dictionary(pairs.filter { $0.count == 2 }.map { ($0[0], $0[1]) }) { $1 }
     }
 }

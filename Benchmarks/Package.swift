@@ -36,6 +36,7 @@ let package = Package(
                 .product(name: "AvatarStore", package: "AvatarStore"),
                 .product(name: "AvatarFrontEnds", package: "AvatarStore"),
                 .product(name: "AvatarPublisher", package: "AvatarStore"),
+                .product(name: "AvatarStoreS3", package: "AvatarStore"),
                 .product(name: "AvatarStoreTesting", package: "AvatarStore"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDB", package: "GRDB.swift"),

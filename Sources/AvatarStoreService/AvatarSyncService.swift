@@ -87,6 +87,7 @@ extension SyncReport {
     fileprivate var metadata: Logger.Metadata {
         [
             "wanted": "\(wanted)", "fresh": "\(fresh)", "fetched": "\(fetched)", "notModified": "\(notModified)",
+            "shared": "\(shared)",
             "changed": "\(changed)", "failed": "\(failed)", "skipped": "\(skipped)", "overBudget": "\(overBudget)",
             "evicted": "\(evicted)", "requests": "\(requests)", "bytesReceived": "\(bytesReceived)",
             "seconds": "\(duration / .seconds(1))",

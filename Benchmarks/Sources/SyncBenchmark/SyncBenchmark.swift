@@ -7,11 +7,11 @@ struct SyncBenchmark {
     /// The names of all parts, in the order in which they run.
     static let parts = [
         "main", "jobs", "fetching", "rivals", "hosts", "picking", "unchanged", "linking", "memory",
-        "storing-memory", "serving", "serving-beside", "pages",
+        "storing-memory", "serving", "serving-beside", "pages", "shared",
     ]
 
     /// The parts whose stores are in memory.
-    private static let inMemory = ["jobs", "hosts", "serving", "serving-beside", "pages"]
+    private static let inMemory = ["jobs", "hosts", "serving", "serving-beside", "pages", "shared"]
 
     static func main() async throws {
         let words = CommandLine.arguments
@@ -78,6 +78,7 @@ struct SyncBenchmark {
             case "unchanged": table.add(try WritingBenchmark(bench: bench).runUnchanged())
             case "serving": table.add(try await ServingBenchmark(bench: bench).run(rounds: 5))
             case "serving-beside": table.add(try await ServingBenchmark(bench: bench).runBeside(rounds: 3))
+            case "shared": table.add(try await SharedTierBenchmark(bench: bench).run(rounds: 5))
             case "pages": table.add(try await PagesBenchmark(bench: bench).run(rounds: 7))
             case "linking": table.add(try await WritingBenchmark(bench: bench).runLinking())
             default: table.add(try MemoryBenchmark(bench: bench).run(rounds: 5))

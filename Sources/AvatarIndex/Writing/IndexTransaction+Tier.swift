@@ -10,6 +10,11 @@ extension IndexTransaction {
         return candidate
     }
 
+    /// Draws another name, for a copy of the store: an erasure waits for each store by its name.
+    package func renameTierMachine() throws {
+        try run(KeepsHits("UPDATE tier SET machine = lower(hex(randomblob(16)))"))
+    }
+
     /// Queues the last answer of an origin for the entry of `key`, at the end. The oldest of more than about `limit` waiting
     /// entries is dropped.
     package func queueUpload(of key: AvatarKey, atMost limit: Int) throws {

@@ -172,7 +172,8 @@ extension SyncReport: CustomStringConvertible {
     public var description: String {
         let images = ReportText.counts([
             (fresh, "fresh"), (fetched, "fetched"), (changed, "of them changed"), (unstored, "of them not stored"),
-            (notModified, "not modified"), (ignored, "ignored"), (failed, "failed"), (skipped, "skipped"),
+            (notModified, "not modified"), (shared, "shared"), (ignored, "ignored"), (failed, "failed"),
+            (skipped, "skipped"),
             (overBudget, "over budget"),
         ])
         let list = ReportText.counts([

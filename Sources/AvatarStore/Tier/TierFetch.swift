@@ -29,7 +29,7 @@ struct TierFetch: Sendable {
     }
 
     /// How to go on while another machine asks the origin.
-    enum Patience {
+    enum Patience: Sendable {
         /// At first it gives way: the image is asked for again later. Then it waits until a claim ends, counted from the first
         /// time.
         case givingWay
@@ -53,13 +53,15 @@ struct TierFetch: Sendable {
         var copy: TierReader.Copy?
         var claim: TierClaims.Held?
         do {
-            switch try await prepare(patience) {
+            switch try await prepareInTime(patience) {
             case .settled(let content, let fetched): return result(content, fetched: fetched, began: began)
             case .mustAsk(let stale, let held): (copy, claim) = (stale, held)
             case .mustWait: return nil
             }
         } catch is TierUnavailable {
             // The origin is asked as without a tier.
+        } catch is DeadlinePassed {
+            // The reader has waited for long enough.
         }
         do {
             let result = try await ask(origin, with: copy, began: began)
@@ -93,13 +95,19 @@ struct TierFetch: Sendable {
 
     // MARK: Before the origin
 
-    private enum Preparation {
+    private enum Preparation: Sendable {
         /// The tier has the answer.
         case settled(FetchResult.Content, fetched: Timestamp? = nil)
         /// The origin must be asked. Another machine's stale copy and the claim, if there are any.
         case mustAsk(TierReader.Copy?, TierClaims.Held?)
         /// Another machine asks the origin.
         case mustWait
+    }
+
+    /// As `prepare`. A reader does not wait for a slow tier for longer than for another machine.
+    private func prepareInTime(_ patience: Patience) async throws -> Preparation {
+        guard case .waiting(let time) = patience else { return try await prepare(patience) }
+        return try await Deadlines.shared.run(time * 2) { try await prepare(patience) }
     }
 
     /// Looks for the answer in the tier, and claims the origin.

@@ -24,6 +24,8 @@ final class TierGate: Sendable {
         var failures = 0
         /// When the last failure ended.
         var failed = ContinuousClock.now
+        /// Slow calls since the last fast one.
+        var slowCalls = 0
         /// The last failure; `nil` after a success.
         var failure: (message: String, time: Timestamp)?
 
@@ -51,6 +53,10 @@ final class TierGate: Sendable {
     /// The shortest and the longest time for which the gate is closed.
     private static let shortestRest = Duration.seconds(30)
     private static let longestRest = Duration.seconds(600)
+    /// The time after which a call is slow, and the slow calls in a row that count as a failure: a sync makes several calls for
+    /// each picture.
+    private static let slowTime = Duration.seconds(3)
+    private static let mostSlowCalls = 6
     /// The time after which a line appears in the log again.
     private static let silence = Duration.seconds(3600)
 
@@ -79,7 +85,7 @@ final class TierGate: Sendable {
         let (tier, began) = (tier, ContinuousClock.now)
         do {
             let result = try await Deadlines.shared.run(limit) { try await body(tier) }
-            succeed(way, began)
+            succeed(way, began, isTimed: limit == Self.callLimit)
             return result
         } catch let error as CancellationError {
             throw error
@@ -93,12 +99,25 @@ final class TierGate: Sendable {
         throw TierUnavailable()
     }
 
-    private func succeed(_ way: Way, _ began: ContinuousClock.Instant) {
-        state.withLock { state in
+    /// Records a success.
+    ///
+    /// - Parameter isTimed: whether the duration of the call tells how fast the tier is. A large object takes its time.
+    private func succeed(_ way: Way, _ began: ContinuousClock.Instant, isTimed: Bool) {
+        let isTooSlow = state.withLock { state in
             state.isUsed = true
-            let half = state.halves[way.rawValue]
+            var half = state.halves[way.rawValue]
+            let isSlow = isTimed && .now - began > Self.slowTime
             // A call that began before the failure says nothing about what came after.
-            if half.failure != nil, began > half.failed { state.halves[way.rawValue] = Half() }
+            if !isSlow, half.failure != nil, began > half.failed { half = Half() }
+            half.slowCalls = isSlow ? half.slowCalls + 1 : 0
+            state.halves[way.rawValue] = half
+            return half.slowCalls >= Self.mostSlowCalls
+        }
+        if isTooSlow {
+            fail(
+                way,
+                "The shared tier took longer than \(Self.slowTime) for each of the last \(Self.mostSlowCalls) requests."
+            )
         }
     }
 
@@ -110,7 +129,7 @@ final class TierGate: Sendable {
                 half.closedUntil = .now + min(Self.shortestRest * (1 << min(half.failures, 5)), Self.longestRest)
                 half.failures += 1
             }
-            (half.failed, half.failure) = (.now, (message, clock.now()))
+            (half.failed, half.failure, half.slowCalls) = (.now, (message, clock.now()), 0)
             state.halves[way.rawValue] = half
             state.isUsed = true
         }

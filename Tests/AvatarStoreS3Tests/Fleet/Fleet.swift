@@ -16,11 +16,16 @@ struct Fleet: Sendable {
     let tier: S3Tier
     private let directory: String
 
-    /// The engine of the tests: all that these need of one holds on each.
-    static let engine = Engine.seaweedFS ?? Engine.openStackSwift
+    /// The engines of the tests: all that these need of one holds on each.
+    static let engines = [Engine.seaweedFS, Engine.openStackSwift].compactMap(\.self)
+    static var engine: Engine? { engines.first }
 
+    /// Runs `body` with a fleet on each engine.
     static func run(_ body: (Fleet) async throws -> Void) async throws {
-        guard let engine else { return }
+        for engine in engines { try await run(on: engine, body) }
+    }
+
+    private static func run(on engine: Engine, _ body: (Fleet) async throws -> Void) async throws {
         let origin = try await LoopbackOrigin.start()
         let directory = NSTemporaryDirectory() + "fleet-" + UUID().uuidString
         let fleet = Fleet(origin: origin, tier: try engine.tier(), directory: directory)
@@ -38,6 +43,9 @@ struct Fleet: Sendable {
         (self.origin, self.tier, self.directory) = (origin, tier, directory)
     }
 
+    /// The path of a store, or of something beside it.
+    func path(_ name: String) -> String { directory + "/" + name }
+
     /// Runs `body` with the store of a machine, which is made at its first use.
     ///
     /// - Parameters:
@@ -49,7 +57,7 @@ struct Fleet: Sendable {
         _ change: (inout AvatarStore.Configuration) -> Void = { _ in },
         _ body: (AvatarStore) async throws -> Result
     ) async throws -> Result {
-        var configuration = AvatarStore.Configuration(directory: directory + "/" + name)
+        var configuration = AvatarStore.Configuration(directory: path(name))
         configuration.clock = clock
         configuration.timeout = .seconds(10)
         configuration.http.allowsPrivateNetworks = true

@@ -80,6 +80,19 @@ struct FleetErasureTests {
         }
     }
 
+    /// A backup is another machine: else its pass of a tombstone would count for the original.
+    @Test func aRestoredBackupIsAnotherMachine() async throws {
+        try await Fleet.run { fleet in
+            let people = fleet.people(2)
+            _ = try await fleet.sync("a", people)
+            try await fleet.withMachine("a") { _ = try await $0.backup(to: fleet.path("backup")) }
+            let restored = AvatarStore.Configuration(directory: fleet.path("restored"))
+            _ = try await AvatarStore.restore(from: fleet.path("backup"), to: restored)
+            _ = try await fleet.sync("restored", people)
+            #expect(try await fleet.keys("machines/").count == 2)
+        }
+    }
+
     // MARK: The check
 
     @Test func theCheckFindsAndRepairsFaults() async throws {

@@ -1,0 +1,121 @@
+import AvatarStore
+import AvatarStoreS3
+import AvatarStoreTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// A second machine that takes all pictures from the shared tier, against a bare client that reads the same objects.
+///
+/// The engine is SeaweedFS on loopback, which `scripts/start-seaweedfs` starts. It takes much of the processor time of a small
+/// machine, for both sides.
+struct SharedTierBenchmark {
+    private static let count = 10_000
+
+    let bench: Workbench
+
+    func run(rounds: Int) async throws -> [Figure] {
+        let tier = try S3Tier(try engine())
+        let contacts = (0..<Self.count).map { Contact(id: "p\($0)", avatarURL: "https://example.org/\($0).png") }
+        let origin = CountingOrigin()
+        let filled = try await sync("first", contacts, tier, origin)
+        guard filled.fetched == Self.count else {
+            throw BenchmarkError("The first machine did not fetch all: \(filled)")
+        }
+        let keys = try await objects(tier)
+        var (bare, taken): ([Double], [Double]) = ([], [])
+        for round in 0..<rounds {
+            bare.append(Double(Self.count) / (try await read(keys, tier) / .seconds(1)))
+            let report = try await sync("machine-\(round)", contacts, tier, origin)
+            guard report.shared == Self.count, report.requests == 0 else {
+                throw BenchmarkError("A machine did not take all pictures from the tier: \(report)")
+            }
+            taken.append(Double(Self.count) / (report.duration / .seconds(1)))
+        }
+        return [
+            Figure(
+                name: "taking 10,000 pictures from the shared tier",
+                against: "reading their objects with the client alone",
+                ratio: median(zip(taken, bare).map { $0 / $1 }),
+                limit: .atLeast(0.5),
+                medians: ["pictures/s": median(taken), "bare pictures/s": median(bare)]
+            )
+        ]
+    }
+
+    /// Starts the engine. It ends with this process.
+    private func engine() throws -> S3Configuration {
+        let words = ["scripts/start-seaweedfs", bench.directory + "/engine", "18633", "\(getpid())"]
+        let process = try ChildProcess.run(words)
+        guard process.exitCode == 0 else { throw BenchmarkError("The engine does not start: \(process.output)") }
+        let pairs = process.output.split(separator: "\n").map {
+            $0.split(separator: "=", maxSplits: 1).map(String.init)
+        }
+        let environment = Dictionary(pairs.filter { $0.count == 2 }.map { ($0[0], $0[1]) }) { $1 }
+        return try S3Configuration(url: "s3://\(environment["BUCKET"] ?? "")/bench", environment: environment)
+    }
+
+    private func sync(
+        _ name: String,
+        _ contacts: [Contact],
+        _ tier: S3Tier,
+        _ origin: CountingOrigin
+    ) async throws -> SyncReport {
+        var configuration = AvatarStore.Configuration(directory: "\(bench.directory)/\(name)")
+        configuration.originClient = origin
+        configuration.sharedTier = tier
+        return try await AvatarStore.withStore(configuration) { try await $0.sync(contacts: contacts) }
+    }
+
+    /// The keys of all records, each followed by that of its picture.
+    private func objects(_ tier: S3Tier) async throws -> [String] {
+        var keys: [String] = []
+        var position: String?
+        while true {
+            let page = try await tier.list(prefix: "meta/", after: position)
+            for key in page.keys { keys += [key, "bytes/\(key.suffix(64))"] }
+            guard page.isTruncated, let last = page.keys.last else { return keys }
+            position = last
+        }
+    }
+
+    /// Reads the objects, 32 at once as a store does.
+    private func read(_ keys: [String], _ tier: S3Tier) async throws -> Duration {
+        let next = Atomic(0)
+        let begun = ContinuousClock.now
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<32 {
+                group.addTask {
+                    while true {
+                        let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
+                        guard number < keys.count else { return }
+                        guard try await tier.get(keys[number], limit: 1 << 20) != nil else {
+                            throw BenchmarkError("The object \(keys[number]) is missing.")
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        return .now - begun
+    }
+}
+
+/// An origin in memory with a picture of 8 KiB at each URL.
+private struct CountingOrigin: OriginClient {
+    func send<Result: Sendable>(
+        _ request: OriginRequest,
+        receive: (OriginResponse) async throws -> Result
+    ) async throws -> Result {
+        request.willSend()
+        var fields = HTTPFields()
+        fields[.contentType] = "image/png"
+        fields[.cacheControl] = "max-age=86400"
+        var bytes: [UInt8]? = SampleImage.png(seed: UInt64(truncatingIfNeeded: request.url.hashValue), byteCount: 8192)
+        let body = OriginBody {
+            defer { bytes = nil }
+            return bytes
+        }
+        return try await receive(OriginResponse(status: 200, fields: fields, body: body))
+    }
+}

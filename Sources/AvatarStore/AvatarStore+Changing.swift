@@ -140,17 +140,17 @@ extension AvatarStore {
     /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk. Keys are
     ///   removed in batches of 512: those of earlier batches stay removed.
     public func remove(_ keys: [AvatarKey], erasing: Bool = false) async throws -> RemovalReceipt {
-        var receipt = try await requireWritable().writer.remove(keys, erasing: erasing)
+        var receipt = try await requireWritable().writer.remove(keys, erasing: erasing, at: clock.now())
         if erasing { receipt.tierErasure = try await eraseInTier() }
         return receipt
     }
 
     /// Carries out in the shared tier the erasures that wait in the index.
     private func eraseInTier() async throws -> TierErasureState {
-        guard try !index.tierErasures().isEmpty else { return .none }
-        guard let erasure = fetching.tier?.erasure else { return .waits }
+        guard try index.tierErasures().contains(where: { $0.deleted == nil }) else { return .none }
+        guard let tier = fetching.tier else { return .waits }
         do {
-            return .done(objects: try await erasure.carryOut().objects)
+            return .done(objects: try await tier.erase())
         } catch is TierUnavailable {
             return .waits
         }
@@ -188,7 +188,7 @@ extension AvatarStore {
     ///   reaches. An image that another contact uses stays, and so does its URL.
     /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk.
     public func remove(contact: String, erasing: Bool = false) async throws -> RemovalReceipt {
-        var receipt = try await requireWritable().writer.remove(contact: contact, erasing: erasing)
+        var receipt = try await requireWritable().writer.remove(contact: contact, erasing: erasing, at: clock.now())
         if erasing { receipt.tierErasure = try await eraseInTier() }
         return receipt
     }

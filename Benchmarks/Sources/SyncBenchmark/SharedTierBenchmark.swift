@@ -3,7 +3,6 @@ import AvatarStoreS3
 import AvatarStoreTesting
 import Foundation
 import HTTPTypes
-import Synchronization
 
 /// A second machine that takes all pictures from the shared tier, against a bare client that reads the same objects.
 ///
@@ -81,14 +80,12 @@ struct SharedTierBenchmark {
 
     /// Reads the objects, 32 at once as a store does.
     private func read(_ keys: [String], _ tier: S3Tier) async throws -> Duration {
-        let next = Atomic(0)
         let begun = ContinuousClock.now
+        let width = 32
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<32 {
+            for first in 0..<width {
                 group.addTask {
-                    while true {
-                        let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
-                        guard number < keys.count else { return }
+                    for number in stride(from: first, to: keys.count, by: width) {
                         guard try await tier.get(keys[number], limit: 1 << 20) != nil else {
                             throw BenchmarkError("The object \(keys[number]) is missing.")
                         }
@@ -103,6 +100,9 @@ struct SharedTierBenchmark {
 
 /// An origin in memory with a picture of 8 KiB at each URL.
 private struct CountingOrigin: OriginClient {
+    /// It sends no credentials, so its answers may be shared.
+    func requestFields(for url: String) -> HTTPFields? { HTTPFields() }
+
     func send<Result: Sendable>(
         _ request: OriginRequest,
         receive: (OriginResponse) async throws -> Result

@@ -165,7 +165,9 @@ package struct AssessedResponse: Hashable, Sendable {
     ) {
         var (metadata, freshness) = (stored, policy.assess(stored))
         (metadata.requestTime, metadata.responseTime) = (time, time)
-        (freshness.responseTime, freshness.freshUntil) = (time, max(time, end))
+        // The lifetime is that of the other machine, within the maximum of this one.
+        let latest = policy.maximum.map { min(end, time.adding(seconds: $0)) } ?? end
+        (freshness.responseTime, freshness.freshUntil) = (time, max(time, latest))
         (self.metadata, self.freshness) = (metadata, freshness)
     }
 }

@@ -26,6 +26,11 @@ package struct VarySelection: Hashable, Sendable {
         "accept", "accept-charset", "accept-encoding", "accept-language", "origin", "save-data", "user-agent",
     ]
 
+    /// Whether `request` has a field that may be a credential: one that is not known to be none.
+    package static func mayHoldCredentials(_ request: HTTPFields) -> Bool {
+        request.contains { !publicNames.contains($0.name.canonicalName) }
+    }
+
     /// The values of `names`, which are in lower case, in `request`; `nil` if no name is a valid field name.
     init?(_ names: [String], in request: HTTPFields) {
         // A name that is not a valid field name cannot occur in any request.

@@ -4,7 +4,7 @@
 /// bytes/DIGEST                     the bytes of a picture
 /// meta/URL/GENERATION              the record of an origin's answer for a URL, the newest one first
 /// claims/URL/ANSWERED-ATTEMPT      the claim of one machine to ask the origin for the answer after ANSWERED
-/// erased/URL/MACHINE               a tombstone that this machine has passed; MACHINE is all zeros in the tombstone itself
+/// erased/URL/ERASURE-MACHINE       a tombstone that this machine has passed; MACHINE is all zeros in the tombstone itself
 /// machines/MACHINE/DAY             a machine that used the tier on this day
 /// ```
 ///
@@ -22,7 +22,7 @@ package enum TierLayout {
     /// The prefix of all machines.
     package static let machines = "machines/"
     /// In place of a machine, the tombstone itself.
-    package static let tombstone = String(repeating: "0", count: 32)
+    private static let tombstoneName = String(repeating: "0", count: 32)
 
     /// The key of the bytes with the digest `sha256`.
     package static func bytes(_ sha256: [UInt8]) -> String { allBytes + Hexadecimal.text(sha256) }
@@ -43,8 +43,39 @@ package enum TierLayout {
     /// The prefix of the claims of a URL.
     package static func claims(of url: TierURL) -> String { "\(claims)\(url.text)/" }
 
-    /// The key that says that `machine` has passed the tombstone of a URL; `tombstone` for the tombstone itself.
-    package static func passed(_ url: TierURL, by machine: String) -> String { "\(tombstones)\(url.text)/\(machine)" }
+    /// The key of the tombstone of an erasure.
+    package static func tombstone(of url: TierURL, _ erasure: String) -> String {
+        pass(of: url, erasure, by: tombstoneName)
+    }
+
+    /// The key that says that `machine` has passed the tombstone of an erasure.
+    package static func pass(of url: TierURL, _ erasure: String, by machine: String) -> String {
+        "\(tombstones)\(url.text)/\(erasure)-\(machine)"
+    }
+
+    /// The tombstone and the machine of `key`; `nil` for a key of another form. The machine of the tombstone itself is all zeros.
+    package static func tombstone(_ key: String) -> (tombstone: TierTombstone, machine: String)? {
+        guard let (url, name) = split(key, prefix: tombstones) else { return nil }
+        let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].utf8.count == 16, parts[1].utf8.count == 32 else { return nil }
+        return (TierTombstone(url: url, name: String(parts[0])), String(parts[1]))
+    }
+
+    /// Whether `key` is that of a tombstone itself.
+    package static func isTombstone(_ key: String) -> Bool { tombstone(key)?.machine == tombstoneName }
+
+    /// The key of a machine that used the tier on `day`, counted from 1970.
+    package static func machine(_ name: String, day: Int64) -> String {
+        let digits = String(max(0, day))
+        return "\(machines)\(name)/\(String(repeating: "0", count: max(0, 6 - digits.count)))\(digits)"
+    }
+
+    /// The machine and the day of `key`; `nil` for a key of another form.
+    package static func machine(_ key: String) -> (name: String, day: Int64)? {
+        let parts = key.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[1].utf8.count == 32, let day = Int64(parts[2]) else { return nil }
+        return (String(parts[1]), day)
+    }
 
     /// The URL and the rest of `key`, which begins with `prefix`; `nil` for a key of another form.
     package static func split(_ key: String, prefix: String) -> (url: TierURL, rest: Substring)? {
@@ -52,6 +83,19 @@ package enum TierLayout {
         let parts = key.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let url = TierURL(parts[0]) else { return nil }
         return (url, parts[1])
+    }
+}
+
+/// One erasure of a URL.
+package struct TierTombstone: Hashable, Sendable {
+    /// The URL.
+    package let url: TierURL
+    /// The name of the erasure: 16 hexadecimal digits.
+    package let name: String
+
+    /// The tombstone of an erasure.
+    package init(url: TierURL, name: String) {
+        (self.url, self.name) = (url, name)
     }
 }
 

@@ -94,11 +94,12 @@ package struct FetchTarget: Sendable {
     /// Notes what the shared tier has. An answer is taken from there in place of one of the origin.
     package mutating func see(_ view: TierView) {
         tierView = view
-        if case .answer = view {
-            host = Self.tierHost
-        } else {
-            host = requestKey == sourceKey ? sourceHost : requestKey.host?.description ?? sourceHost
-        }
+        if case .answer = view { host = Self.tierHost } else { host = originHost }
+    }
+
+    /// Name and port of the host of `requestKey`.
+    package var originHost: String {
+        requestKey == sourceKey ? sourceHost : requestKey.host?.description ?? sourceHost
     }
 
     /// The URL to request, whole and normalised.

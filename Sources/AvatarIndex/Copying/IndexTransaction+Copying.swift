@@ -21,7 +21,7 @@ extension IndexTransaction {
         try run(KeepsHits("DELETE FROM pending_file"))
         try run(KeepsHits("DELETE FROM pending_batch"))
         try forgetRenditions()
-        try renameTierMachine()
+        try becomeAnotherTierMachine()
         try setSyncHolder(nil)
         try endBoot()
         try restartFeed(at: AvatarIndex.systemTime())

@@ -5,8 +5,26 @@ import AvatarSQLite
 package struct TierUpload: Sendable {
     /// Its place in the queue.
     package let id: Int64
-    /// The entry as it is now.
+    /// The URL that was requested.
+    package let url: TierURL
+    /// The time of the answer.
+    package let answered: Timestamp
+    /// The entry as it is now. It may have another answer.
     package let entry: AvatarEntry
+}
+
+/// An erasure to carry out in the shared tier.
+package struct WaitingErasure: Sendable {
+    /// The URL of the erased image.
+    package let url: TierURL
+    /// The digest of its picture, if one was stored.
+    package let digest: [UInt8]?
+    /// The name of the erasure.
+    package let name: String
+    /// When the image was erased.
+    package let erased: Timestamp
+    /// When its objects were first deleted; `nil`: not yet.
+    package let deleted: Timestamp?
 }
 
 /// How a store used its shared tier.
@@ -34,27 +52,49 @@ extension AvatarIndex {
         try readers.read { connection in
             try connection.rows(
                 """
-                SELECT \(Self.entryColumns), tier_upload.id AS upload_id
+                SELECT \(Self.entryColumns), tier_upload.id AS upload_id, url_sha256, answered_ms
                 FROM tier_upload CROSS JOIN \(Self.entryTables) WHERE avatar.id = tier_upload.avatar_id AND tier_upload.id > ?
                 ORDER BY tier_upload.id LIMIT ?
                 """,
                 [last, Int64(limit)]
-            ) { TierUpload(id: $0.integer("upload_id"), entry: AvatarEntry($0)) }
+            ) { row in
+                TierUpload(
+                    id: row.integer("upload_id"),
+                    url: TierURL(sha256: row.blob("url_sha256")),
+                    answered: Timestamp(milliseconds: row.integer("answered_ms")),
+                    entry: AvatarEntry(row)
+                )
+            }
         }
     }
 
     /// Whether an answer or an erasure waits.
     package func hasTierWork() throws -> Bool {
         try readers.read { connection in
-            try connection.hasRow("SELECT 1 FROM tier_upload UNION ALL SELECT 1 FROM tier_erasure LIMIT 1")
+            try connection.hasRow(
+                "SELECT 1 FROM tier_upload UNION ALL SELECT 1 FROM tier_erasure WHERE deleted_ms IS NULL LIMIT 1"
+            )
         }
     }
 
-    /// The erasures that wait.
-    package func tierErasures() throws -> [TierURL] {
+    /// The erasures to carry out, and those to look at once more.
+    package func tierErasures() throws -> [WaitingErasure] {
         try readers.read { connection in
-            try connection.rows("SELECT url_sha256 FROM tier_erasure") { TierURL(sha256: $0.blob("url_sha256")) }
+            try connection.rows("SELECT * FROM tier_erasure") { row in
+                WaitingErasure(
+                    url: TierURL(sha256: row.blob("url_sha256")),
+                    digest: row.optionalBlob("sha256"),
+                    name: row.text("erasure"),
+                    erased: Timestamp(milliseconds: row.integer("erased_ms")),
+                    deleted: row.timestamp("deleted_ms")
+                )
+            }
         }
+    }
+
+    /// The day of this store's object in the tier; `nil` without one.
+    package func tierRegistration() throws -> Int64? {
+        try readers.read { try $0.integer("SELECT registered_day FROM tier WHERE registered_day IS NOT NULL") }
     }
 
     /// How the store used its tier; `nil` if it never did.
@@ -63,7 +103,7 @@ extension AvatarIndex {
             try connection.firstRow(
                 """
                 SELECT taken, confirmed, put, dropped, failure, failed_ms,
-                    (SELECT count(*) FROM tier_upload) AS waiting, (SELECT count(*) FROM tier_erasure) AS erasures
+                    (SELECT count(*) FROM tier_upload) AS waiting, (SELECT count(*) FROM tier_erasure WHERE deleted_ms IS NULL) AS erasures
                 FROM tier
                 """
             ) { row in

@@ -10,17 +10,34 @@ extension IndexTransaction {
         return candidate
     }
 
-    /// Draws another name, for a copy of the store: an erasure waits for each store by its name.
-    package func renameTierMachine() throws {
-        try run(KeepsHits("UPDATE tier SET machine = lower(hex(randomblob(16)))"))
+    /// Draws another name, for a copy of the store: an erasure waits for each store by its name. The copy has nothing to put:
+    /// an image may have been erased since.
+    package func becomeAnotherTierMachine() throws {
+        try run(KeepsHits("UPDATE tier SET machine = lower(hex(randomblob(16))), registered_day = NULL"))
+        try run(KeepsHits("DELETE FROM tier_upload"))
     }
 
-    /// Queues the last answer of an origin for the entry of `key`, at the end. The oldest of more than about `limit` waiting
-    /// entries is dropped.
-    package func queueUpload(of key: AvatarKey, atMost limit: Int) throws {
+    /// Records the day of the store's object in the tier.
+    package func setTierRegistration(_ day: Int64) throws {
+        try run(KeepsHits("UPDATE tier SET registered_day = ?"), [day])
+    }
+
+    /// Queues the answer of `url` at `answered` for the entry of `key`, at the end. The oldest of more than about `limit` waiting
+    /// answers is dropped.
+    package func queueUpload(
+        of key: AvatarKey,
+        _ url: TierURL,
+        answered: Timestamp,
+        atMost limit: Int
+    ) throws {
         try run(
-            KeepsHits("INSERT OR REPLACE INTO tier_upload (avatar_id) SELECT id FROM avatar WHERE key = ?"),
-            [key.rawValue]
+            KeepsHits(
+                """
+                INSERT OR REPLACE INTO tier_upload (avatar_id, url_sha256, answered_ms)
+                SELECT id, ?, ? FROM avatar WHERE key = ?
+                """
+            ),
+            [url.sha256, answered.milliseconds, key.rawValue]
         )
         guard changedRowCount > 0 else { return }
         // The ids are those of the answers, so their distance is at least the number that waits.
@@ -33,10 +50,23 @@ extension IndexTransaction {
         for id in ids { try run(KeepsHits("DELETE FROM tier_upload WHERE id = ?"), [id]) }
     }
 
-    /// Queues the erasure of a URL's objects in the tier. Does nothing in a store that never used a tier.
-    package func queueTierErasure(of url: TierURL) throws {
+    /// Queues the erasure of a URL's objects in the tier, and of its picture. Does nothing in a store that never used a tier.
+    package func queueTierErasure(of url: TierURL, digest: [UInt8]?, at time: Timestamp) throws {
         guard try hasRow("SELECT 1 FROM tier") else { return }
-        try run(KeepsHits("INSERT OR IGNORE INTO tier_erasure (url_sha256) VALUES (?)"), [url.sha256])
+        try run(
+            KeepsHits(
+                """
+                INSERT OR REPLACE INTO tier_erasure (url_sha256, sha256, erasure, erased_ms)
+                VALUES (?, ?, lower(hex(randomblob(8))), ?)
+                """
+            ),
+            [url.sha256, digest, time.milliseconds]
+        )
+    }
+
+    /// Records that the objects of an erasure were deleted for the first time.
+    package func noteTierDeletion(of name: String, at time: Timestamp) throws {
+        try run(KeepsHits("UPDATE tier_erasure SET deleted_ms = ? WHERE erasure = ?"), [time.milliseconds, name])
     }
 
     /// The URL of the smaller image of an entry.
@@ -44,9 +74,9 @@ extension IndexTransaction {
         try text("SELECT low_data_url FROM avatar WHERE id = ?", [id])
     }
 
-    /// Removes an erasure from the queue.
-    package func finishTierErasure(of url: TierURL) throws {
-        try run(KeepsHits("DELETE FROM tier_erasure WHERE url_sha256 = ?"), [url.sha256])
+    /// Removes an erasure from the queue, by its name.
+    package func finishTierErasure(_ name: String) throws {
+        try run(KeepsHits("DELETE FROM tier_erasure WHERE erasure = ?"), [name])
     }
 
     /// Adds `counts` to those of the tier, and records its last failure; `nil` for none.

@@ -164,7 +164,7 @@ final class FetchJob: Sendable {
         limit: Int? = nil,
         tally: Tally = Tally()
     ) async throws -> FetchResult {
-        try await engine.slots.withSlot(target.host, for: key, priority, limit: limit) {
+        try await engine.slots.withSlot(target.originHost, for: key, priority, limit: limit) {
             try await engine.fetcher.fetch(target, tally)
         }
     }
@@ -177,7 +177,7 @@ final class FetchJob: Sendable {
         guard let until = health.blockedUntil, until > now, case .nothing = health.admission(at: now) else {
             return nil
         }
-        return .paused(target.host, health, until: until, now: now)
+        return .paused(target.originHost, health, until: until, now: now)
     }
 
     /// The result of the shared tier, or of the request. A read does so.
@@ -196,7 +196,7 @@ final class FetchJob: Sendable {
     ///
     /// - Throws: `FetchFailure` if the host is paused; `CancellationError`; an error of the index.
     private func askUnlessPaused(_ target: FetchTarget, _ priority: FetchPriority) async throws -> FetchResult {
-        let health = try engine.index.health(of: target.host)
+        let health = try engine.index.health(of: target.originHost)
         if let failure = refusal(health) { throw failure }
         return try await ask(target, priority, limit: health.isFailing ? 1 : nil)
     }
@@ -224,7 +224,9 @@ final class FetchJob: Sendable {
             change = Change(.failed(failure, checked: engine.clock.now()), of: target, requested: result.began)
         }
         change.hostNote = result.hostNote
-        change.sharesAnswer = engine.tier?.willShare(result, of: target, by: engine.fetcher) == true
+        if engine.tier?.willShare(result, of: target, by: engine.fetcher) == true, let time = change.answered {
+            change.sharedAnswer = SharedAnswer(url: TierURL(target), time: time)
+        }
         if let host = result.redirectedHost { change.askedHost = host }
         return change
     }
@@ -263,7 +265,7 @@ final class FetchJob: Sendable {
         }
         let committed = try await engine.writer.commitNow(change, RoomRules(engine.limits))
         let outcome = committed.outcome ?? .notStored
-        if change.sharesAnswer {
+        if change.sharedAnswer != nil {
             if outcome.isKept { engine.tier?.uploads.wake() } else { engine.tier?.uploads.giveUp(key) }
         }
         return Fetched(outcome: outcome)
@@ -282,7 +284,7 @@ final class FetchJob: Sendable {
         }
         if case .failed(let failure) = result.content {
             if let note = result.hostNote {
-                try await engine.writer.note(note, of: failure.redirectedHost ?? target.host)
+                try await engine.writer.note(note, of: failure.redirectedHost ?? target.originHost)
             }
             throw failure.error
         }

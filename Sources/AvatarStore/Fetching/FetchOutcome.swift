@@ -42,6 +42,8 @@ public struct FetchFailure: Error, Sendable {
     var isRefusal = false
     /// The status of the response, if that is the failure.
     var status: Int?
+    /// Whether the response allows that other machines learn of it. A redirected one is not told.
+    var mayBeShared = false
     /// The host at fault, if redirects led to another host than the one requested.
     var redirectedHost: String?
     /// The error of the store's own disk, if the fetch failed because of it.

@@ -305,6 +305,9 @@ struct Fetcher: Sendable {
         )
         failure.isRefusal = head.status == 429 || head.status == 503
         failure.status = head.status
+        let times = Times(request: clock.now(), response: clock.now())
+        let metadata = metadata(head, redirection, times: times, for: target)
+        failure.mayBeShared = redirection == nil && metadata.mayBeShared(isAuthorized: false)
         return failure
     }
 

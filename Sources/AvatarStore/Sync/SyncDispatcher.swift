@@ -206,6 +206,8 @@ final class SyncDispatcher {
     ///
     /// - Returns: whether it has begun. If not, a task has to fetch the image.
     private func beginAtOnce(_ unbegun: FetchJob, _ flight: Int) -> Bool {
+        // The tier is asked by a task.
+        if case .answer = unbegun.target.tierView { return false }
         guard engine.tier?.serves(unbegun.target) != true else { return false }
         do {
             let job: FetchJob
@@ -280,7 +282,7 @@ final class SyncDispatcher {
     func putBack(_ target: FetchTarget) {
         var target = target
         target.see(.unknown)
-        target.turn.yielded = .now
+        target.turn.yielded = target.turn.yielded ?? .now
         add(target)
     }
 

@@ -139,7 +139,7 @@ final class SyncRun {
     func run() async throws -> SyncReport {
         let begun = ContinuousClock.now
         try await writer.dropExpiredPartials(at: started)
-        try await tier?.begin()
+        try await tier?.begin(within: min(.seconds(60), options.timeLimit ?? .seconds(60)))
         try room.lookAtTotals()
         await withDiscardingTaskGroup { group in
             if let limit = options.timeLimit {

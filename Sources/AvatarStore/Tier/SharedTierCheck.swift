@@ -38,11 +38,11 @@ public struct SharedTierCheck: Sendable {
         try await sweep(unnamed, &report, repair: repair)
         if repair { try await endClaims(claims, &report) }
         try await forEachKey(TierLayout.tombstones) { key in
-            if key.hasSuffix("/" + TierLayout.tombstone) { report.tombstones += 1 }
+            if TierLayout.isTombstone(key) { report.tombstones += 1 }
         }
-        var machines: Set<Substring> = []
-        try await forEachKey(TierLayout.machines) {
-            machines.insert($0.dropFirst(TierLayout.machines.count).prefix(32))
+        var machines: Set<String> = []
+        try await forEachKey(TierLayout.machines) { key in
+            if let (name, _) = TierLayout.machine(key) { machines.insert(name) }
         }
         report.machines = machines.count
         return report

@@ -32,8 +32,8 @@ struct TierClaims: Sendable {
 
     /// How long another machine may take to ask the origin and to put its answer into the tier.
     static let patience = Duration.seconds(60)
-    /// How long an image waits for other machines in all, before it is fetched without a claim.
-    static let longestWait = Duration.seconds(180)
+    /// The attempts after which the image is fetched without a claim.
+    static let mostAttempts = 3
 
     /// Claims in the tier behind `gate`.
     init(_ gate: TierGate) {

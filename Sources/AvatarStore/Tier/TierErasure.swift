@@ -6,13 +6,14 @@ import AvatarIndex
 ///
 /// ```
 /// the machine that erases         tombstone ─► bytes that no other record names ─► records, claims ─► its pass
+///                                 some minutes later: the same for what other machines were about to put
 /// every other one, at its sync    its own entry and its records ─► its pass
 /// the last one                    passes and tombstone
 /// ```
 ///
 /// A tombstone names the URL by its SHA-256, so a machine finds its entry by hashing the URLs of all. A machine that did not
 /// use the tier for 90 days is not waited for.
-final class TierErasure: Sendable {
+struct TierErasure: Sendable {
     private let gate: TierGate
     private let machine: String
     private let index: AvatarIndex
@@ -22,6 +23,8 @@ final class TierErasure: Sendable {
     /// The days after which a machine renews its object, and those after which it is not waited for.
     private static let renewalDays: Int64 = 7
     private static let absenceDays: Int64 = 90
+    /// The time after which the objects of an erasure are looked for once more: longer than a machine takes to put an answer.
+    private static let secondLook: Int64 = 150
 
     init(_ gate: TierGate, as machine: String, _ parts: StoreParts, _ writer: StoreWriter) {
         (self.gate, self.machine, self.writer) = (gate, machine, writer)
@@ -30,89 +33,127 @@ final class TierErasure: Sendable {
 
     // MARK: Own erasures
 
-    /// Erases in the tier what was erased in the store.
+    /// Erases in the tier what was erased in the store. Nothing may be put into the tier meanwhile.
     ///
-    /// - Returns: the URLs, and the objects deleted.
+    /// - Returns: the objects deleted.
     /// - Throws: `TierUnavailable`: the rest waits in the index; `CancellationError`; an error of the index.
-    func carryOut() async throws -> (urls: [TierURL], objects: Int) {
+    func carryOut() async throws -> Int {
+        let now = clock.now()
         let waiting = try index.tierErasures()
-        guard !waiting.isEmpty else { return ([], 0) }
-        for url in waiting {
-            let key = TierLayout.passed(url, by: TierLayout.tombstone)
+        let first = waiting.filter { $0.deleted == nil }
+        for erasure in first {
+            let key = TierLayout.tombstone(of: erasure.url, erasure.name)
             try await gate.call(.write) { try await $0.put(key, Array("erased".utf8)) }
         }
-        let deleted = try await deleteObjects(of: waiting)
-        for url in waiting {
-            try await pass(url)
-            try await writer.finishTierErasure(of: url)
+        let deleted = try await deleteObjects(of: first.map(\.url), first.compactMap(\.digest))
+        for erasure in first {
+            try await pass(erasure.url, erasure.name)
+            try await writer.noteTierDeletion(of: erasure.name, at: now)
         }
-        return (waiting, deleted)
+        let second = waiting.filter { erasure in
+            erasure.deleted.map { abs(now.seconds(since: $0)) >= Self.secondLook } ?? false
+        }
+        for erasure in second {
+            let digests = [erasure.digest].compactMap(\.self)
+            if try await deleteObjects(of: [erasure.url], digests, before: erasure.erased) > 0 {
+                // Another machine may have taken them. A new tombstone tells all of them.
+                try await writer.repeatTierErasure(erasure)
+            } else {
+                try await writer.finishTierErasure(erasure.name)
+            }
+        }
+        return deleted
     }
 
     /// Deletes the records and claims of `urls`, and the bytes that no other record names. The bytes go first: a record that
     /// is left after a kill tells the next attempt of them.
     ///
+    /// - Parameters:
+    ///   - digests: the pictures that the store had. The records name others.
+    ///   - end: deletes only answers until this time. Default: all.
     /// - Returns: the objects deleted.
-    private func deleteObjects(of urls: [TierURL]) async throws -> Int {
+    private func deleteObjects(
+        of urls: [TierURL],
+        _ digests: [[UInt8]] = [],
+        before end: Timestamp? = nil
+    ) async throws -> Int {
+        guard !urls.isEmpty else { return 0 }
         var objects: [String] = []
-        var digests: Set<[UInt8]> = []
+        var digests = Set(digests)
         for url in urls {
             for key in try await keys(TierLayout.records(of: url)) {
+                guard let (_, name) = TierLayout.split(key, prefix: TierLayout.records),
+                    let generation = TierGeneration(name: name), end.map({ generation.time <= $0 }) ?? true
+                else { continue }
                 objects.append(key)
-                if let (_, name) = TierLayout.split(key, prefix: TierLayout.records),
-                    let digest = TierGeneration(name: name)?.digest
-                {
-                    digests.insert(digest)
-                }
+                if let digest = generation.digest { digests.insert(digest) }
             }
-            objects += try await keys(TierLayout.claims(of: url))
+            if end == nil { objects += try await keys(TierLayout.claims(of: url)) }
         }
-        if !digests.isEmpty {
-            let erased = Set(urls)
+        let erased = Set(objects)
+        if end == nil || !objects.isEmpty {
             try await forEachKey(TierLayout.records) { key in
-                guard let (url, name) = TierLayout.split(key, prefix: TierLayout.records), !erased.contains(url),
+                guard !erased.contains(key), let (_, name) = TierLayout.split(key, prefix: TierLayout.records),
                     let digest = TierGeneration(name: name)?.digest
                 else { return }
                 digests.remove(digest)
             }
+            for digest in digests {
+                let key = TierLayout.bytes(digest)
+                let isThere = try await gate.call(.read) { try await $0.list(prefix: key, after: nil) }.keys == [key]
+                if isThere { objects.insert(key, at: 0) }
+            }
         }
-        let all = digests.map { TierLayout.bytes($0) } + objects
-        for key in all { try await gate.call(.write) { try await $0.delete(key) } }
-        return all.count
+        for key in objects { try await gate.call(.write) { try await $0.delete(key) } }
+        return objects.count
     }
 
-    private func pass(_ url: TierURL) async throws {
-        let key = TierLayout.passed(url, by: machine)
+    private func pass(_ url: TierURL, _ name: String) async throws {
+        let key = TierLayout.pass(of: url, name, by: machine)
         try await gate.call(.write) { try await $0.put(key, Array("passed".utf8)) }
     }
 
     // MARK: The erasures of others
 
+    /// The machines that have passed a tombstone.
+    private typealias Passes = [TierTombstone: Set<String>]
+
+    private func passes() async throws -> Passes {
+        var passes: Passes = [:]
+        try await forEachKey(TierLayout.tombstones) { key in
+            if let (tombstone, machine) = TierLayout.tombstone(key) { passes[tombstone, default: []].insert(machine) }
+        }
+        return passes
+    }
+
+    private func news(_ passes: Passes) -> [TierTombstone] {
+        passes.filter { !$0.value.contains(machine) }.map(\.key)
+    }
+
+    /// The URLs that other machines have erased and that this one may still have.
+    func urlsNotPassed() async throws -> Set<TierURL> {
+        Set(news(try await passes()).map(\.url))
+    }
+
     /// Carries out the erasures of this machine and of others, and removes tombstones that all machines have passed.
     ///
     /// - Throws: `TierUnavailable`; `CancellationError`; an error of the index or the disk.
     func attend() async throws {
-        var passes: [TierURL: Set<String>] = [:]
-        try await forEachKey(TierLayout.tombstones) { key in
-            guard let (url, name) = TierLayout.split(key, prefix: TierLayout.tombstones) else { return }
-            passes[url, default: []].insert(String(name))
-        }
-        let news = passes.filter { !$0.value.contains(machine) }.map(\.key)
         // The store first: it needs no right to write in the tier.
-        try await giveUp(Set(news))
-        let machines = try await register()
-        for url in try await carryOut().urls { passes[url, default: []].formUnion([TierLayout.tombstone, machine]) }
-        if !news.isEmpty {
-            _ = try await deleteObjects(of: news)
-            for url in news {
-                try await pass(url)
-                passes[url, default: []].insert(machine)
-            }
-        }
-        for (url, passed) in passes where machines.isSubset(of: passed) {
-            // The tombstone is the last one: without it a pass means nothing, and the next machine removes it.
+        let news = news(try await passes())
+        try await giveUp(Set(news.map(\.url)))
+        try await register()
+        _ = try await deleteObjects(of: news.map(\.url))
+        for tombstone in news { try await pass(tombstone.url, tombstone.name) }
+        _ = try await carryOut()
+        // A tombstone may be newer than the list above, so it is read again.
+        let passes = try await passes()
+        guard !passes.isEmpty else { return }
+        let machines = try await machines()
+        for (tombstone, passed) in passes where machines.isSubset(of: passed) {
+            // The tombstone itself is the last one: without it a pass means nothing.
             for name in passed.sorted(by: >) {
-                let key = TierLayout.passed(url, by: name)
+                let key = TierLayout.pass(of: tombstone.url, tombstone.name, by: name)
                 try await gate.call(.write) { try await $0.delete(key) }
             }
         }
@@ -132,38 +173,37 @@ final class TierErasure: Sendable {
             }
         }
         guard !keys.isEmpty else { return }
-        _ = try await writer.remove(keys, erasing: true, inTier: false)
+        _ = try await writer.remove(keys, erasing: true, inTier: false, at: clock.now())
     }
 
     // MARK: Machines
 
-    /// Says that this machine uses the tier.
+    /// Says in the tier that this machine uses it, once a week.
     ///
-    /// - Returns: the machines that erasures wait for.
-    private func register() async throws -> Set<String> {
+    /// - Throws: `TierUnavailable`; `CancellationError`; an error of the index.
+    func register() async throws {
+        let today = clock.now().milliseconds / 86_400_000
+        let last = try index.tierRegistration()
+        if let last, abs(today - last) < Self.renewalDays { return }
+        let key = TierLayout.machine(machine, day: today)
+        try await gate.call(.write) { try await $0.put(key, Array("uses".utf8)) }
+        try await writer.setTierRegistration(today)
+        guard let last, last != today else { return }
+        let old = TierLayout.machine(machine, day: last)
+        try await gate.call(.write) { try await $0.delete(old) }
+    }
+
+    /// The machines that erasures wait for. Deletes the objects of those that are gone.
+    private func machines() async throws -> Set<String> {
         let today = clock.now().milliseconds / 86_400_000
         var machines: Set<String> = [machine]
-        var own: [Int64] = []
         var past: [String] = []
         try await forEachKey(TierLayout.machines) { key in
-            let parts = key.split(separator: "/")
-            guard parts.count == 3, let day = Int64(parts[2]) else { return }
-            if parts[1] == machine { own.append(day) }
-            if today - day < Self.absenceDays { machines.insert(String(parts[1])) } else { past.append(key) }
-        }
-        if own.max().map({ abs(today - $0) >= Self.renewalDays }) ?? true {
-            let key = TierLayout.machines + "\(machine)/\(Self.text(today))"
-            try await gate.call(.write) { try await $0.put(key, Array("uses".utf8)) }
-            past += own.filter { $0 != today }.map { TierLayout.machines + "\(machine)/\(Self.text($0))" }
+            guard let (name, day) = TierLayout.machine(key) else { return }
+            if today - day < Self.absenceDays { machines.insert(name) } else { past.append(key) }
         }
         for key in past { try await gate.call(.write) { try await $0.delete(key) } }
         return machines
-    }
-
-    /// A day as all machines write it, in six digits.
-    private static func text(_ day: Int64) -> String {
-        let digits = String(day)
-        return String(repeating: "0", count: max(0, 6 - digits.count)) + digits
     }
 
     // MARK: Listings

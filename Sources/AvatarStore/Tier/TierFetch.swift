@@ -30,8 +30,7 @@ struct TierFetch: Sendable {
 
     /// How to go on while another machine asks the origin.
     enum Patience: Sendable {
-        /// At first it gives way: the image is asked for again later. Then it waits until a claim ends, counted from the first
-        /// time.
+        /// It gives way: the image is asked for again later, until the claim has ended, counted from the first time.
         case givingWay
         /// It waits for at most this time, and then asks the origin too.
         case waiting(Duration)
@@ -107,46 +106,46 @@ struct TierFetch: Sendable {
     /// As `prepare`. A reader does not wait for a slow tier for longer than for another machine.
     private func prepareInTime(_ patience: Patience) async throws -> Preparation {
         guard case .waiting(let time) = patience else { return try await prepare(patience) }
-        return try await Deadlines.shared.run(time * 2) { try await prepare(patience) }
+        let limit = min(time * 2, fetcher.timeout)
+        return try await Deadlines.shared.run(limit) { try await prepare(patience) }
     }
 
     /// Looks for the answer in the tier, and claims the origin.
     private func prepare(_ patience: Patience) async throws -> Preparation {
-        let mayYield: Bool, begun: ContinuousClock.Instant, end: ContinuousClock.Instant
+        try await link.register()
+        let begun: ContinuousClock.Instant, end: ContinuousClock.Instant
         switch patience {
         case .givingWay:
-            (mayYield, begun) = (target.turn.yielded == nil, target.turn.yielded ?? .now)
-            end = .now + TierClaims.longestWait
-        case .waiting(let time):
-            (mayYield, begun, end) = (false, .now, .now + time)
+            begun = target.turn.yielded ?? .now
+            // At a later turn nothing else may be left to do.
+            end = .now + (target.turn.yielded == nil ? .zero : .seconds(2))
+        case .waiting(let time): (begun, end) = (.now, .now + time)
         }
         var newest = try await newest()
-        var attempt = 0
         while true {
             let view = try await judge(newest)
-            guard case .mustAsk(let stale, _) = view, ContinuousClock.now < end else { return view }
+            guard case .mustAsk(let stale, _) = view else { return view }
+            // A machine whose claim has ended died, or is too slow.
+            let attempt = Int((ContinuousClock.now - begun) / TierClaims.patience)
+            guard attempt < TierClaims.mostAttempts else { return view }
             switch try await link.claims.take(url, after: newest?.time, attempt: attempt) {
             case .held(var claim):
                 // Another machine may have put its answer, and ended its claim, since the tier was looked at.
                 let later = try await link.reader.newest(of: url)
-                guard later == newest else {
-                    await giveUp(claim)
-                    (newest, attempt) = (later, 0)
-                    continue
+                if later == newest {
+                    claim.replaced = newest
+                    return .mustAsk(stale, claim)
                 }
-                claim.replaced = newest
-                return .mustAsk(stale, claim)
+                await giveUp(claim)
+                newest = later
             case .unsupported: return view
-            case .taken where mayYield: return .mustWait
-            case .taken: break
-            }
-            let patience = attempt == 0 ? begun + TierClaims.patience : .now + TierClaims.patience
-            let later = try await waitForAnswer(after: newest, attempt: attempt, until: min(patience, end))
-            if let later {
-                (newest, attempt) = (later, 0)
-            } else if try await link.claims.isTaken(url, after: newest?.time, attempt: attempt) {
-                // Its machine died, or is too slow.
-                attempt += 1
+            case .taken:
+                if let later = try await waitForAnswer(after: newest, attempt: attempt, until: end) {
+                    newest = later
+                } else if ContinuousClock.now >= end {
+                    guard case .givingWay = patience else { return view }
+                    return .mustWait
+                }
             }
         }
     }

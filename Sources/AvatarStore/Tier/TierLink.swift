@@ -12,7 +12,7 @@ final class TierLink: Sendable {
     /// Puts the answers of origins into the tier.
     let uploads: TierUploads
     /// Erased pictures, here and on other machines.
-    let erasure: TierErasure
+    private let erasure: TierErasure
     private let writer: StoreWriter
 
     /// The pictures that a sync takes from the tier at once.
@@ -26,8 +26,8 @@ final class TierLink: Sendable {
         gate = TierGate(tier, clock: parts.clock, logger: parts.configuration.logger)
         reader = TierReader(gate: gate)
         claims = TierClaims(gate)
-        uploads = TierUploads(gate, claims, parts, writer)
         erasure = TierErasure(gate, as: machine, parts, writer)
+        uploads = TierUploads(gate, claims, erasure, parts, writer)
     }
 
     // MARK: Fetches
@@ -42,10 +42,11 @@ final class TierLink: Sendable {
         guard !result.isFromTier, result.originFailure == nil, !target.isTransient else { return false }
         switch result.content {
         case .image(_, let response), .notModified(let response):
-            let isAuthorized = fetcher.sendsCredentials(for: target)
+            let isAuthorized = fetcher.sendsCredentials(for: target, response.metadata.redirection)
             return response.freshness.allowsStore && response.metadata.mayBeShared(isAuthorized: isAuthorized)
         case .failed(let failure):
-            return failure.kind == .gone && target.entry?.file == nil && !fetcher.sendsCredentials(for: target)
+            return failure.kind == .gone && failure.mayBeShared && target.entry?.file == nil
+                && !fetcher.sendsCredentials(for: target)
         }
     }
 
@@ -53,14 +54,31 @@ final class TierLink: Sendable {
 
     /// Begins a sync: carries out erasures, here those of other machines and there those of this one.
     ///
+    /// - Parameter limit: the time for it. The rest waits for the next sync.
     /// - Throws: `CancellationError`; an error of the index or the disk.
-    func begin() async throws {
+    func begin(within limit: Duration) async throws {
         do {
-            try await erasure.attend()
+            try await uploads.pausing { [erasure] in
+                try await Deadlines.shared.run(limit) { try await erasure.attend() }
+            }
         } catch is TierUnavailable {
             // The gate has recorded it. The next sync tries again.
+        } catch is DeadlinePassed {
+            // The next sync goes on.
         }
-        uploads.wake()
+    }
+
+    /// Carries out in the tier what was erased in the store.
+    ///
+    /// - Returns: the objects deleted.
+    /// - Throws: `TierUnavailable`; `CancellationError`; an error of the index.
+    func erase() async throws -> Int {
+        try await uploads.pausing { try await erasure.carryOut() }
+    }
+
+    /// Says in the tier that this machine uses it, before it takes a picture.
+    func register() async throws {
+        try await erasure.register()
     }
 
     /// Ends a use of the store: puts the answers that wait into the tier, and stores how the tier went.
@@ -86,8 +104,15 @@ final class TierLink: Sendable {
     ///
     /// - Throws: an error of the index.
     func close() async throws {
-        if !Task.isCancelled { try await finish(within: .seconds(5)) }
+        let result: Result<Void, any Error>
+        do {
+            if !Task.isCancelled { try await finish(within: .seconds(5)) }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
         await uploads.stop()
+        try result.get()
     }
 
     /// Stores the counts and the last failure.
@@ -98,9 +123,12 @@ final class TierLink: Sendable {
 }
 
 extension Fetcher {
-    /// Whether a request for the image carries credentials, or cookies, which may be some.
-    fileprivate func sendsCredentials(for target: FetchTarget) -> Bool {
-        guard let fields = origin.requestFields(for: target.requestURL) else { return false }
-        return fields.contains(.authorization) || fields.contains(.cookie)
+    /// Whether a request for the image may carry credentials: a field that the store does not send by itself, to the URL or to
+    /// the one that it redirected to. A client that does not tell its fields may send any.
+    fileprivate func sendsCredentials(for target: FetchTarget, _ redirection: Redirection? = nil) -> Bool {
+        let urls = [target.requestURL] + [redirection?.url].compactMap(\.self)
+        return urls.contains { url in
+            origin.requestFields(for: url).map(VarySelection.mayHoldCredentials) ?? true
+        }
     }
 }

@@ -10,6 +10,8 @@ struct TierListing {
     private static let firstPages = 12
     /// The most pages listed for one page of a list.
     private static let nextPages = 16
+    /// The most time for them, during which the sync does nothing else.
+    private static let longestTime = Duration.seconds(5)
 
     /// A listing that has listed nothing.
     init(_ link: TierLink, clock: any WallClock) {
@@ -22,8 +24,9 @@ struct TierListing {
         let unknown = urls.count { !catalog.covers(TierURL($0)) }
         guard unknown > 0 else { return }
         let pages = catalog.position == nil ? Self.firstPages : min(unknown, Self.nextPages)
+        let end = ContinuousClock.now + Self.longestTime
         do {
-            for _ in 0..<pages where !catalog.isComplete {
+            for _ in 0..<pages where !catalog.isComplete && ContinuousClock.now < end {
                 let position = catalog.position
                 catalog.add(
                     try await gate.call(.read) { try await $0.list(prefix: TierLayout.records, after: position) }

@@ -18,10 +18,13 @@ final class TierUploads: Sendable {
         var claims: [AvatarKey: TierClaims.Held] = [:]
         /// Claims that led to no answer in the tier.
         var given: [TierClaims.Held] = []
+        /// The number of erasures under way, during which nothing is put.
+        var erasures = 0
     }
 
     private let gate: TierGate
     private let claims: TierClaims
+    private let erasure: TierErasure
     private let index: AvatarIndex
     private let roots: StoredRoots
     private let writer: StoreWriter
@@ -34,8 +37,14 @@ final class TierUploads: Sendable {
     private static let pageSize = 256
     private static let width = 16
 
-    init(_ gate: TierGate, _ claims: TierClaims, _ parts: StoreParts, _ writer: StoreWriter) {
-        (self.gate, self.claims, self.writer) = (gate, claims, writer)
+    init(
+        _ gate: TierGate,
+        _ claims: TierClaims,
+        _ erasure: TierErasure,
+        _ parts: StoreParts,
+        _ writer: StoreWriter
+    ) {
+        (self.gate, self.claims, self.erasure, self.writer) = (gate, claims, erasure, writer)
         (index, roots, logger) = (parts.index, parts.roots, parts.configuration.logger)
     }
 
@@ -67,7 +76,7 @@ final class TierUploads: Sendable {
         guard gate.isOpen(.write) else { return }
         state.withLock { state in
             state.isRung = true
-            guard state.task == nil else { return }
+            guard state.task == nil, state.erasures == 0 else { return }
             state.task = Task { [self] in try await run() }
         }
     }
@@ -90,6 +99,17 @@ final class TierUploads: Sendable {
         guard let task = state.withLock({ $0.task }) else { return }
         task.cancel()
         _ = await task.result
+    }
+
+    /// Runs `body`, which erases objects, while nothing is put.
+    func pausing<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+        state.withLock { $0.erasures += 1 }
+        await stop()
+        defer {
+            state.withLock { $0.erasures -= 1 }
+            wake()
+        }
+        return try await body()
     }
 
     private func run() async throws {
@@ -121,7 +141,10 @@ final class TierUploads: Sendable {
             let page = try index.tierUploads(after: last, limit: Self.pageSize)
             guard let end = page.last else { return }
             last = end.id
-            let done = try await put(page)
+            try await erasure.register()
+            // What another machine has erased must not come back from here. The next sync gives it up here too.
+            let erased = try await erasure.urlsNotPassed()
+            let done = try await put(page, except: erased)
             try await writer.finishUploads(done)
         }
     }
@@ -131,14 +154,14 @@ final class TierUploads: Sendable {
     /// Puts the answers of a page.
     ///
     /// - Returns: the uploads that are over.
-    private func put(_ page: [TierUpload]) async throws -> [Int64] {
+    private func put(_ page: [TierUpload], except erased: Set<TierURL>) async throws -> [Int64] {
         try await withThrowingTaskGroup(of: Int64.self) { group in
             var done: [Int64] = []
             do {
                 for (number, upload) in page.enumerated() {
                     if number >= Self.width, let id = try await group.next() { done.append(id) }
                     group.addTask { [self] in
-                        try await put(upload.entry)
+                        if !erased.contains(upload.url) { try await put(upload) }
                         return upload.id
                     }
                 }
@@ -155,23 +178,24 @@ final class TierUploads: Sendable {
         }
     }
 
-    /// Puts the answer of `entry`, if it still has one that other machines may use.
-    private func put(_ entry: AvatarEntry) async throws {
-        let claim = state.withLock { $0.claims.removeValue(forKey: entry.key) }
+    /// Puts an answer, if its entry still has it, and ends its claim.
+    private func put(_ upload: TierUpload) async throws {
+        let claim = state.withLock { $0.claims.removeValue(forKey: upload.entry.key) }
         do {
-            try await put(entry, replacing: claim?.replaced)
+            try await put(upload, replacing: claim?.replaced)
         } catch {
-            if let claim { keep(claim, of: entry.key) }
+            if let claim { keep(claim, of: upload.entry.key) }
             throw error
         }
         if let claim { try await claims.end(claim) }
     }
 
-    private func put(_ entry: AvatarEntry, replacing replaced: TierGeneration?) async throws {
-        guard let source = entry.isLowData ? entry.lowDataURL : entry.sourceURL,
-            let generation = TierGeneration(of: entry)
+    private func put(_ upload: TierUpload, replacing replaced: TierGeneration?) async throws {
+        let (entry, url) = (upload.entry, upload.url)
+        // Another answer since, another source or bytes of the caller's own must not go under this URL.
+        guard let generation = TierGeneration(of: entry), generation.time == upload.answered,
+            let source = entry.isLowData ? entry.lowDataURL : entry.sourceURL, TierURL(source) == url
         else { return }
-        let url = TierURL(source)
         var body: [UInt8] = []
         if let file = entry.file, let digest = entry.sha256 {
             guard let record = TierRecord(of: entry, url) else { return }
@@ -186,7 +210,7 @@ final class TierUploads: Sendable {
         try await gate.call(.write) { try await $0.put(key, object) }
         gate.count { $0.put += 1 }
         guard try index.entry(for: entry.key) != nil else {
-            // It was removed meanwhile, perhaps by an erasure.
+            // Another process has removed it meanwhile, perhaps by an erasure.
             return try await gate.call(.write) { try await $0.delete(key) }
         }
         guard let replaced, replaced != generation else { return }
@@ -205,11 +229,18 @@ final class TierUploads: Sendable {
         {
             return true
         }
-        guard let bytes = try roots.files(of: file.storageClass).read(file), ContentDigest.sha256(bytes) == digest
-        else {
-            return false
-        }
+        guard let bytes = stored(file), ContentDigest.sha256(bytes) == digest else { return false }
         try await gate.call(.write, within: .seconds(60)) { try await $0.put(key, bytes) }
         return true
+    }
+
+    /// The bytes of a stored picture; `nil` if they cannot be read. `verify` reports that.
+    private func stored(_ file: FileRecord) -> [UInt8]? {
+        do {
+            return try roots.files(of: file.storageClass).read(file)
+        } catch {
+            logger.warning("a picture for the shared tier cannot be read", metadata: ["error": "\(error)"])
+            return nil
+        }
     }
 }

@@ -29,8 +29,8 @@ struct Change: Sendable {
     var hostNote: HostNote?
     /// The name and port of the host that was asked: for a smaller image it may differ from `host`.
     var askedHost: String?
-    /// Whether the answer is put into the shared tier.
-    var sharesAnswer = false
+    /// The answer to put into the shared tier; `nil` if it stays here.
+    var sharedAnswer: SharedAnswer?
     /// The change itself.
     var content: Content
 
@@ -57,6 +57,14 @@ struct Change: Sendable {
         case .confirmed, .failed, .linked: nil
         }
     }
+}
+
+/// An answer of an origin that other machines may have.
+struct SharedAnswer: Sendable {
+    /// The URL that was requested.
+    var url: TierURL
+    /// The time of the answer.
+    var time: Timestamp
 }
 
 /// The original of a rendition.
@@ -93,8 +101,18 @@ extension Change {
         isLowData = target.isLowData
         isRefresh = target.isRefresh
         keepsGone = target.keepsGone
-        askedHost = target.host
+        askedHost = target.originHost
         order = AnswerOrder(requested: requested, lastCheck: target.entry?.validation.checked)
+    }
+
+    /// The time of the origin's answer; `nil` for a change without one.
+    var answered: Timestamp? {
+        switch content {
+        case .image(_, let validation): validation?.response
+        case .confirmed(let validation, _): validation.response
+        case .failed(_, let checked): checked
+        case .moved, .linked, .rendition: nil
+        }
     }
 
     /// The result if the change stores no new image.

@@ -123,8 +123,13 @@ extension StoreWriter {
             surplus.seesStep1 = try reservation.moment.map(transaction.follows) ?? false
             let results = try zip(changes, placements).map { change, placement in
                 let committed = try apply(change, at: placement, in: transaction, leaving: &surplus)
-                if change.sharesAnswer, committed != nil {
-                    try transaction.queueUpload(of: change.key, atMost: TierUploads.mostWaiting)
+                if let answer = change.sharedAnswer, committed != nil {
+                    try transaction.queueUpload(
+                        of: change.key,
+                        answer.url,
+                        answered: answer.time,
+                        atMost: TierUploads.mostWaiting
+                    )
                 }
                 return committed
             }

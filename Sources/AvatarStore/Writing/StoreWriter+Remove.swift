@@ -7,8 +7,13 @@ extension StoreWriter {
     ///
     /// - Parameter inTier: whether an erasure is to be carried out in the shared tier too. Default: yes, if the store has used
     ///   one.
-    func remove(_ keys: [AvatarKey], erasing: Bool, inTier: Bool = true) throws -> RemovalReceipt {
-        var removal = Removal(erasesInTier: erasing && inTier)
+    func remove(
+        _ keys: [AvatarKey],
+        erasing: Bool,
+        inTier: Bool = true,
+        at now: Timestamp
+    ) throws -> RemovalReceipt {
+        var removal = Removal(erasesInTier: erasing && inTier, at: now)
         for start in stride(from: 0, to: keys.count, by: 512) {
             let batch = keys[start..<min(start + 512, keys.count)]
             try remove(&removal) { transaction, removal in
@@ -27,8 +32,8 @@ extension StoreWriter {
 
     /// Unlinks and forgets `contact`, and removes the images that no other contact uses; for an erasure, also its former
     /// images.
-    func remove(contact: String, erasing: Bool) throws -> RemovalReceipt {
-        var removal = Removal(erasesInTier: erasing)
+    func remove(contact: String, erasing: Bool, at now: Timestamp) throws -> RemovalReceipt {
+        var removal = Removal(erasesInTier: erasing, at: now)
         try remove(&removal) { transaction, removal in
             let images = try transaction.images(of: contact)
             removal.receipt.hasUnknownContact = try images.isEmpty && !transaction.hasContact(contact)
@@ -78,7 +83,7 @@ extension StoreWriter {
         let digest = try state.fileID.flatMap { try transaction.digest(ofFile: $0) }
         if removal.erasesInTier {
             let urls = try [state.sourceURL, transaction.lowDataURL(of: state.id)].compactMap(\.self)
-            for url in urls { try transaction.queueTierErasure(of: TierURL(url)) }
+            for url in urls { try transaction.queueTierErasure(of: TierURL(url), digest: digest, at: removal.time) }
         }
         try transaction.removeEntry(id: state.id)
         guard let file = try state.fileID.flatMap({ try release($0, in: transaction) }) else { return }
@@ -137,9 +142,11 @@ private struct Removal {
     var values: [[UInt8]] = []
     /// Whether the objects of the images in the shared tier are to be deleted.
     let erasesInTier: Bool
+    /// When the removal began.
+    let time: Timestamp
 
-    init(erasesInTier: Bool) {
-        self.erasesInTier = erasesInTier
+    init(erasesInTier: Bool, at time: Timestamp) {
+        (self.erasesInTier, self.time) = (erasesInTier, time)
     }
 }
 

@@ -135,5 +135,7 @@ INSERT INTO owner (contact, avatar_id) VALUES ('ben', 11);
 -- A store that shares a tier: one answer still to be put there, and one erasure.
 INSERT INTO tier (id, machine, taken, confirmed, put, dropped, failure, failed_ms)
 VALUES (1, '0123456789abcdef0123456789abcdef', 7, 3, 5, 1, 'The bucket is away.', 1767225704000);
-INSERT INTO tier_upload (avatar_id) VALUES (1);
-INSERT INTO tier_erasure (url_sha256) VALUES (CAST('0123456789abcdef0123456789abcd0e' AS BLOB));
+INSERT INTO tier_upload (avatar_id, url_sha256, answered_ms)
+VALUES (1, CAST('0123456789abcdef0123456789abcd0d' AS BLOB), 1767225600000);
+INSERT INTO tier_erasure (url_sha256, sha256, erasure, erased_ms)
+VALUES (CAST('0123456789abcdef0123456789abcd0e' AS BLOB), NULL, '0123456789abcdef', 1767225600000);

@@ -473,17 +473,28 @@ CREATE TABLE text_setting (
 ) STRICT, WITHOUT ROWID;
 -- The shared tier: an object store that the stores of several machines share.
 
--- Entries whose last answer of an origin still has to be put into the tier, in the order of the answers. An entry that gets
--- another answer meanwhile takes a new place at the end.
+-- Answers of origins that still have to be put into the tier, in their order. An entry that gets another answer meanwhile takes a
+-- new place at the end. An answer is put only while its entry still has it.
 CREATE TABLE tier_upload (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    avatar_id INTEGER NOT NULL UNIQUE REFERENCES avatar (id) ON DELETE CASCADE
+    avatar_id INTEGER NOT NULL UNIQUE REFERENCES avatar (id) ON DELETE CASCADE,
+    -- The SHA-256 of the URL that was requested, and the time of its answer.
+    url_sha256 BLOB NOT NULL CHECK (length(url_sha256) = 32),
+    answered_ms INTEGER NOT NULL
 ) STRICT;
 
--- Erased images whose objects still have to be deleted from the tier.
+-- Erased images whose objects have to be deleted from the tier.
 CREATE TABLE tier_erasure (
     -- Of the URL, because the URL itself is erased.
-    url_sha256 BLOB PRIMARY KEY CHECK (length(url_sha256) = 32)
+    url_sha256 BLOB PRIMARY KEY CHECK (length(url_sha256) = 32),
+    -- Of the picture, if one was stored.
+    sha256 BLOB CHECK (length(sha256) = 32),
+    -- The name of this erasure in the tier: 16 hex digits. A later erasure of the same URL has another one.
+    erasure TEXT NOT NULL CHECK (length(erasure) = 16),
+    -- When the image was erased, and when its objects were first deleted. They are looked for once more some minutes later,
+    -- because another machine may have been about to put one.
+    erased_ms INTEGER NOT NULL,
+    deleted_ms INTEGER
 ) STRICT, WITHOUT ROWID;
 
 -- One row once the store has used a tier.
@@ -491,6 +502,8 @@ CREATE TABLE tier (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     -- The name of this store among those that share the tier: 32 hex digits, drawn once.
     machine TEXT NOT NULL CHECK (length(machine) = 32),
+    -- The day of its object in the tier, counted from 1970; NULL before the first one.
+    registered_day INTEGER,
     -- Since the store first used a tier: images taken, images confirmed, answers put, answers dropped because too many waited.
     taken INTEGER NOT NULL DEFAULT 0,
     confirmed INTEGER NOT NULL DEFAULT 0,
@@ -638,8 +651,10 @@ INSERT INTO owner (contact, avatar_id) VALUES ('ben', 11);
 -- A store that shares a tier: one answer still to be put there, and one erasure.
 INSERT INTO tier (id, machine, taken, confirmed, put, dropped, failure, failed_ms)
 VALUES (1, '0123456789abcdef0123456789abcdef', 7, 3, 5, 1, 'The bucket is away.', 1767225704000);
-INSERT INTO tier_upload (avatar_id) VALUES (1);
-INSERT INTO tier_erasure (url_sha256) VALUES (CAST('0123456789abcdef0123456789abcd0e' AS BLOB));
+INSERT INTO tier_upload (avatar_id, url_sha256, answered_ms)
+VALUES (1, CAST('0123456789abcdef0123456789abcd0d' AS BLOB), 1767225600000);
+INSERT INTO tier_erasure (url_sha256, sha256, erasure, erased_ms)
+VALUES (CAST('0123456789abcdef0123456789abcd0e' AS BLOB), NULL, '0123456789abcdef', 1767225600000);
 
 PRAGMA application_id = 0x41564154;
 PRAGMA user_version = 16;

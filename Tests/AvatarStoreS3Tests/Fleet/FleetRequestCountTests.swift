@@ -21,7 +21,7 @@ struct FleetRequestCountTests {
             #expect(perPicture(.create) == 1)
             // Bytes and record, and one object of the machine.
             #expect(perPicture(.put) <= 2.01)
-            #expect(perPicture(.list) <= 1.1)
+            #expect(perPicture(.list) <= 1.25)
             #expect(perPicture(.delete) == 1)
 
             tier.counts.reset()
@@ -36,7 +36,7 @@ struct FleetRequestCountTests {
             #expect(perPicture(.get) == 2)
             #expect(perPicture(.create) == 1)
             #expect(perPicture(.put) == 1)
-            #expect(perPicture(.list) <= 1.1)
+            #expect(perPicture(.list) <= 1.25)
             // The claim and the record before.
             #expect(perPicture(.delete) == 2)
 

@@ -36,6 +36,23 @@ struct FleetFailureTests {
         }
     }
 
+    /// The images that were to come from the tier are asked for at their own host, and count for its health.
+    @Test func aTierThatFailsAfterTheListingGivesWayToTheOrigins() async throws {
+        try await Fleet.run { fleet in
+            let people = fleet.people(30)
+            _ = try await fleet.sync("other", people)
+            var tier = WatchedTier(base: fleet.tier)
+            tier.failure = { $0 == .get ? SharedTierError(.unavailable, "It fails.") : nil }
+            let report = try await fleet.sync("a", people, tier: tier)
+            #expect(report.fetched == 30)
+            #expect(report.requests == 30)
+            #expect(report.shared == 0)
+            let stats = try await fleet.withMachine("a") { try $0.statistics() }
+            #expect(stats.hosts == 1)
+            #expect(try await fleet.sync("b", people).shared == 30)
+        }
+    }
+
     @Test func answersWaitForATierThatIsAway_andARestartLosesNone() async throws {
         try await Fleet.run { fleet in
             let people = fleet.people(20)

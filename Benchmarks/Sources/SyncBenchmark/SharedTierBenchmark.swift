@@ -44,12 +44,14 @@ struct SharedTierBenchmark {
 
     /// Starts the engine. It ends with this process.
     private func engine() throws -> S3Configuration {
-        let words = ["scripts/start-seaweedfs", bench.directory + "/engine", "18633", "\(getpid())"]
-        let process = try ChildProcess.run(words)
-        guard process.exitCode == 0 else { throw BenchmarkError("The engine does not start: \(process.output)") }
-        let pairs = process.output.split(separator: "\n").map {
-            $0.split(separator: "=", maxSplits: 1).map(String.init)
-        }
+        // Foundation's Process would wait for the servers, which inherit its sockets.
+        let command = "scripts/start-seaweedfs '\(bench.directory)/engine' 18633 \(getpid()) 2>&1"
+        guard let stream = popen(command, "re") else { throw BenchmarkError("There is no shell.") }
+        var output: [UInt8] = []
+        while case let byte = fgetc(stream), byte != EOF { output.append(UInt8(truncatingIfNeeded: byte)) }
+        let text = String(decoding: output, as: UTF8.self)
+        guard pclose(stream) == 0 else { throw BenchmarkError("The engine does not start: \(text)") }
+        let pairs = text.split(separator: "\n").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
         let environment = Dictionary(pairs.filter { $0.count == 2 }.map { ($0[0], $0[1]) }) { $1 }
         return try S3Configuration(url: "s3://\(environment["BUCKET"] ?? "")/bench", environment: environment)
     }

@@ -131,7 +131,7 @@ final class FetchSlots: Sendable {
     /// - Throws: `CancellationError` if the task is cancelled before a slot is free.
     private func take(_ host: String, for key: AvatarKey, priority: FetchPriority, limit: Int) async throws {
         let number = state.withLock { $0.nextNumber() }
-        defer { state.withLock { _ = $0.cancelled.remove(number) } }
+        defer { forgetCancellation(of: number) }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let waiter = Waiter(
@@ -154,7 +154,15 @@ final class FetchSlots: Sendable {
         }
     }
 
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
+    private func forgetCancellation(of number: Int) {
+        state.withLock { _ = $0.cancelled.remove(number) }
+    }
+
     /// Frees a slot, and resumes the waiter that gets it.
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
     private func release(_ host: String) {
         // One slot became free, so one waiter may begin. It may be of any host: the total limit may have held it back.
         state.withLock { $0.release(host, total) }?.continuation.resume()

@@ -68,6 +68,8 @@ final class TierGate: Sendable {
     // MARK: Calls
 
     /// Whether calls are made.
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
     func isOpen(_ way: Way) -> Bool {
         state.withLock { $0.halves[way.rawValue].isOpen }
     }
@@ -102,6 +104,8 @@ final class TierGate: Sendable {
     /// Records a success.
     ///
     /// - Parameter isTimed: whether the duration of the call tells how fast the tier is. A large object takes its time.
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
     private func succeed(_ way: Way, _ began: ContinuousClock.Instant, isTimed: Bool) {
         let isTooSlow = state.withLock { state in
             state.isUsed = true
@@ -121,6 +125,8 @@ final class TierGate: Sendable {
         }
     }
 
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
     private func fail(_ way: Way, _ message: String) {
         state.withLock { state in
             var half = state.halves[way.rawValue]
@@ -139,6 +145,8 @@ final class TierGate: Sendable {
     // MARK: Faults
 
     /// Records an object that is not as it must be, and passes it over.
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
     func refuse(_ message: String) {
         state.withLock { ($0.refusal, $0.isUsed) = ((message, clock.now()), true) }
         log("An object of the shared tier does not count.", message)
@@ -157,11 +165,15 @@ final class TierGate: Sendable {
     // MARK: Counts
 
     /// Changes the counts.
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
     func count(_ change: (inout TierCounts) -> Void) {
         state.withLock { change(&$0.counts) }
     }
 
     /// Takes the counts since the last call, and the last failure; `nil` if the tier was not used.
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
     func takeUse() -> (counts: TierCounts, failure: (message: String, time: Timestamp)?)? {
         state.withLock { state in
             guard state.isUsed else { return nil }

@@ -52,6 +52,8 @@ final class TierUploads: Sendable {
 
     /// Keeps the claim of the answer for `key` until that is in the tier. After a restart it is forgotten: other machines wait
     /// until it ends, and the next check of the tier deletes the replaced record.
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
     func keep(_ claim: TierClaims.Held, of key: AvatarKey) {
         state.withLock { state in
             if state.claims.count < Self.mostWaiting { state.claims[key] = claim }
@@ -59,6 +61,8 @@ final class TierUploads: Sendable {
     }
 
     /// Ends the claim of the answer for `key`, which the store did not keep.
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
     func giveUp(_ key: AvatarKey) {
         let hasClaim = state.withLock { state in
             guard let claim = state.claims.removeValue(forKey: key) else { return false }
@@ -72,6 +76,8 @@ final class TierUploads: Sendable {
     func hasWork() throws -> Bool { try index.hasTierWork() }
 
     /// Begins to empty the queue in the background, unless that is under way.
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
     func wake() {
         guard gate.isOpen(.write) else { return }
         state.withLock { state in
@@ -86,7 +92,7 @@ final class TierUploads: Sendable {
     /// - Throws: `CancellationError`; an error of the index.
     func drain() async throws {
         wake()
-        guard let task = state.withLock({ $0.task }) else { return }
+        guard let task = task() else { return }
         try await withTaskCancellationHandler {
             try await task.value
         } onCancel: {
@@ -96,17 +102,17 @@ final class TierUploads: Sendable {
 
     /// Ends the run that is under way.
     func stop() async {
-        guard let task = state.withLock({ $0.task }) else { return }
+        guard let task = task() else { return }
         task.cancel()
         _ = await task.result
     }
 
     /// Runs `body`, which erases objects, while nothing is put.
     func pausing<Result>(_ body: () async throws -> Result) async rethrows -> Result {
-        state.withLock { $0.erasures += 1 }
+        noteErasure(1)
         await stop()
         defer {
-            state.withLock { $0.erasures -= 1 }
+            noteErasure(-1)
             wake()
         }
         return try await body()
@@ -116,7 +122,7 @@ final class TierUploads: Sendable {
         do {
             while takeRing() { try await putAll() }
         } catch {
-            state.withLock { $0.task = nil }
+            endRun()
             if error is TierUnavailable { return }
             if !(error is CancellationError) {
                 logger.warning("answers for the shared tier wait", metadata: ["error": "\(error)"])
@@ -126,6 +132,8 @@ final class TierUploads: Sendable {
     }
 
     /// Whether to look at the queue again. If not, the run is over.
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
     private func takeRing() -> Bool {
         state.withLock { state in
             defer { state.isRung = false }
@@ -135,7 +143,7 @@ final class TierUploads: Sendable {
     }
 
     private func putAll() async throws {
-        while let claim = state.withLock({ $0.given.popLast() }) { try await claims.end(claim) }
+        while let claim = takeGivenClaim() { try await claims.end(claim) }
         var last: Int64 = 0
         while true {
             let page = try index.tierUploads(after: last, limit: Self.pageSize)
@@ -147,6 +155,27 @@ final class TierUploads: Sendable {
             let done = try await put(page, except: erased)
             try await writer.finishUploads(done)
         }
+    }
+
+    // MARK: State, for async functions
+
+    // Not inlined into them; see CONTRIBUTING.md, "Locks".
+
+    @inline(never)
+    private func task() -> Task<Void, any Error>? { state.withLock { $0.task } }
+
+    @inline(never)
+    private func endRun() { state.withLock { $0.task = nil } }
+
+    @inline(never)
+    private func noteErasure(_ difference: Int) { state.withLock { $0.erasures += difference } }
+
+    @inline(never)
+    private func takeGivenClaim() -> TierClaims.Held? { state.withLock { $0.given.popLast() } }
+
+    @inline(never)
+    private func takeClaim(of key: AvatarKey) -> TierClaims.Held? {
+        state.withLock { $0.claims.removeValue(forKey: key) }
     }
 
     // MARK: One page
@@ -180,7 +209,7 @@ final class TierUploads: Sendable {
 
     /// Puts an answer, if its entry still has it, and ends its claim.
     private func put(_ upload: TierUpload) async throws {
-        let claim = state.withLock { $0.claims.removeValue(forKey: upload.entry.key) }
+        let claim = takeClaim(of: upload.entry.key)
         do {
             try await put(upload, replacing: claim?.replaced)
         } catch {

@@ -15,9 +15,14 @@ final class OpenConnections: Sendable {
 
     /// Waits until fewer than `limit` connections are open. Looks again every 20 milliseconds.
     func waitForRoom(below limit: Int) async {
-        while channels.withLock({ $0.count }) >= limit, !Task.isCancelled {
+        while count >= limit, !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(20))  // When cancelled, the loop ends.
         }
+    }
+
+    private var count: Int {
+        // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+        @inline(never) get { channels.withLock { $0.count } }
     }
 
     /// Takes one of at most `limit` streams of events. Give it back with `returnEventStream`.
@@ -32,6 +37,8 @@ final class OpenConnections: Sendable {
     }
 
     /// Gives back what `takeEventStream` took.
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
     func returnEventStream() {
         eventStreams.withLock { $0 -= 1 }
     }

@@ -29,6 +29,8 @@ struct TierClaims: Sendable {
     private let gate: TierGate
     /// Whether the engine is known to have no conditions.
     private let isUnsupported = Flag()
+    /// When another machine was last seen to work on the same images.
+    private let rival = LastTime()
 
     /// How long another machine may take to ask the origin and to put its answer into the tier.
     static let patience = Duration.seconds(60)
@@ -42,6 +44,14 @@ struct TierClaims: Sendable {
 
     /// Whether the engine may have claims.
     var areSupported: Bool { !isUnsupported.isSet }
+
+    /// Whether other machines have lately worked on the same images.
+    var hasRivals: Bool { rival.wasWithin(.seconds(30)) }
+
+    /// Notes that another machine works on the same images.
+    func noteRival() {
+        rival.set()
+    }
 
     /// Claims the answer after the one of `time`.
     ///
@@ -83,4 +93,22 @@ private final class Flag: Sendable {
     private let value = Atomic(false)
     var isSet: Bool { value.load(ordering: .relaxed) }
     func set() { value.store(true, ordering: .relaxed) }
+}
+
+/// The time of the last event of a kind.
+private final class LastTime: Sendable {
+    private let origin = ContinuousClock.now
+    /// Milliseconds since `origin`; -1 before the first event.
+    private let milliseconds = Atomic(-1)
+
+    func set() {
+        milliseconds.store(now, ordering: .relaxed)
+    }
+
+    func wasWithin(_ time: Duration) -> Bool {
+        let last = milliseconds.load(ordering: .relaxed)
+        return last >= 0 && .milliseconds(now - last) < time
+    }
+
+    private var now: Int { Int((ContinuousClock.now - origin) / .milliseconds(1)) }
 }

@@ -136,10 +136,12 @@ struct TierFetch: Sendable {
                     claim.replaced = newest
                     return .mustAsk(stale, claim)
                 }
+                link.claims.noteRival()
                 await giveUp(claim)
                 newest = later
             case .unsupported: return view
             case .taken:
+                link.claims.noteRival()
                 if let later = try await waitForAnswer(after: newest, attempt: attempt, until: end) {
                     newest = later
                 } else if ContinuousClock.now >= end {
@@ -150,9 +152,10 @@ struct TierFetch: Sendable {
         }
     }
 
-    /// The newest answer in the tier, as the sync has listed it or by a request.
+    /// The newest answer in the tier, as the sync has listed it or by a request. While other machines are at the same list, the
+    /// listing is soon out of date.
     private func newest() async throws -> TierGeneration? {
-        if case .known(let answer) = target.tierView { return answer }
+        if case .known(let answer) = target.tierView, !link.claims.hasRivals { return answer }
         return try await link.reader.newest(of: url)
     }
 

@@ -12,7 +12,7 @@ struct TierUnavailable: Error {}
 /// what it has. An object that is not as it must be closes nothing: it counts as absent.
 final class TierGate: Sendable {
     /// The direction of a call.
-    enum Way: Int, Sendable {
+    enum Way: Int, CaseIterable, Sendable {
         case read, write
     }
 
@@ -92,11 +92,16 @@ final class TierGate: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch let error as SharedTierError {
-            if error.kind == .invalidObject { refuse(error.message) } else { fail(way, error.message) }
+            switch error.kind {
+            case .invalidObject: refuse(error.message)
+            // A tier that is full, or forbids one way, may still allow the other.
+            case .denied, .full: fail([way], error.message)
+            case .unavailable, .slowDown, .noBucket, .invalidConfiguration: fail(Way.allCases, error.message)
+            }
         } catch is DeadlinePassed {
-            fail(way, "The shared tier took longer than \(limit) for one request.")
+            fail(Way.allCases, "The shared tier took longer than \(Self.text(limit)) for one request.")
         } catch {
-            fail(way, "The shared tier failed: \(error)")
+            fail(Way.allCases, "The shared tier failed: \(error)")
         }
         throw TierUnavailable()
     }
@@ -118,25 +123,27 @@ final class TierGate: Sendable {
             return half.slowCalls >= Self.mostSlowCalls
         }
         if isTooSlow {
-            fail(
-                way,
-                "The shared tier took longer than \(Self.slowTime) for each of the last \(Self.mostSlowCalls) requests."
-            )
+            let calls = "each of the last \(Self.mostSlowCalls) requests"
+            fail(Way.allCases, "The shared tier took longer than \(Self.text(Self.slowTime)) for \(calls).")
         }
     }
 
+    private static func text(_ time: Duration) -> String { "\(Int(time / .seconds(1))) seconds" }
+
     // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
     @inline(never)
-    private func fail(_ way: Way, _ message: String) {
+    private func fail(_ ways: [Way], _ message: String) {
         state.withLock { state in
-            var half = state.halves[way.rawValue]
-            // Calls that were under way together fail together.
-            if half.isOpen {
-                half.closedUntil = .now + min(Self.shortestRest * (1 << min(half.failures, 5)), Self.longestRest)
-                half.failures += 1
+            for way in ways {
+                var half = state.halves[way.rawValue]
+                // Calls that were under way together fail together.
+                if half.isOpen {
+                    half.closedUntil = .now + min(Self.shortestRest * (1 << min(half.failures, 5)), Self.longestRest)
+                    half.failures += 1
+                }
+                (half.failed, half.failure, half.slowCalls) = (.now, (message, clock.now()), 0)
+                state.halves[way.rawValue] = half
             }
-            (half.failed, half.failure, half.slowCalls) = (.now, (message, clock.now()), 0)
-            state.halves[way.rawValue] = half
             state.isUsed = true
         }
         log("The shared tier fails, so images come from their origins.", message)

@@ -8,7 +8,7 @@ extension AvatarStore {
     /// If a contact has several records, the last one counts (`SyncReport.duplicates`). Images are committed in
     /// batches; on return they are in the index and on disk, and documents are on stable storage.
     ///
-    /// - Parameter records: the contact list. It is read to its end before the first request. Up to about 16 MiB of it
+    /// - Parameter records: the contact list. It is read to its end before the first request. Up to about 4 MiB of it
     ///   stay in memory. A larger list is read a second time, and again if files have to be evicted, so it must give
     ///   the same records each time.
     /// - Parameter options: the policy, the limits and whether to prune. Default: the store's limits, without pruning.

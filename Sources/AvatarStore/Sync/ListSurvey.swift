@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// The last record of such a contact counts, and nothing of the others may reach the store. So the whole list is
 /// surveyed before the first record is used. The survey takes 12 bytes per contact while it reads. It also keeps the
-/// records if they take at most 16 MiB in all, so that a list of ordinary size is read only once.
+/// records if they take at most 4 MiB in all, so that a list of ordinary size is read only once.
 struct ListSurvey: Sendable {
     /// The last record of a contact that has several.
     private struct LastRecord {
@@ -16,7 +16,7 @@ struct ListSurvey: Sendable {
     }
 
     /// The limit for the records kept in memory, in bytes.
-    private static let mostKeptBytes = 16 << 20
+    private static let mostKeptBytes = 4 << 20
 
     /// The ids read so far; empty after `finish`.
     private var named = FingerprintSet()

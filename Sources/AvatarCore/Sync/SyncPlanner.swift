@@ -11,6 +11,8 @@ package struct SyncPlanner: Sendable {
     private var withPictures = FingerprintSet()
     /// The keys with a planned request that is not settled yet.
     private var inFlight: Set<KeyFingerprint> = []
+    /// In a dry run, in which no request is ever settled, the keys with a planned request. A whole list takes less memory here.
+    private var plannedForGood: FingerprintSet?
     /// Requests that were planned and not returned.
     private var requestCount = 0
     /// Contacts of the list, each once.
@@ -19,15 +21,25 @@ package struct SyncPlanner: Sendable {
     private var hasUnreadableRecord = false
 
     /// A planner that has seen no item.
-    package init(_ rules: SyncRules) {
+    ///
+    /// - Parameter settles: whether the outcomes of requests will be known; no in a dry run. Default: yes.
+    package init(_ rules: SyncRules, settles: Bool = true) {
         self.rules = rules
+        if !settles { plannedForGood = FingerprintSet() }
     }
 
     /// Whether as many requests are planned as the rules allow.
     package var hasReachedLimit: Bool { requestCount >= rules.requestLimit ?? .max }
 
     /// Whether a request for `key` is planned or under way.
-    package func isInFlight(_ key: AvatarKey) -> Bool { inFlight.contains(KeyFingerprint(key.rawValue)) }
+    package func isInFlight(_ key: AvatarKey) -> Bool {
+        plannedForGood?.contains(key.rawValue) ?? inFlight.contains(KeyFingerprint(key.rawValue))
+    }
+
+    /// Says that a request for `key` is planned.
+    private mutating func begin(_ key: AvatarKey) {
+        if plannedForGood?.insert(key.rawValue) == nil { inFlight.insert(KeyFingerprint(key.rawValue)) }
+    }
 
     /// Says that the image of `key` is settled.
     package mutating func settle(_ key: AvatarKey) {
@@ -212,7 +224,7 @@ package struct SyncPlanner: Sendable {
             return .leaveOut
         case .request(let isNew):
             requestCount += 1
-            inFlight.insert(KeyFingerprint(target.key.rawValue))
+            begin(target.key)
             return .request(target, isNew: isNew)
         }
     }

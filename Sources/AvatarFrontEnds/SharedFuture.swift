@@ -74,15 +74,27 @@ final class SharedFuture: Sendable {
             let image = try await flights.join(key) { [self, retry] in
                 try await retry.run { try await fetch(key, store) }
             }
-            state.withLock { $0.error = nil }
+            note(nil)
             return image
         } catch is CancellationError {
             throw CancellationError()
         } catch {
             let error = AvatarStoreError(of: error)
-            state.withLock { $0.error = error }
+            note(error)
             throw error
         }
+    }
+
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
+    private func note(_ error: AvatarStoreError?) {
+        state.withLock { $0.error = error }
+    }
+
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
+    private func keep(_ image: AvatarImage) {
+        state.withLock { $0.image = image }
     }
 
     /// The current content, without starting a fetch.
@@ -149,7 +161,7 @@ final class SharedFuture: Sendable {
             return image
         case .none:
             let image = try await store.avatar(for: key, options: options(.transient))
-            state.withLock { $0.image = image }
+            keep(image)
             return image
         }
     }

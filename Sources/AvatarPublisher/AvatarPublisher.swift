@@ -135,7 +135,7 @@ private final class AvatarSubscription: Subscription, Sendable {
         do {
             let output = try await publisher.fetch()
             // There is only one value, so the demand that the subscriber returns does not matter.
-            _ = state.withLock { $0.subscriber }?.receive(output)
+            _ = subscriber()?.receive(output)
             // The subscriber may have cancelled while it received the value.
             takeSubscriber()?.receive(completion: .finished)
         } catch is CancellationError {
@@ -145,7 +145,14 @@ private final class AvatarSubscription: Subscription, Sendable {
         }
     }
 
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
+    private func subscriber() -> Receiver? {
+        state.withLock { $0.subscriber }
+    }
+
     /// Returns the subscriber at the first call, which ends the subscription, and `nil` afterwards.
+    @inline(never)
     private func takeSubscriber() -> Receiver? {
         state.withLock { state in
             defer { state.subscriber = nil }

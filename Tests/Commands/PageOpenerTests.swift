@@ -45,8 +45,11 @@ struct PageOpenerTests {
             }
         }
         let script = "#!/bin/sh\nprintf '%s\\n' \"$1\" > '\(folder)/part' && mv '\(folder)/part' '\(folder)/opened'\n"
-        try Data(script.utf8).write(to: URL(filePath: folder + "/xdg-open"))
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder + "/xdg-open")
+        // Written by another process: a child that a parallel test starts meanwhile would inherit a descriptor of this one, and a
+        // program that is open for writing cannot be started.
+        let stream = try #require(popen("cat >'\(folder)/xdg-open' && chmod 755 '\(folder)/xdg-open'", "we"))
+        fputs(script, stream)
+        try #require(pclose(stream) == 0)
         try await body(folder)
     }
 }

@@ -22,7 +22,7 @@ package enum TierLayout {
     /// The prefix of all machines.
     package static let machines = "machines/"
     /// In place of a machine, the tombstone itself.
-    private static let tombstoneName = String(repeating: "0", count: 32)
+    package static let tombstoneName = String(repeating: "0", count: 32)
 
     /// The key of the bytes with the digest `sha256`.
     package static func bytes(_ sha256: [UInt8]) -> String { allBytes + Hexadecimal.text(sha256) }
@@ -64,10 +64,13 @@ package enum TierLayout {
     /// Whether `key` is that of a tombstone itself.
     package static func isTombstone(_ key: String) -> Bool { tombstone(key)?.machine == tombstoneName }
 
+    /// The prefix of the objects of a machine.
+    package static func objects(ofMachine name: String) -> String { "\(machines)\(name)/" }
+
     /// The key of a machine that used the tier on `day`, counted from 1970.
     package static func machine(_ name: String, day: Int64) -> String {
         let digits = String(max(0, day))
-        return "\(machines)\(name)/\(String(repeating: "0", count: max(0, 6 - digits.count)))\(digits)"
+        return "\(objects(ofMachine: name))\(String(repeating: "0", count: max(0, 6 - digits.count)))\(digits)"
     }
 
     /// The machine and the day of `key`; `nil` for a key of another form.

@@ -30,10 +30,20 @@ extension IndexTransaction {
         answered: Timestamp,
         atMost limit: Int
     ) throws {
+        // The answer of a process that was paused may be older than the one that waits.
         try run(
             KeepsHits(
                 """
-                INSERT OR REPLACE INTO tier_upload (avatar_id, url_sha256, answered_ms)
+                DELETE FROM tier_upload
+                WHERE avatar_id = (SELECT id FROM avatar WHERE key = ?) AND answered_ms <= ?
+                """
+            ),
+            [key.rawValue, answered.milliseconds]
+        )
+        try run(
+            KeepsHits(
+                """
+                INSERT OR IGNORE INTO tier_upload (avatar_id, url_sha256, answered_ms)
                 SELECT id, ?, ? FROM avatar WHERE key = ?
                 """
             ),

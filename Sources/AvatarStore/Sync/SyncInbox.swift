@@ -18,6 +18,8 @@ final class SyncInbox<Event: Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// Adds an event, and wakes the reader.
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
     func put(_ event: Event) {
         let reader = state.withLock { state in
             state.events.append(event)
@@ -48,6 +50,8 @@ final class SyncInbox<Event: Sendable>: Sendable {
     }
 
     /// Takes all events without waiting.
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
     func take() -> [Event] {
         state.withLock { state in
             state.isRung = false

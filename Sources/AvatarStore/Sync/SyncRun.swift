@@ -139,13 +139,13 @@ final class SyncRun {
     func run() async throws -> SyncReport {
         let begun = ContinuousClock.now
         try await writer.dropExpiredPartials(at: started)
-        try await tier?.begin(within: min(.seconds(60), options.timeLimit ?? .seconds(60)))
+        try await beginTier()
         try room.lookAtTotals()
         await withDiscardingTaskGroup { group in
             if let limit = options.timeLimit {
                 group.addTask { [inbox] in
                     // When cancelled, the sleep ends early. The sync is over by then, and does not read the signal.
-                    try? await Task.sleep(for: limit)
+                    try? await Task.sleep(until: begun + limit, clock: .continuous)
                     inbox.put(.timeIsUp)
                 }
             }
@@ -156,9 +156,7 @@ final class SyncRun {
         try await roster.write()
         try await unlinking.unlinkReplacedImages()
         try await unlinking.prune()
-        if !Task.isCancelled {
-            try await tier?.finish(within: options.timeLimit.map { max(.seconds(1), begun + $0 - .now) })
-        }
+        try await finishTier(begun)
         tally.update { report in
             report.wasCancelled = Task.isCancelled
             report.duration = ContinuousClock.now - begun
@@ -166,6 +164,31 @@ final class SyncRun {
         tally.tellProgress()
         await tally.tellEvents()
         return try tally.result()
+    }
+
+    // MARK: The shared tier
+
+    /// Attends to erasures, in a part of the time.
+    ///
+    /// - Throws: an error of the index or the disk.
+    private func beginTier() async throws {
+        do {
+            try await tier?.begin(within: min(.seconds(60), (options.timeLimit ?? .seconds(240)) / 4))
+        } catch is CancellationError {
+            // The sync ends, and reports that it was cancelled.
+        }
+    }
+
+    /// Puts into the tier what waits, in the time that is left.
+    ///
+    /// - Throws: an error of the index.
+    private func finishTier(_ begun: ContinuousClock.Instant) async throws {
+        guard !Task.isCancelled else { return }
+        do {
+            try await tier?.finish(within: options.timeLimit.map { max(.seconds(1), begun + $0 - .now) })
+        } catch is CancellationError {
+            // What waits goes into the tier at the next use of the store.
+        }
     }
 
     // MARK: The loop

@@ -23,6 +23,8 @@ struct TierErasure: Sendable {
     /// The days after which a machine renews its object, and those after which it is not waited for.
     private static let renewalDays: Int64 = 7
     private static let absenceDays: Int64 = 90
+    /// The erasures of other machines that are carried out together.
+    private static let partSize = 64
     /// The time after which the objects of an erasure are looked for once more: longer than a machine takes to put an answer.
     private static let secondLook: Int64 = 150
 
@@ -45,67 +47,84 @@ struct TierErasure: Sendable {
             let key = TierLayout.tombstone(of: erasure.url, erasure.name)
             try await gate.call(.write) { try await $0.put(key, Array("erased".utf8)) }
         }
-        let deleted = try await deleteObjects(of: first.map(\.url), first.compactMap(\.digest))
+        let deleted = first.isEmpty ? 0 : try await deleteObjects(of: first.map(\.url), first.compactMap(\.digest))
         for erasure in first {
             try await pass(erasure.url, erasure.name)
             try await writer.noteTierDeletion(of: erasure.name, at: now)
         }
-        let second = waiting.filter { erasure in
-            erasure.deleted.map { abs(now.seconds(since: $0)) >= Self.secondLook } ?? false
+        var isRepeated = false
+        for erasure in waiting {
+            guard let deleted = erasure.deleted, abs(now.seconds(since: deleted)) >= Self.secondLook else { continue }
+            if try await findsMore(of: erasure) { isRepeated = true }
         }
-        for erasure in second {
-            let digests = [erasure.digest].compactMap(\.self)
-            if try await deleteObjects(of: [erasure.url], digests, before: erasure.erased) > 0 {
-                // Another machine may have taken them. A new tombstone tells all of them.
-                try await writer.repeatTierErasure(erasure)
-            } else {
-                try await writer.finishTierErasure(erasure.name)
-            }
+        return try await isRepeated ? deleted + carryOut() : deleted
+    }
+
+    /// Looks for what another machine was about to put, and ends the erasure if there is nothing.
+    ///
+    /// - Returns: whether the erasure waits again, because another machine may have taken what was found: a new tombstone tells
+    ///   all of them.
+    private func findsMore(of erasure: WaitingErasure) async throws -> Bool {
+        let records = try await keys(TierLayout.records(of: erasure.url)).filter { key in
+            let name = TierLayout.split(key, prefix: TierLayout.records)?.rest
+            return name.flatMap { TierGeneration(name: $0) }.map { $0.time <= erasure.erased } ?? false
         }
-        return deleted
+        guard records.isEmpty else {
+            try await writer.repeatTierErasure(erasure)
+            return true
+        }
+        _ = try await deleteBytes(erasure.digest.map { [$0] } ?? [], except: [])
+        try await writer.finishTierErasure(erasure.name)
+        return false
     }
 
     /// Deletes the records and claims of `urls`, and the bytes that no other record names. The bytes go first: a record that
     /// is left after a kill tells the next attempt of them.
     ///
-    /// - Parameters:
-    ///   - digests: the pictures that the store had. The records name others.
-    ///   - end: deletes only answers until this time. Default: all.
+    /// - Parameter digests: the pictures that the store had. The records name others.
     /// - Returns: the objects deleted.
-    private func deleteObjects(
-        of urls: [TierURL],
-        _ digests: [[UInt8]] = [],
-        before end: Timestamp? = nil
-    ) async throws -> Int {
-        guard !urls.isEmpty else { return 0 }
+    private func deleteObjects(of urls: [TierURL], _ digests: [[UInt8]]) async throws -> Int {
         var objects: [String] = []
         var digests = Set(digests)
         for url in urls {
             for key in try await keys(TierLayout.records(of: url)) {
-                guard let (_, name) = TierLayout.split(key, prefix: TierLayout.records),
-                    let generation = TierGeneration(name: name), end.map({ generation.time <= $0 }) ?? true
-                else { continue }
                 objects.append(key)
-                if let digest = generation.digest { digests.insert(digest) }
-            }
-            if end == nil { objects += try await keys(TierLayout.claims(of: url)) }
-        }
-        let erased = Set(objects)
-        if end == nil || !objects.isEmpty {
-            try await forEachKey(TierLayout.records) { key in
-                guard !erased.contains(key), let (_, name) = TierLayout.split(key, prefix: TierLayout.records),
+                if let (_, name) = TierLayout.split(key, prefix: TierLayout.records),
                     let digest = TierGeneration(name: name)?.digest
-                else { return }
-                digests.remove(digest)
+                {
+                    digests.insert(digest)
+                }
             }
-            for digest in digests {
-                let key = TierLayout.bytes(digest)
-                let isThere = try await gate.call(.read) { try await $0.list(prefix: key, after: nil) }.keys == [key]
-                if isThere { objects.insert(key, at: 0) }
-            }
+            objects += try await keys(TierLayout.claims(of: url))
         }
+        let bytes = try await deleteBytes(digests, except: Set(objects))
         for key in objects { try await gate.call(.write) { try await $0.delete(key) } }
-        return objects.count
+        return objects.count + bytes
+    }
+
+    /// Deletes those of `digests` that are in the tier and that no record names, apart from `records`.
+    ///
+    /// - Returns: the objects deleted.
+    private func deleteBytes(_ digests: some Sequence<[UInt8]>, except records: Set<String>) async throws -> Int {
+        var present: Set<[UInt8]> = []
+        for digest in digests {
+            let key = TierLayout.bytes(digest)
+            let isThere = try await gate.call(.read) { try await $0.list(prefix: key, after: nil) }.keys == [key]
+            if isThere { present.insert(digest) }
+        }
+        // A listing of all records takes a request per 1,000, so there is one only if it matters.
+        guard !present.isEmpty else { return 0 }
+        try await forEachKey(TierLayout.records) { key in
+            guard !records.contains(key), let (_, name) = TierLayout.split(key, prefix: TierLayout.records),
+                let digest = TierGeneration(name: name)?.digest
+            else { return }
+            present.remove(digest)
+        }
+        for digest in present {
+            let key = TierLayout.bytes(digest)
+            try await gate.call(.write) { try await $0.delete(key) }
+        }
+        return present.count
     }
 
     private func pass(_ url: TierURL, _ name: String) async throws {
@@ -126,8 +145,9 @@ struct TierErasure: Sendable {
         return passes
     }
 
+    /// The tombstones that this machine has not passed. A pass whose tombstone is gone is a leftover.
     private func news(_ passes: Passes) -> [TierTombstone] {
-        passes.filter { !$0.value.contains(machine) }.map(\.key)
+        passes.filter { $0.value.contains(TierLayout.tombstoneName) && !$0.value.contains(machine) }.map(\.key)
     }
 
     /// The URLs that other machines have erased and that this one may still have.
@@ -139,20 +159,31 @@ struct TierErasure: Sendable {
     ///
     /// - Throws: `TierUnavailable`; `CancellationError`; an error of the index or the disk.
     func attend() async throws {
+        var passes = try await passes()
+        let news = news(passes)
         // The store first: it needs no right to write in the tier.
-        let news = news(try await passes())
-        try await giveUp(Set(news.map(\.url)))
-        try await register()
-        _ = try await deleteObjects(of: news.map(\.url))
-        for tombstone in news { try await pass(tombstone.url, tombstone.name) }
+        let digests = try await giveUp(Set(news.map(\.url)))
+        try await register(checking: true)
+        // In parts, so that a kill or a deadline keeps the ones before.
+        for start in stride(from: 0, to: news.count, by: Self.partSize) {
+            let part = news[start..<min(start + Self.partSize, news.count)]
+            _ = try await deleteObjects(of: part.map(\.url), start == 0 ? digests : [])
+            for tombstone in part { try await pass(tombstone.url, tombstone.name) }
+        }
+        let waiting = try index.tierErasures()
         _ = try await carryOut()
-        // A tombstone may be newer than the list above, so it is read again.
-        let passes = try await passes()
+        if !waiting.isEmpty || !news.isEmpty { passes = try await self.passes() }
+        try await sweep(passes)
+    }
+
+    /// Removes the tombstones that all machines have passed.
+    private func sweep(_ passes: Passes) async throws {
         guard !passes.isEmpty else { return }
         let machines = try await machines()
-        for (tombstone, passed) in passes where machines.isSubset(of: passed) {
-            // The tombstone itself is the last one: without it a pass means nothing.
-            for name in passed.sorted(by: >) {
+        for (tombstone, passed) in passes
+        where machines.isSubset(of: passed) || !passed.contains(TierLayout.tombstoneName) {
+            // The tombstone itself is the first one: a pass without it counts for nothing.
+            for name in passed.sorted() {
                 let key = TierLayout.pass(of: tombstone.url, tombstone.name, by: name)
                 try await gate.call(.write) { try await $0.delete(key) }
             }
@@ -160,8 +191,10 @@ struct TierErasure: Sendable {
     }
 
     /// Removes the entries at `urls` from the store, without a trace.
-    private func giveUp(_ urls: Set<TierURL>) async throws {
-        guard !urls.isEmpty else { return }
+    ///
+    /// - Returns: the digests of their pictures.
+    private func giveUp(_ urls: Set<TierURL>) async throws -> [[UInt8]] {
+        guard !urls.isEmpty else { return [] }
         var keys: [AvatarKey] = []
         var last: Int64 = 0
         while true {
@@ -172,19 +205,25 @@ struct TierErasure: Sendable {
                 keys.append(entry.key)
             }
         }
-        guard !keys.isEmpty else { return }
+        guard !keys.isEmpty else { return [] }
+        let digests = try keys.compactMap { try index.entry(for: $0)?.sha256 }
         _ = try await writer.remove(keys, erasing: true, inTier: false, at: clock.now())
+        return digests
     }
 
     // MARK: Machines
 
     /// Says in the tier that this machine uses it, once a week.
     ///
+    /// - Parameter checks: whether to look for the object: the bucket may be another one than last time. Default: no.
     /// - Throws: `TierUnavailable`; `CancellationError`; an error of the index.
-    func register() async throws {
+    func register(checking checks: Bool = false) async throws {
         let today = clock.now().milliseconds / 86_400_000
         let last = try index.tierRegistration()
-        if let last, abs(today - last) < Self.renewalDays { return }
+        if let last, abs(today - last) < Self.renewalDays {
+            guard checks else { return }
+            if try await !keys(TierLayout.objects(ofMachine: machine)).isEmpty { return }
+        }
         let key = TierLayout.machine(machine, day: today)
         try await gate.call(.write) { try await $0.put(key, Array("uses".utf8)) }
         try await writer.setTierRegistration(today)

@@ -60,7 +60,7 @@ struct TierFetch: Sendable {
         } catch is TierUnavailable {
             // The origin is asked as without a tier.
         } catch is DeadlinePassed {
-            // The reader has waited for long enough.
+            link.gate.noteSlowCall()
         }
         do {
             let result = try await ask(origin, with: copy, began: began)

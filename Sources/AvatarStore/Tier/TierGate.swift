@@ -128,6 +128,16 @@ final class TierGate: Sendable {
         }
     }
 
+    /// Records that a reader did not wait for a call to end.
+    @inline(never)
+    func noteSlowCall() {
+        let isTooSlow = state.withLock { state in
+            state.halves[Way.read.rawValue].slowCalls += 1
+            return state.halves[Way.read.rawValue].slowCalls >= Self.mostSlowCalls / 2
+        }
+        if isTooSlow { fail(Way.allCases, "The shared tier did not answer in the time that a reader waits.") }
+    }
+
     private static func text(_ time: Duration) -> String { "\(Int(time / .seconds(1))) seconds" }
 
     // Not inlined into an async function; see CONTRIBUTING.md, "Locks".

@@ -76,9 +76,13 @@ final class TierLink: Sendable {
         try await uploads.pausing { try await erasure.carryOut() }
     }
 
-    /// Says in the tier that this machine uses it, before it takes a picture.
+    /// Says in the tier that this machine uses it, before it takes a picture. A tier that is read-only gives pictures all the same.
     func register() async throws {
-        try await erasure.register()
+        do {
+            try await erasure.register()
+        } catch is TierUnavailable {
+            // The gate has recorded it. The next fetch tries again.
+        }
     }
 
     /// Ends a use of the store: puts the answers that wait into the tier, and stores how the tier went.

@@ -93,10 +93,14 @@ final class TierUploads: Sendable {
     func drain() async throws {
         wake()
         guard let task = task() else { return }
-        try await withTaskCancellationHandler {
-            try await task.value
-        } onCancel: {
-            task.cancel()
+        do {
+            try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        } catch is CancellationError where !Task.isCancelled {
+            // An erasure has ended the run, and begins another one afterwards.
         }
     }
 
@@ -190,7 +194,7 @@ final class TierUploads: Sendable {
                 for (number, upload) in page.enumerated() {
                     if number >= Self.width, let id = try await group.next() { done.append(id) }
                     group.addTask { [self] in
-                        if !erased.contains(upload.url) { try await put(upload) }
+                        if erased.contains(upload.url) { giveUp(upload.entry.key) } else { try await put(upload) }
                         return upload.id
                     }
                 }

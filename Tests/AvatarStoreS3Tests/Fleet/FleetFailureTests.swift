@@ -53,6 +53,25 @@ struct FleetFailureTests {
         }
     }
 
+    @Test func aReadOnlyTierStillGivesPictures() async throws {
+        try await Fleet.run { fleet in
+            let people = fleet.people(20)
+            _ = try await fleet.sync("other", Array(people.prefix(15)))
+            var tier = WatchedTier(base: fleet.tier)
+            tier.failure = { [.put, .create, .delete].contains($0) ? SharedTierError(.denied, "Read-only.") : nil }
+            let log = WarningLog()
+            let report = try await fleet.sync("a", people, tier: tier) { $0.logger = log.logger }
+            #expect(report.shared == 15)
+            #expect(report.fetched == 20)
+            #expect(log.warnings.count == 1, "\(log.warnings)")
+            let image = try await fleet.withMachine("b", tier: tier) {
+                try await $0.avatar(for: fleet.origin.url("/3.png"))
+            }
+            #expect(image.bytes.count == 1000)
+            #expect(fleet.origin.requestCount == 20)
+        }
+    }
+
     @Test func answersWaitForATierThatIsAway_andARestartLosesNone() async throws {
         try await Fleet.run { fleet in
             let people = fleet.people(20)

@@ -243,14 +243,13 @@ extension StoreFixture {
 
     /// The content of a file as another process reads it.
     private static func copied(_ file: String) throws -> Data {
-        let process = Process()
-        let pipe = Pipe()
-        process.executableURL = URL(filePath: "/bin/cat")
-        process.arguments = [file]
-        process.standardOutput = pipe
-        try process.run()
-        let content = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
+        // Not with Foundation's Process: its `waitUntilExit` blocks a thread of the pool, and all children of this process share one
+        // thread that waits for them in turn. A server that another test ends could then never be ended.
+        guard let stream = popen("exec cat '\(file)'", "re") else { throw POSIXError(.ENOMEM) }
+        var content = Data()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while case let count = fread(&buffer, 1, buffer.count, stream), count > 0 { content += buffer[..<count] }
+        guard pclose(stream) == 0 else { throw POSIXError(.EIO) }
         return content
     }
 

@@ -188,7 +188,7 @@ package struct TierGeneration: Hashable, Sendable {
     package func isFresh(at now: Timestamp) -> Bool { freshUntil > now && !time.isAhead(of: now) }
 }
 
-/// What is known of an image in the shared tier before it is asked.
+/// The knowledge of an image in the shared tier before a request to it.
 package enum TierView: Hashable, Sendable {
     /// Nothing.
     case unknown

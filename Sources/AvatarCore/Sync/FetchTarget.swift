@@ -34,7 +34,7 @@ package struct FetchTarget: Sendable {
     package var turn = HostTurn()
     /// An older copy of another machine, which counts as stored while the origin is asked.
     package var standIn: StandIn?
-    /// What is known of the image in the shared tier before it is asked.
+    /// The knowledge of the image in the shared tier before a request to it.
     package private(set) var tierView = TierView.unknown
 
     /// The host in whose place the shared tier is asked. It is no host name, so it meets no real one.

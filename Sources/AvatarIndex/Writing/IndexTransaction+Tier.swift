@@ -1,7 +1,7 @@
 package import AvatarCore
 import AvatarSQLite
 
-/// What the index keeps of a shared tier: the answers to put there, the erasures to carry out there, and how it went.
+/// The tables of the shared tier: the answers to put there, the erasures to carry out there, the counts and the last failure.
 extension IndexTransaction {
     /// The name of this store in the tier; made from `candidate` at the first use.
     package func tierMachine(orNew candidate: String) throws -> String {

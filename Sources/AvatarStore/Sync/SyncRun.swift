@@ -139,7 +139,8 @@ final class SyncRun {
     func run() async throws -> SyncReport {
         let begun = ContinuousClock.now
         try await writer.dropExpiredPartials(at: started)
-        try await beginTier()
+        // Erasures in the shared tier take a part of the time.
+        try await tier?.begin(within: min(.seconds(60), (options.timeLimit ?? .seconds(240)) / 4))
         try room.lookAtTotals()
         await withDiscardingTaskGroup { group in
             if let limit = options.timeLimit {
@@ -156,7 +157,9 @@ final class SyncRun {
         try await roster.write()
         try await unlinking.unlinkReplacedImages()
         try await unlinking.prune()
-        try await finishTier(begun)
+        if !Task.isCancelled {
+            try await tier?.finish(within: options.timeLimit.map { max(.seconds(1), begun + $0 - .now) })
+        }
         tally.update { report in
             report.wasCancelled = Task.isCancelled
             report.duration = ContinuousClock.now - begun
@@ -164,31 +167,6 @@ final class SyncRun {
         tally.tellProgress()
         await tally.tellEvents()
         return try tally.result()
-    }
-
-    // MARK: The shared tier
-
-    /// Attends to erasures, in a part of the time.
-    ///
-    /// - Throws: an error of the index or the disk.
-    private func beginTier() async throws {
-        do {
-            try await tier?.begin(within: min(.seconds(60), (options.timeLimit ?? .seconds(240)) / 4))
-        } catch is CancellationError {
-            // The sync ends, and reports that it was cancelled.
-        }
-    }
-
-    /// Puts into the tier what waits, in the time that is left.
-    ///
-    /// - Throws: an error of the index.
-    private func finishTier(_ begun: ContinuousClock.Instant) async throws {
-        guard !Task.isCancelled else { return }
-        do {
-            try await tier?.finish(within: options.timeLimit.map { max(.seconds(1), begun + $0 - .now) })
-        } catch is CancellationError {
-            // What waits goes into the tier at the next use of the store.
-        }
     }
 
     // MARK: The loop

@@ -16,7 +16,7 @@ public struct SharedTierReport: Sendable {
             case replacedRecord
             /// A claim to ask an origin that outlasted a repair's wait, so that its machine has died.
             case abandonedClaim
-            /// An object that is none of the tier's.
+            /// An object of another program.
             case foreignObject
         }
 

@@ -15,7 +15,7 @@ import HTTPTypes
 /// origin, with the tier's copy as if it were stored ─► 304, or no answer ─► the tier's bytes
 /// ```
 ///
-/// Whatever fails in the tier, the origin is asked as without one.
+/// After any failure of the tier, the store asks the origin as it does without a tier.
 struct TierFetch: Sendable {
     private let link: TierLink
     private let fetcher: Fetcher

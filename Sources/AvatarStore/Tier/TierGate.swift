@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarIndex
 import Logging
 import Synchronization
 

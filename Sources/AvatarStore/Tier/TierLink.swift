@@ -55,7 +55,7 @@ final class TierLink: Sendable {
     /// Begins a sync: carries out erasures, here those of other machines and there those of this one.
     ///
     /// - Parameter limit: the time for it. The rest waits for the next sync.
-    /// - Throws: `CancellationError`; an error of the index or the disk.
+    /// - Throws: an error of the index or the disk. A cancelled task returns early.
     func begin(within limit: Duration) async throws {
         do {
             try await uploads.pausing { [erasure] in
@@ -65,6 +65,8 @@ final class TierLink: Sendable {
             // The gate has recorded it. The next sync tries again.
         } catch is DeadlinePassed {
             // The next sync goes on.
+        } catch is CancellationError {
+            // The sync ends, and reports that it was cancelled.
         }
     }
 
@@ -88,7 +90,7 @@ final class TierLink: Sendable {
     /// Ends a use of the store: puts the answers that wait into the tier, and stores how the tier went.
     ///
     /// - Parameter limit: the time for it. Default: no limit.
-    /// - Throws: `CancellationError`; an error of the index.
+    /// - Throws: an error of the index. A cancelled task returns early.
     func finish(within limit: Duration? = nil) async throws {
         if try uploads.hasWork() {
             do {
@@ -99,6 +101,8 @@ final class TierLink: Sendable {
                 }
             } catch is DeadlinePassed {
                 // The rest waits in the index.
+            } catch is CancellationError {
+                // The rest goes into the tier at the next use of the store.
             }
         }
         try await recordUse()

@@ -49,7 +49,7 @@ struct TierListing {
 }
 
 extension TierGeneration {
-    /// Whether the answer tells more than the one that `entry` has: it is newer, or there is none.
+    /// Whether the answer is newer than that of `entry`, or `entry` has no answer.
     func isNews(to entry: AvatarEntry?) -> Bool {
         guard let entry else { return true }
         guard let digest else {

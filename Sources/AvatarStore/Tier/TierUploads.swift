@@ -10,7 +10,7 @@ import Synchronization
 /// bytes without a record, which the next attempt names. The claim ends last.
 final class TierUploads: Sendable {
     private struct State {
-        /// The run that empties the queue; `nil` while there is none.
+        /// The task that empties the queue; `nil` while none runs.
         var task: Task<Void, any Error>?
         /// Whether an answer was queued since the run last looked.
         var isRung = false
@@ -154,7 +154,7 @@ final class TierUploads: Sendable {
             guard let end = page.last else { return }
             last = end.id
             try await erasure.register()
-            // What another machine has erased must not come back from here. The next sync gives it up here too.
+            // An erased picture must not come back from this machine, which gives it up at its next sync.
             let erased = try await erasure.urlsNotPassed()
             let done = try await put(page, except: erased)
             try await writer.finishUploads(done)

@@ -2,7 +2,7 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// What the store keeps of its shared tier.
+/// Changes of the tables of the shared tier.
 extension StoreWriter {
     /// Removes answers that were put into the tier from the queue.
     func finishUploads(_ ids: [Int64]) throws {

@@ -116,23 +116,31 @@ link_archives() {
     done
 }
 
-# build_release: builds a program that needs no Swift where it runs, and sets release_program to its path.
+# set_release_flags: sets release_flags to the options of `swift build` for programs that need no Swift where they run.
 #
 # The Swift runtime, SQLite, zlib and the C++ library are linked statically if this system has their archives. libcurl, the C
 # library and libgcc are the system's.
-build_release() {
-    local flags=(-c release --product avatars --static-swift-stdlib) archives
+set_release_flags() {
+    local archives
+    release_flags=(-c release --static-swift-stdlib)
     if [ "$(uname -s)" = Linux ]; then
         link_archives sqlite3 z stdc++
         # Not libgcc: the C library loads the shared one when a thread ends, so the program must depend on it.
-        flags+=(-Xswiftc "-L$archives" -Xswiftc -use-ld=lld)
+        release_flags+=(-Xswiftc "-L$archives" -Xswiftc -use-ld=lld)
         # No symbols are exported, because searching them slows each start. Symbols from libraries are bound at the start
         # and then read-only.
-        flags+=(-Xlinker --no-export-dynamic -Xlinker -z -Xlinker now)
+        release_flags+=(-Xlinker --no-export-dynamic -Xlinker -z -Xlinker now)
     fi
-    AVATARS_WARNINGS_AS_ERRORS=1 swift build "${flags[@]}" --quiet
+}
+
+# build_release: builds the program of a release, and sets release_program to its path.
+build_release() {
+    local release_flags
+    set_release_flags
+    release_flags+=(--product avatars)
+    AVATARS_WARNINGS_AS_ERRORS=1 swift build "${release_flags[@]}" --quiet
     # shellcheck disable=SC2034 # Used by the scripts that source this.
-    release_program="$(AVATARS_WARNINGS_AS_ERRORS=1 swift build "${flags[@]}" --show-bin-path)/avatars"
+    release_program="$(AVATARS_WARNINGS_AS_ERRORS=1 swift build "${release_flags[@]}" --show-bin-path)/avatars"
 }
 
 # build_decoder: builds the helper of renditions, and sets decoder_program to its path. Linux only.

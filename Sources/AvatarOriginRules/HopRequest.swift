@@ -44,7 +44,7 @@ package struct HopRequest {
         return pathAndQuery
     }
 
-    private static let conditions: Set<HTTPField.Name> = [
+    private static let conditions: [HTTPField.Name] = [
         .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .range,
     ]
 }

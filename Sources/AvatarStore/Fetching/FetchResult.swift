@@ -5,8 +5,8 @@ import Synchronization
 
 /// The origin's response to the requests for one image. `FetchOutcome` says what the store did with it.
 struct FetchResult: Sendable {
-    /// The meaning of the response for the image.
-    enum Content: Sendable {
+    /// The meaning of the response for the image. It is behind a reference, because a sync hands each result on many times.
+    indirect enum Content: Sendable {
         /// An image, complete and staged, and its response.
         case image(StagedImage, AssessedResponse)
         /// The stored image is confirmed; the response is the stored one, brought up to date.

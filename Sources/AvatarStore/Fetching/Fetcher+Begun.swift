@@ -64,7 +64,7 @@ extension Fetcher {
         let deadline = start.advanced(by: timeout)
         var request = OriginRequest(key: target.requestKey, fields: conditions.fields) { tally.addRequest() }
         request.conditionalURL = conditions.stored?.redirection?.url
-        let begun = batchOrigin.begin(request) { response in
+        let begun = batchOrigin.begin(request) { [self] response in
             let times = Times(request: requested, response: clock.now())
             let content = response.flatMap { arrived in
                 Result { try takeWhole(arrived, conditions: conditions, times: times, for: target, counting: tally) }
@@ -106,7 +106,7 @@ extension Fetcher {
     func finish(_ begun: BegunFetch, _ arrival: BegunFetch.Arrival) async throws -> FetchResult {
         let content: FetchResult.Content
         do {
-            content = try await Deadlines.shared.run(until: begun.deadline) { try await takeRest(begun, arrival) }
+            content = try await Deadlines.shared.run(until: begun.deadline) { [self] in try await takeRest(begun, arrival) }
         } catch is CancellationError {
             throw CancellationError()
         } catch {

@@ -7,7 +7,9 @@ import Logging
 /// Requests one image from its origin, within a deadline, and stages its bytes.
 ///
 /// The request is conditional if the image is stored, and a range request if an earlier download was interrupted.
-struct Fetcher: Sendable {
+///
+/// It is a class so that each request under way copies one reference.
+final class Fetcher: Sendable {
     /// The client that sends the requests.
     let origin: any OriginClient
     /// The folders for staged files.
@@ -31,6 +33,29 @@ struct Fetcher: Sendable {
     /// `origin`, if it can begin requests without a task for each.
     let batchOrigin: (any BatchOriginClient)?
 
+    /// A fetcher of `parts` that sends its requests with `origin`.
+    init(
+        _ origin: any OriginClient,
+        _ parts: StoreParts,
+        _ writable: StoreParts.Writable,
+        timeout: Duration,
+        limits: Limits,
+        metrics: StoreMetrics,
+        progress: FetchProgressTable
+    ) {
+        (self.origin, batchOrigin) = (origin, origin as? any BatchOriginClient)
+        (self.timeout, self.limits, self.metrics, self.progress) = (timeout, limits, metrics, progress)
+        (places, clock) = (writable.places, parts.clock)
+        (logger, allowsSVG) = (parts.configuration.logger, parts.configuration.allowsSVG)
+        partials = PartialDownloads(
+            index: parts.index,
+            places: places,
+            writer: writable.writer,
+            clock: clock,
+            logger: logger
+        )
+    }
+
     /// Fetches or revalidates `target`. A failure is a result.
     ///
     /// - Parameter tally: counts requests and bytes, even if the fetch is cancelled.
@@ -40,7 +65,7 @@ struct Fetcher: Sendable {
         let start = ContinuousClock.now
         let content: FetchResult.Content
         do {
-            content = try await Deadlines.shared.run(timeout) { try await exchange(target, tally) }
+            content = try await Deadlines.shared.run(timeout) { [self] in try await exchange(target, tally) }
         } catch is CancellationError {
             throw CancellationError()
         } catch {

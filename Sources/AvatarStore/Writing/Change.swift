@@ -34,8 +34,8 @@ struct Change: Sendable {
     /// The change itself.
     var content: Content
 
-    /// The kinds of changes.
-    enum Content: Sendable {
+    /// The kinds of changes. They are behind a reference, because a sync hands each change on many times.
+    indirect enum Content: Sendable {
         /// A new image; `validation` is `nil` for an own image.
         case image(StagedImage, validation: ValidationRecord?)
         /// The entry's own bytes, staged for another storage class. Valid only while the entry's file is `file`.

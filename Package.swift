@@ -349,6 +349,7 @@ let package = Package(
                 "AvatarRenditions",
                 "AvatarLoopback",
                 "CAvatarSystem",
+                "CSQLite",
                 .product(
                     name: "ArgumentParser",
                     package: "swift-argument-parser",

@@ -16,4 +16,9 @@ static inline void avatar_sqlite_keep_log_on_close(sqlite3 *connection) {
     sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (void *)0);
 }
 
+// Makes SQLite count no memory, which takes a lock per allocation. Must precede the first connection of the process.
+static inline void avatar_sqlite_count_no_memory(void) {
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 #endif

@@ -1,5 +1,6 @@
 import ArgumentParser
 import AvatarStore
+import CSQLite
 import Dispatch
 import Foundation
 
@@ -56,6 +57,8 @@ struct Avatars: ParsableCommand {
     /// Parses the arguments, runs the command, and ends the process with its exit code.
     private static func parseAndRun() -> Never {
         let interruption = Interruption()
+        // The program shares SQLite with no other code that would want to know. It cannot fail before the first connection.
+        avatar_sqlite_count_no_memory()
         let arguments = ProgramArguments.all
         guard !arguments.isEmpty else {
             refuse(

@@ -25,6 +25,8 @@ package struct ResponseFields {
 
     /// The number of lines that are kept.
     private static let knownCount = 128
+    /// The number of fields that most responses have at most.
+    private static let usualCount = 12
     /// The maximum length of a line that is kept, in bytes.
     private static let longestKnown = 200
 
@@ -36,6 +38,7 @@ package struct ResponseFields {
     /// The fields in `head`, and the first Location.
     package mutating func read(_ head: UnsafeBufferPointer<UInt8>) -> (fields: HTTPFields, location: String?) {
         var fields = HTTPFields()
+        fields.reserveCapacity(Self.usualCount)
         var location: String?
         var rest = head[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {

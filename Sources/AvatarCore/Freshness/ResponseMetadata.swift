@@ -43,6 +43,7 @@ package struct ResponseMetadata: Hashable, Sendable {
         redirection: Redirection? = nil
     ) {
         self.fields = HTTPFields()
+        self.fields.reserveCapacity(Self.keptNames.count)
         for field in fields {
             switch field.name {
             case .eTag: if etag == nil, !field.value.isEmpty { etag = field.value }
@@ -219,12 +220,12 @@ extension ResponseMetadata {
         let tags = notModified[values: .eTag].filter { !$0.isEmpty }.map(EntityTag.init)
         let ours = etag.map(EntityTag.init)
         let match = ours.flatMap { ours in tags.first { $0.weaklyEquals(ours) } }
-        guard isSelected(by: tags, update.lastModified, mode) else { return nil }
+        guard isSelected(by: tags, update.lastModified, ours, mode) else { return nil }
         var result = update
         result.etag = ours?.isWeak == true ? etag : match?.text ?? etag
         result.lastModified = update.lastModified ?? lastModified
         let kept = fields.filter { $0.name != .age && $0.name != .date && !update.fields.contains($0.name) }
-        result.fields = HTTPFields(kept + update.fields)
+        if !kept.isEmpty { result.fields = HTTPFields(kept + update.fields) }
         if selection != nil || result.fields.contains(.vary) {
             result.selection = request().map { VaryRule(result.fields).selection(of: $0) } ?? selection
         }
@@ -234,11 +235,15 @@ extension ResponseMetadata {
     /// Whether the validators of a 304 match the stored response, or the 304 has none.
     ///
     /// A strong tag decides alone, whatever the date. An equal date does not outweigh a different tag.
-    private func isSelected(by tags: [EntityTag], _ date: String?, _ mode: CachingMode) -> Bool {
-        let ours = etag.map(EntityTag.init)
-        let strong = tags.filter(\.isStrong)
-        if mode == .strict, !strong.isEmpty {
-            return strong.contains { tag in ours.map(tag.stronglyEquals) ?? false }
+    private func isSelected(
+        by tags: [EntityTag],
+        _ date: String?,
+        _ ours: EntityTag?,
+        _ mode: CachingMode
+    ) -> Bool {
+        if mode == .strict {
+            let strong = tags.filter(\.isStrong)
+            if !strong.isEmpty { return strong.contains { tag in ours.map(tag.stronglyEquals) ?? false } }
         }
         if !tags.isEmpty {
             guard tags.contains(where: { tag in ours.map(tag.weaklyEquals) ?? false }) else { return false }

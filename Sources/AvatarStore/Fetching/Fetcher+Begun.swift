@@ -2,8 +2,8 @@ import AvatarCore
 
 /// A fetch whose request was begun without a task of its own.
 final class BegunFetch: Sendable {
-    /// The image, and its entry when the request was begun.
-    let target: FetchTarget
+    /// The fetch of the image, with its entry when the request was begun.
+    let job: FetchJob
     /// Counts its requests and bytes.
     let tally: Tally
     fileprivate let conditions: Fetcher.Conditions
@@ -19,7 +19,7 @@ final class BegunFetch: Sendable {
     fileprivate let request: any BegunRequest
 
     fileprivate init(
-        _ target: FetchTarget,
+        _ job: FetchJob,
         tally: Tally,
         conditions: Fetcher.Conditions,
         requested: Timestamp,
@@ -27,7 +27,7 @@ final class BegunFetch: Sendable {
         deadline: ContinuousClock.Instant,
         request: any BegunRequest
     ) {
-        (self.target, self.tally, self.conditions, self.request) = (target, tally, conditions, request)
+        (self.job, self.tally, self.conditions, self.request) = (job, tally, conditions, request)
         (self.requested, self.start, self.deadline) = (requested, start, deadline)
         number = Deadlines.shared.add(deadline) { request.cancel() }
     }
@@ -49,13 +49,15 @@ final class BegunFetch: Sendable {
 }
 
 extension Fetcher {
-    /// Begins to fetch or revalidate `target`, whose entry was just looked up. Calls `arrival` once, on any thread.
+    /// Begins to fetch or revalidate the image of `job`, whose entry was just looked up. Calls `arrival` once, on any
+    /// thread.
     ///
     /// - Returns: `nil` if the request cannot begin without waiting, or resumes a download. Use `fetch` then.
     func begin(
-        _ target: FetchTarget,
+        _ job: FetchJob,
         arrival: @escaping @Sendable (BegunFetch.Arrival) -> Void
     ) -> BegunFetch? {
+        let target = job.target
         guard let batchOrigin, !target.isTransient, !target.isPartial else { return nil }
         // The file was there when the target was planned. It is checked again when the response arrives.
         let conditions = conditions(for: target, metadata(target))
@@ -67,13 +69,13 @@ extension Fetcher {
         let begun = batchOrigin.begin(request) { [self] response in
             let times = Times(request: requested, response: clock.now())
             let content = response.flatMap { arrived in
-                Result { try takeWhole(arrived, conditions: conditions, times: times, for: target, counting: tally) }
+                Result { try takeWhole(arrived, conditions: conditions, times: times, for: job.target, counting: tally) }
             }
             arrival(BegunFetch.Arrival(response: response, content: content, time: times.response))
         }
         guard let begun else { return nil }
         return BegunFetch(
-            target,
+            job,
             tally: tally,
             conditions: conditions,
             requested: requested,
@@ -94,7 +96,7 @@ extension Fetcher {
             guard let content = try arrival.content.get() else { return nil }
             return result(begun, content, ended: arrival.time)
         } catch {
-            let failure = failure(for: try cause(error, of: begun, isWanted: isWanted), begun.target)
+            let failure = failure(for: try cause(error, of: begun, isWanted: isWanted), begun.job.target)
             return result(begun, .failed(failure), ended: arrival.time)
         }
     }
@@ -110,13 +112,13 @@ extension Fetcher {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            content = .failed(failure(for: error, begun.target))
+            content = .failed(failure(for: error, begun.job.target))
         }
         return result(begun, content, ended: clock.now())
     }
 
     private func takeRest(_ begun: BegunFetch, _ arrival: BegunFetch.Arrival) async throws -> FetchResult.Content {
-        let (target, tally) = (begun.target, begun.tally)
+        let (target, tally) = (begun.job.target, begun.tally)
         let times = Times(request: begun.requested, response: arrival.time)
         let arrived = try arrival.response.get()
         let content: FetchResult.Content?
@@ -169,7 +171,7 @@ extension Fetcher {
 
     private func result(_ begun: BegunFetch, _ content: FetchResult.Content, ended: Timestamp) -> FetchResult {
         let result = begun.tally.result(content, began: begun.requested, ended: ended)
-        note(result, of: begun.target, took: .now - begun.start)
+        note(result, of: begun.job.target, took: .now - begun.start)
         return result
     }
 }

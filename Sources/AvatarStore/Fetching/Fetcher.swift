@@ -275,12 +275,18 @@ final class Fetcher: Sendable {
         return ResponseMetadata(stored: entry.validation)
     }
 
-    /// The conditions of a request (RFC 9110 section 13.1).
-    struct Conditions: Sendable {
+    /// The conditions of a request (RFC 9110 section 13.1). It is a class because a sync hands them on.
+    final class Conditions: Sendable {
         /// The conditional header fields; empty for an unconditional request.
-        var fields = HTTPFields()
+        let fields: HTTPFields
         /// The stored response that a 304 confirms. `nil` without conditions: such a 304 confirms nothing.
-        var stored: ResponseMetadata?
+        let stored: ResponseMetadata?
+
+        /// The condition that what `stored` describes has changed, as `fields` say it. Default: no condition.
+        init(fields: HTTPFields = HTTPFields(), stored: ResponseMetadata? = nil) {
+            self.fields = fields
+            self.stored = fields.isEmpty ? nil : stored
+        }
     }
 
     /// The conditions of a request for `target`; none if `stored` is `nil` or has no validator.
@@ -293,7 +299,7 @@ final class Fetcher: Sendable {
             now: clock.now(),
             request: origin.requestFields(for: target.requestURL)
         )
-        return Conditions(fields: request.fields, stored: request.fields.isEmpty ? nil : stored)
+        return Conditions(fields: request.fields, stored: stored)
     }
 
     /// The stored response, updated with the `fields` of a 304 (RFC 9111 section 4.3.4); `nil` if they do not refer to

@@ -30,7 +30,7 @@ final class SyncDispatcher {
     private var alarm: (number: Int, time: Duration)?
 
     /// Fetches under way without a task, by their numbers in the flight table.
-    private var begun: [Int: (job: FetchJob, fetch: BegunFetch)] = [:]
+    private var begun: [Int: BegunFetch] = [:]
     /// Whether a request failed because there is no network.
     private(set) var isOffline = false
 
@@ -222,9 +222,9 @@ final class SyncDispatcher {
             guard engine.slots.takeAtOnce(host) else { return false }
             // If the request begins, the slot is returned with its response, else at once.
             defer { if begun[flight] == nil { engine.slots.giveBack(host) } }
-            let fetch = engine.fetcher.begin(job.target) { [inbox] in inbox.put(.arrived(flight: flight, $0)) }
+            let fetch = engine.fetcher.begin(job) { [inbox] in inbox.put(.arrived(flight: flight, $0)) }
             guard let fetch else { return false }
-            begun[flight] = (job, fetch)
+            begun[flight] = fetch
             return true
         } catch {
             // The task meets the same error, and reports it.
@@ -242,7 +242,8 @@ final class SyncDispatcher {
         isWanted: Bool,
         in group: inout DiscardingTaskGroup
     ) -> SyncSignal? {
-        guard let (job, fetch) = begun.removeValue(forKey: flight) else { return nil }
+        guard let fetch = begun.removeValue(forKey: flight) else { return nil }
+        let job = fetch.job
         let host = job.target.host
         do {
             if let result = try engine.fetcher.settle(fetch, arrival, isWanted: isWanted) {
@@ -268,14 +269,14 @@ final class SyncDispatcher {
 
     /// Cancels all requests without a task. No cancelled task cancels them.
     func cancelBegun() {
-        for item in begun.values { item.fetch.cancel() }
+        for fetch in begun.values { fetch.cancel() }
     }
 
     // MARK: Responses
 
-    /// Records that the request for `target` is over, which makes room for the next one.
-    func finish(_ target: FetchTarget) {
-        queues.finish(host: target.host)
+    /// Records that the request of `job` is over, which makes room for the next one.
+    func finish(_ job: FetchJob) {
+        queues.finish(host: job.target.host)
     }
 
     /// Queues a target again whose image has to come from its origin, behind all others of its host.
@@ -297,19 +298,19 @@ final class SyncDispatcher {
         case askAgain(HostNote?, host: String)
     }
 
-    /// Paces the host of `target` by its response.
-    func pace(_ result: FetchResult, of target: FetchTarget) -> Decision {
+    /// Paces the host of `job` by its response.
+    func pace(_ result: FetchResult, of job: FetchJob) -> Decision {
         guard !result.isFromTier else { return .settle }
-        let host = target.host
+        let host = job.target.host
         guard let failure = result.failure, failure.kind.blame != .image else {
-            paces.answered(host, target.turn, at: now)
+            paces.answered(host, job.target.turn, at: now)
             return .settle
         }
         guard failure.isRefusal else { return .settle }
         let waited = paces[host]?.waited
         let reaction = paces.refused(
             host,
-            target.turn,
+            job.target.turn,
             retryAfter: failure.retryAfter.map { $0.duration(since: result.ended) },
             longest: longestWait(for: host),
             active: queues.activeCount(of: host) + 1,
@@ -320,7 +321,7 @@ final class SyncDispatcher {
         case .failImage: return .settleImage
         case .askAgain: break
         }
-        var target = target
+        var target = job.target
         target.turn.refusals += 1
         // Its next request shows whether the wait was long enough. An image that is refused again lets others go first.
         if target.turn.refusals == 1 {
@@ -347,15 +348,16 @@ final class SyncDispatcher {
     /// Records the result for the health of the requested host, and of the host that it redirected to.
     ///
     /// - Returns: whether the health has changed, so that the index must record it too.
-    func record(_ result: FetchResult, of target: FetchTarget) -> Bool {
+    func record(_ result: FetchResult, of job: FetchJob) -> Bool {
         guard let note = result.hostNote else { return false }
-        let host = result.redirectedHost ?? target.host
+        let askedHost = job.target.host
+        let host = result.redirectedHost ?? askedHost
         let wasRecorded = note.isAnswer && recorded.remove(host) != nil
         let isNews = hosts.record(note, of: host) || wasRecorded
-        if host != target.host {
-            _ = hosts.record(HostNote(requested: result.began, answered: result.ended), of: target.host)
+        if host != askedHost {
+            _ = hosts.record(HostNote(requested: result.began, answered: result.ended), of: askedHost)
         }
-        restrict(target.host)
+        restrict(askedHost)
         return isNews
     }
 

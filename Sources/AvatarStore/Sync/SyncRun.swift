@@ -239,16 +239,16 @@ final class SyncRun {
     private func handle(_ signal: SyncSignal, _ group: inout DiscardingTaskGroup) async {
         switch signal {
         case .fetched(let job, let flight, let result):
-            dispatcher.finish(job.target)
+            dispatcher.finish(job)
             collect(result, of: job, flight)
         case .arrived(let flight, let arrival):
             let next = dispatcher.arrived(flight, arrival, isWanted: !tally.isCutShort, in: &group)
             if let next { await handle(next, &group) }
         case .caughtUp(let job, let flight, let outcome):
-            dispatcher.finish(job.target)
+            dispatcher.finish(job)
             await results.take(job, flight, byAnotherProcess: outcome)
         case .deferred(let job, let flight):
-            dispatcher.finish(job.target)
+            dispatcher.finish(job)
             results.endFlight(of: job, flight)
             if tally.shouldStop {
                 results.skip(job.target, tally.report.ranOutOfTime ? .limit : .interrupted)
@@ -256,10 +256,10 @@ final class SyncRun {
                 dispatcher.putBack(job.target)
             }
         case .gaveUp(let job, let flight, let counts, let error):
-            dispatcher.finish(job.target)
+            dispatcher.finish(job)
             results.giveUp(job, flight, counts: counts, error: error)
         case .joined(let job, let result):
-            dispatcher.finish(job.target)
+            dispatcher.finish(job)
             await results.take(job, byAnotherTask: result)
         case .committed(let result):
             await committed(result, &group)
@@ -361,9 +361,9 @@ final class SyncRun {
             }
             if let error = failed.storeError { tally.fail(error) }
         }
-        switch tally.shouldStop ? .settle : dispatcher.pace(result, of: job.target) {
+        switch tally.shouldStop ? .settle : dispatcher.pace(result, of: job) {
         case .settle:
-            let isNews = dispatcher.record(result, of: job.target)
+            let isNews = dispatcher.record(result, of: job)
             committer.add(result, of: job, flight, isNews: isNews)
         case .settleImage:
             noteWait(job.target.host)

@@ -23,7 +23,9 @@ package struct ResponseMetadata: Hashable, Sendable {
     /// The redirects on the way; `nil` if the response came from the requested URL.
     package var redirection: Redirection?
 
-    private static let keptNames = [.cacheControl, .expires, .date, .age, .vary, HTTPField.Name("pragma")].compactMap(\.self)
+    private static let keptNames = [.cacheControl, .expires, .date, .age, .vary, HTTPField.Name("pragma")].compactMap(
+        \.self
+    )
 
     /// The metadata of a response. Of several validators of one kind, the first is kept.
     ///

@@ -69,7 +69,9 @@ extension Fetcher {
         let begun = batchOrigin.begin(request) { [self] response in
             let times = Times(request: requested, response: clock.now())
             let content = response.flatMap { arrived in
-                Result { try takeWhole(arrived, conditions: conditions, times: times, for: job.target, counting: tally) }
+                Result {
+                    try takeWhole(arrived, conditions: conditions, times: times, for: job.target, counting: tally)
+                }
             }
             arrival(BegunFetch.Arrival(response: response, content: content, time: times.response))
         }
@@ -108,7 +110,9 @@ extension Fetcher {
     func finish(_ begun: BegunFetch, _ arrival: BegunFetch.Arrival) async throws -> FetchResult {
         let content: FetchResult.Content
         do {
-            content = try await Deadlines.shared.run(until: begun.deadline) { [self] in try await takeRest(begun, arrival) }
+            content = try await Deadlines.shared.run(until: begun.deadline) { [self] in
+                try await takeRest(begun, arrival)
+            }
         } catch is CancellationError {
             throw CancellationError()
         } catch {

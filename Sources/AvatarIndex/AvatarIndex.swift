@@ -19,10 +19,13 @@ package final class AvatarIndex: Sendable {
     private static let longWALFrames = 1000
 
     /// The most memory that the write connection takes for pages, in KiB.
+    private static let writerCacheKiB = 4096
+
+    /// The same while it changes rows all over the index.
     ///
     /// The times of access of a million files fill 20 MiB of index pages, which a transaction changes in random order:
-    /// with SQLite's 2 MiB it would write each of them many times. A smaller index takes less.
-    private static let writerCacheKiB = 32_768
+    /// with less memory it would write each of them many times. A smaller index takes less.
+    private static let largeWriterCacheKiB = 32_768
 
     /// The most changes that the feed keeps, counting each contact of a change; older ones are dropped.
     package static let feedLimit: Int64 = 200_000
@@ -327,6 +330,19 @@ package final class AvatarIndex: Sendable {
                 return try body(connection)
             }
         }
+    }
+
+    /// Runs `body`, whose transactions change rows all over the index, with more memory for pages.
+    package func withLargeCache<Result>(_ body: () throws -> Result) throws -> Result {
+        try setCacheSize(Self.largeWriterCacheKiB)
+        // If that fails, the connection keeps the memory until it is closed.
+        defer { try? setCacheSize(Self.writerCacheKiB) }
+        return try body()
+    }
+
+    /// Sets the most memory that the write connection takes for pages.
+    private func setCacheSize(_ size: Int) throws {
+        try onWriteConnection("setting its cache") { try $0.execute("PRAGMA cache_size = -\(size)") }
     }
 
     /// The memory of the write connection; found once.

@@ -87,12 +87,15 @@ final class AccessRecorder: Sendable {
         return [used, unwritten.withLock { $0[id] }].compactMap(\.self).max()
     }
 
+    /// The number of files used since the last write. Another thread may change it at any moment.
+    var bufferedCount: Int { count.load(ordering: .relaxed) }
+
     /// Removes times and returns them in the order of the file ids, so that neighbouring rows are written together.
     ///
     /// - Parameter scope: which times. With `due`, the timer runs again for those that stay.
     func drain(_ scope: Scope) -> [(fileID: Int64, time: Int64)] {
         // A full buffer is written as a whole, or each use would ask for the next write.
-        let keepsRecent = scope == .due && count.load(ordering: .relaxed) < Self.largestCount
+        let keepsRecent = scope == .due && bufferedCount < Self.largestCount
         var used: [(fileID: Int64, hit: IndexHit)] = []
         var isWaiting = false
         for shard in shards {

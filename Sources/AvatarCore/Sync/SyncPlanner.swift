@@ -1,18 +1,15 @@
 /// Plans a sync: what to do about each item, before any request is sent.
 ///
 /// The plan is a function of the items, of what the index and the disk hold for them (`SyncSnapshot`), of the rules, of
-/// the health of the hosts, of network and room, and of the time. A dry run counts its steps; a sync carries them out. The planner remembers
-/// what the list named so far, so that each image and each contact is planned once.
+/// the health of the hosts, of network and room, and of the time. A dry run counts its steps; a sync carries them out. The
+/// planner remembers what the list named so far, so that each image and each contact is planned once.
 package struct SyncPlanner: Sendable {
     private let rules: SyncRules
-    /// The keys that were named so far, and the spellings that are not a URL.
+    /// The keys that were named so far, and the spellings that are not a URL. The keys with a planned request that is not
+    /// settled yet are marked.
     private var named = FingerprintSet()
     /// The contacts for which the list has a picture, or a source to ask for one.
     private var withPictures = FingerprintSet()
-    /// The keys with a planned request that is not settled yet.
-    private var inFlight: Set<KeyFingerprint> = []
-    /// In a dry run, in which no request is ever settled, the keys with a planned request. A whole list takes less memory here.
-    private var plannedForGood: FingerprintSet?
     /// Requests that were planned and not returned.
     private var requestCount = 0
     /// Contacts of the list, each once.
@@ -21,29 +18,21 @@ package struct SyncPlanner: Sendable {
     private var hasUnreadableRecord = false
 
     /// A planner that has seen no item.
-    ///
-    /// - Parameter settles: whether the outcomes of requests will be known; no in a dry run. Default: yes.
-    package init(_ rules: SyncRules, settles: Bool = true) {
+    package init(_ rules: SyncRules) {
         self.rules = rules
-        if !settles { plannedForGood = FingerprintSet() }
     }
 
     /// Whether as many requests are planned as the rules allow.
     package var hasReachedLimit: Bool { requestCount >= rules.requestLimit ?? .max }
 
-    /// Whether a request for `key` is planned or under way.
+    /// Whether a request for `key`, which the list has named, is planned or under way.
     package func isInFlight(_ key: AvatarKey) -> Bool {
-        plannedForGood?.contains(key.rawValue) ?? inFlight.contains(KeyFingerprint(key.rawValue))
-    }
-
-    /// Says that a request for `key` is planned.
-    private mutating func begin(_ key: AvatarKey) {
-        if plannedForGood?.insert(key.rawValue) == nil { inFlight.insert(KeyFingerprint(key.rawValue)) }
+        named.isMarked(key.rawValue)
     }
 
     /// Says that the image of `key` is settled.
     package mutating func settle(_ key: AvatarKey) {
-        inFlight.remove(KeyFingerprint(key.rawValue))
+        named.mark(key.rawValue, false)
     }
 
     /// Says that a planned request was not sent, so that another one may be.
@@ -224,7 +213,7 @@ package struct SyncPlanner: Sendable {
             return .leaveOut
         case .request(let isNew):
             requestCount += 1
-            begin(target.key)
+            named.mark(target.key.rawValue, true)
             return .request(target, isNew: isNew)
         }
     }

@@ -75,7 +75,7 @@ struct SyncPreviewCounter {
         let now = parts.clock.now()
         let limits = try parts.limits(mode: options.mode)
         intake = parts.intake(limits)
-        planner = SyncPlanner(SyncRules(options: options, limits: limits, fetching: fetching), settles: false)
+        planner = SyncPlanner(SyncRules(options: options, limits: limits, fetching: fetching))
         let hosts = try SyncHosts(parts.index, options, timeLimit: nil, at: now)
         circumstances = SyncCircumstances(hosts: hosts, now: now)
     }

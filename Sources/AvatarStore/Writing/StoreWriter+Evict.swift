@@ -95,28 +95,30 @@ extension StoreWriter {
         let excess = max(0, try index.total(of: .caches).accountedBytes - target)
         var freed = EvictionReport()
         progress(WorkProgress(.evicting, .bytes, of: excess))
-        while !canStop || !Task.isCancelled {
-            var evicted: PendingBatch?
-            let isComplete = try write { transaction in
-                var plan = EvictionPlan(
-                    bytes: try transaction.total(of: .caches).accountedBytes,
-                    trimmingTo: target
-                )
-                try transaction.forEachEvictionCandidate(accessedBefore: .max) {
-                    plan.offer(fileID: $0.fileID, sizeBytes: $0.sizeBytes) && plan.victims.count < batches
+        try index.withLargeCache {
+            while !canStop || !Task.isCancelled {
+                var evicted: PendingBatch?
+                let isComplete = try write { transaction in
+                    var plan = EvictionPlan(
+                        bytes: try transaction.total(of: .caches).accountedBytes,
+                        trimmingTo: target
+                    )
+                    try transaction.forEachEvictionCandidate(accessedBefore: .max) {
+                        plan.offer(fileID: $0.fileID, sizeBytes: $0.sizeBytes) && plan.victims.count < batches
+                    }
+                    evicted = try evict(plan.victims, transaction)
+                    // Without a file that it names, a foreign row would be the first candidate for ever.
+                    return plan.isComplete || evicted == nil
                 }
-                evicted = try evict(plan.victims, transaction)
-                // Without a file that it names, a foreign row would be the first candidate for ever.
-                return plan.isComplete || evicted == nil
+                if let evicted {
+                    try unlink([], [evicted])
+                    // Includes the renditions of evicted originals.
+                    freed.files += uncountedEvictions.count
+                    freed.bytes += uncountedEvictions.reduce(0) { $0 + $1.sizeBytes }
+                }
+                progress(WorkProgress(.evicting, .bytes, done: min(freed.bytes, excess), of: excess))
+                if isComplete { break }
             }
-            if let evicted {
-                try unlink([], [evicted])
-                // Includes the renditions of evicted originals.
-                freed.files += uncountedEvictions.count
-                freed.bytes += uncountedEvictions.reduce(0) { $0 + $1.sizeBytes }
-            }
-            progress(WorkProgress(.evicting, .bytes, done: min(freed.bytes, excess), of: excess))
-            if isComplete { break }
         }
         try settle()
         return freed

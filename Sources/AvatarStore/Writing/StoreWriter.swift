@@ -162,6 +162,9 @@ actor StoreWriter {
         return (left, failure)
     }
 
+    /// The number of access times from which on they are written with more memory.
+    private static let manyAccesses = 1000
+
     /// Writes the buffered access times.
     ///
     /// The times of many files rewrite the same pages, so a transaction takes as many as it can in 50 milliseconds: other
@@ -169,6 +172,11 @@ actor StoreWriter {
     ///
     /// - Parameter scope: which times. Default: all.
     func flushAccesses(_ scope: AccessRecorder.Scope = .all) throws {
+        guard accesses.bufferedCount > Self.manyAccesses else { return try writeAccesses(scope) }
+        try index.withLargeCache { try writeAccesses(scope) }
+    }
+
+    private func writeAccesses(_ scope: AccessRecorder.Scope) throws {
         var times = accesses.drain(scope)[...]
         while !times.isEmpty {
             do {

@@ -17,6 +17,23 @@ import Testing
         #expect(!(50_000..<60_000).contains { set.contains("contact \($0)") })
     }
 
+    @Test func aMarkStaysWithItsTextWhileTheSetGrows() {
+        var set = FingerprintSet()
+        set.mark("early", true)
+        #expect(!set.contains("early") && !set.isMarked("early"))
+        let texts = (0..<20_000).map { "contact \($0)" }
+        for (number, text) in texts.enumerated() {
+            _ = set.insert(text)
+            set.mark(text, number % 3 == 0)
+        }
+
+        #expect(texts.enumerated().allSatisfy { set.isMarked($1) == ($0 % 3 == 0) })
+        let isNew = set.insert(texts[0])
+        #expect(!isNew && set.isMarked(texts[0]))
+        set.mark(texts[0], false)
+        #expect(set.contains(texts[0]) && !set.isMarked(texts[0]))
+    }
+
     @Test func aCopyIsASetOfItsOwn() {
         var first = FingerprintSet()
         _ = first.insert("a")

@@ -1,4 +1,3 @@
-import AsyncAlgorithms
 public import AvatarStore
 
 /// The result for one element of a batch.
@@ -18,7 +17,6 @@ public struct FetchedImage: Sendable {
 public struct ImageBatch: AsyncSequence, Sendable {
     /// An image, or the error of its fetch.
     public typealias Element = FetchedImage
-    typealias Channel = AsyncChannel<FetchedImage>
 
     let source: ImageSource
     let urls: [String?]
@@ -26,12 +24,12 @@ public struct ImageBatch: AsyncSequence, Sendable {
 
     /// Starts the fetches.
     public func makeAsyncIterator() -> Iterator {
-        let channel = Channel()
+        let images = Handover<FetchedImage>()
         let task = Task { [self] in
-            await fetchAll { await channel.send($0) }
-            channel.finish()
+            await fetchAll { await images.send($0) }
+            images.finish()
         }
-        return Iterator(channel: channel, running: RunningTask(task))
+        return Iterator(images: images, running: RunningTask(task))
     }
 
     /// Fetches all images, at most as many at a time as the store has connections.
@@ -62,13 +60,13 @@ public struct ImageBatch: AsyncSequence, Sendable {
 
     /// An iteration over the batch. Releasing it cancels the fetches.
     public struct Iterator: AsyncIteratorProtocol {
-        let channel: Channel
+        let images: Handover<FetchedImage>
         let running: RunningTask
 
         /// The next image to arrive; `nil` after the last one.
         public mutating func next() async -> FetchedImage? {
-            var iterator = channel.makeAsyncIterator()
-            return await iterator.next()
+            // The fetches end it without an error.
+            try? await images.next()
         }
     }
 }

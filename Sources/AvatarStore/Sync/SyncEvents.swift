@@ -1,4 +1,3 @@
-import AsyncAlgorithms
 public import AvatarCore
 
 /// An event of a sync.
@@ -18,31 +17,28 @@ public enum SyncEvent: Sendable {
 public struct SyncEvents: AsyncSequence, Sendable {
     /// The event.
     public typealias Element = SyncEvent
-    /// A channel without a buffer: a sender waits until its event is read.
-    typealias Channel = AsyncThrowingChannel<SyncEvent, any Error>
-
     /// Runs the sync, and passes each event to `emit`. Called once for each iteration.
     let sync: @Sendable (_ emit: @escaping @Sendable (SyncEvent) async -> Void) async throws -> SyncReport
 
     /// Begins the sync.
     public func makeAsyncIterator() -> Iterator {
-        let channel = Channel()
+        let events = Handover<SyncEvent>()
         let task = Task { [sync] in
             do {
-                let report = try await sync { await channel.send($0) }
-                await channel.send(.finished(report))
-                channel.finish()
+                let report = try await sync { await events.send($0) }
+                await events.send(.finished(report))
+                events.finish()
             } catch {
-                channel.fail(error)
+                events.finish(throwing: error)
             }
         }
-        return Iterator(channel: channel, running: RunningTask(task))
+        return Iterator(events: events, running: RunningTask(task))
     }
 
     /// Where an iteration stands.
     public struct Iterator: AsyncIteratorProtocol {
         /// Carries the events from the sync's task to the iteration.
-        let channel: Channel
+        let events: Handover<SyncEvent>
         /// Ends the sync with the last iterator.
         let running: RunningTask
 
@@ -50,8 +46,7 @@ public struct SyncEvents: AsyncSequence, Sendable {
         ///
         /// - Throws: what the sync throws.
         public mutating func next() async throws -> SyncEvent? {
-            var iterator = channel.makeAsyncIterator()
-            return try await iterator.next()
+            try await events.next()
         }
     }
 }

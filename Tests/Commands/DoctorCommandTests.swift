@@ -47,6 +47,39 @@ import Testing
         }
     }
 
+    @Test func deletedFilesOfTheCachesAreAWarning() async throws {
+        try await withStore { workplace in
+            let caches = workplace.path("store/caches")
+            for folder in try FileManager.default.contentsOfDirectory(atPath: caches) {
+                try FileManager.default.removeItem(atPath: caches + "/" + folder)
+            }
+
+            let run = try await workplace.run("doctor", "--allow-private-network")
+
+            #expect(run.status == 0 && run.text.contains("files that were looked at are missing or cut off."))
+        }
+    }
+
+    @Test func proxyThatAcceptsNoConnectionIsAProblem() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try await workplace.run("migrate").requireSuccess()
+            func doctor(_ proxy: String) async throws -> Run {
+                try await workplace.run("doctor", environment: ["HTTP_PROXY": proxy, "HTTPS_PROXY": proxy])
+            }
+
+            let sound = try await doctor("http://127.0.0.1:\(origin.port)")
+            let closed = try await doctor("http://127.0.0.1:1")
+            let unknown = try await doctor("http://no-such-host.invalid:3128")
+
+            #expect(sound.text.contains("which accepts connections."))
+            #expect(
+                closed.status == 1 && closed.text.contains("127.0.0.1:1 cannot be reached: the connection was refused.")
+            )
+            #expect(unknown.status == 1 && unknown.text.contains("its name cannot be resolved."))
+        }
+    }
+
     @Test func fullDiskAndFailedSyncAreReported() async throws {
         try await withStore { workplace in
             try await workplace.run("config", "min-free", "1000000GB").requireSuccess()

@@ -37,7 +37,7 @@ public struct Diagnosis: Hashable, Sendable {
 
 extension AvatarStore {
     /// Checks a store and its surroundings: whether it opens, its folders, the owners of its files, the disk, the clock, the
-    /// index, the last sync, paused hosts, the route to the internet, the names of its hosts against the address guard, and the
+    /// index, a sample of its files, the last sync, paused hosts, the route to the internet, the names of its hosts against the address guard, and the
     /// certificates for TLS.
     ///
     /// It changes nothing and sends no request to a host. It looks up the names of at most three hosts of stored images.
@@ -57,7 +57,7 @@ extension AvatarStore {
             return [missing] + folders + [ClockCheck.finding(configuration.clock.now())]
                 + (await NetworkCheck(configuration, hosts: []).findings())
         } catch {
-            let broken = Diagnosis("store", .problem, "The store cannot be opened: \(error)")
+            let broken = Diagnosis("store", .problem, "The store cannot be opened: \(error)", Self.remedy(for: error))
             return [broken] + FolderCheck(configuration.layout).findings + OwnerCheck.findings(configuration.layout)
                 + (await NetworkCheck(configuration, hosts: []).findings())
         }
@@ -77,6 +77,14 @@ extension AvatarStore {
         return findings + (await NetworkCheck(configuration, hosts: hosts).findings())
     }
 
+    /// The remedy for an index that is lost or damaged; `nil` for other errors, which say it themselves.
+    private static func remedy(for error: any Error) -> String? {
+        guard let error = error as? AvatarStoreError, error.code == .damagedIndex else { return nil }
+        return
+            "Restore a backup with `avatars restore BACKUP`. Without one, `avatars verify --repair` rebuilds the index from "
+            + "the documents."
+    }
+
     /// The findings about the open store and its machine.
     private func ownFindings() throws -> [Diagnosis] {
         let (statistics, now) = (try statistics(), configuration.clock.now())
@@ -88,8 +96,24 @@ extension AvatarStore {
         return [opened] + FolderCheck(configuration.layout).findings + OwnerCheck.findings(configuration.layout)
             + (try DiskCheck(configuration.layout, statistics, minimumFree: limits().minimumFree).findings())
             + [ClockCheck.finding(now, latest: [statistics.newestAccess, statistics.lastSync?.time])]
-            + [IndexCheck.finding(statistics), SyncCheck.finding(statistics, now)]
+            + [IndexCheck.finding(statistics)] + (try missingFiles(statistics)) + [SyncCheck.finding(statistics, now)]
             + HostCheck.findings(try pausedHosts())
+    }
+
+    /// A warning if files are missing among those of at most 200 entries: the first ones, and as many from a random place on.
+    private func missingFiles(_ statistics: StoreStatistics) throws -> [Diagnosis] {
+        let places = [0, Int64.random(in: 0...Int64(statistics.entries))]
+        let files = try places.flatMap { try parts.index.fetchableEntries(after: $0, limit: 100) }.compactMap(\.file)
+        let missing = files.count { !parts.roots.contains($0) }
+        guard missing > 0 else { return [] }
+        return [
+            Diagnosis(
+                "files",
+                .warning,
+                "\(missing) of \(files.count) files that were looked at are missing or cut off.",
+                "Run `avatars sync` with your lists: it fetches the images again. `avatars verify` names all such files."
+            )
+        ]
     }
 
     private func limits() throws -> Limits { try parts.limits() }
@@ -266,7 +290,9 @@ private enum HostCheck {
         }
         let others = paused.count - listed.count
         guard others > 0 else { return listed }
-        return listed + [Diagnosis("hosts", .warning, "\(others) more hosts are paused.", advice)]
+        return listed + [
+            Diagnosis("hosts", .warning, "\(others) more \(others == 1 ? "host is" : "hosts are") paused.", advice)
+        ]
     }
 }
 

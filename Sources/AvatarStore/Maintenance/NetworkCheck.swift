@@ -16,17 +16,15 @@ struct NetworkCheck {
 
     #if HTTPOrigin
     func findings() async -> [Diagnosis] {
-        var findings = [route, trust]
+        var findings = [await route(), trust]
         for host in hosts { findings.insert(await name(host), at: findings.count - 1) }
         return findings
     }
 
     /// Whether requests can leave the machine.
-    private var route: Diagnosis {
+    private func route() async -> Diagnosis {
         let proxies = [configuration.http.proxies.https, configuration.http.proxies.http].compactMap(\.self)
-        if let proxy = proxies.first {
-            return Diagnosis("network", .good, "Requests go through the proxy \(proxy).")
-        }
+        if let proxy = proxies.first { return await way(through: proxy) }
         guard NetworkRoute.leadsOut() else {
             return Diagnosis(
                 "network",
@@ -36,6 +34,23 @@ struct NetworkCheck {
             )
         }
         return Diagnosis("network", .good, "This machine has a route to the internet.")
+    }
+
+    /// Whether `proxy` accepts connections.
+    private func way(through proxy: ProxyServer) async -> Diagnosis {
+        do {
+            guard let reason = try await ConnectionTrial.failure(of: proxy.host) else {
+                return Diagnosis("network", .good, "Requests go through the proxy \(proxy), which accepts connections.")
+            }
+            return Diagnosis(
+                "network",
+                .problem,
+                "The proxy \(proxy) cannot be reached: \(reason).",
+                "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, and whether the proxy is running."
+            )
+        } catch {
+            return Diagnosis("network", .warning, "The connection to the proxy \(proxy) was interrupted.")
+        }
     }
 
     /// Whether `host` has addresses, and the guard allows all of them.

@@ -20,14 +20,14 @@ enum ReportText {
         "requests": "request",
     ]
 
-    /// A line with the kinds of `failures`, the most frequent first, and the message of the first one. Empty without
+    /// A line with the kinds of `failures`, the most frequent first, and the first message of that one. Empty without
     /// failures.
     ///
     /// - Parameter failures: the failures that the report lists.
     static func failures(_ failures: [(kind: FailureKind, message: String)]) -> String {
-        guard let first = failures.first else { return "" }
         let kinds = Dictionary(grouping: failures, by: \.kind).map { (count: $0.value.count, noun: $0.key.rawValue) }
             .sorted { ($1.count, $0.noun) < ($0.count, $1.noun) }
+        guard let first = failures.first(where: { $0.kind.rawValue == kinds.first?.noun }) else { return "" }
         return "\nfailures: \(counts(kinds)); the first: \(first.message)"
     }
 

@@ -103,10 +103,17 @@ public struct AvatarResponder: Sendable {
     private func attempt(_ request: HTTPRequest) -> Attempt {
         do {
             let response = finished(try answer(request))
+            configuration.logger.debug("responded", metadata: Self.facts(request, response))
             return .response(request.method == .head ? response.withoutContent : response)
         } catch {
             return .needs(error.rendition, error.picture)
         }
+    }
+
+    /// The facts of a response for a log. The query stays out, because it may be a search for a name.
+    private static func facts(_ request: HTTPRequest, _ response: AvatarResponse) -> Logger.Metadata {
+        let path = request.path?.prefix { $0 != "?" } ?? ""
+        return ["method": "\(request.method)", "path": "\(path)", "status": "\(response.head.status.code)"]
     }
 
     /// The response to a request that a server refuses.
@@ -222,7 +229,7 @@ public struct AvatarResponder: Sendable {
     private func failure(_ error: any Error) -> AvatarResponse {
         guard let error = error as? AvatarStoreError else {
             configuration.logger.error("A request failed.", metadata: ["error": "\(error)"])
-            return .problem(.internalServerError, "The store cannot answer. The log of the server tells why.")
+            return .problem(.internalServerError, "The request failed. The server's log gives the reason.")
         }
         switch error.code {
         case .invalidConfiguration, .invalidKey: return .problem(.badRequest, error.message)
@@ -237,7 +244,7 @@ public struct AvatarResponder: Sendable {
             )
         default:
             configuration.logger.error("The store failed.", metadata: ["error": "\(error)"])
-            return .problem(.serviceUnavailable, "The store cannot answer now. The log of the server tells why.")
+            return .problem(.serviceUnavailable, "The store is not available now. The server's log gives the reason.")
         }
     }
 

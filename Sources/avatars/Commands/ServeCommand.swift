@@ -13,10 +13,10 @@ struct ServeCommand: AsyncParsableCommand {
         abstract: "Serves the pictures over HTTP, and keeps them current.",
         usage: "avatars serve [--listen <address>] [--sync <list> ...] [<options>]",
         discussion: """
-            Answers from the store; no request is sent because a client asked. Open the address in a browser for a page \
+            Serves only stored pictures; a request of a client never causes a fetch. Open the address in a browser for a page \
             with all pictures. GET /openapi.json describes the paths for programs.
 
-            With --sync, the server syncs the store with these lists now and again after each pause.
+            With --sync, the server syncs the store with these lists now, and again after each pause of --every.
 
             It ends on Ctrl-C and SIGTERM within 5 seconds; responses under way are completed. A socket that systemd \
             passes is used instead of --listen.
@@ -27,7 +27,10 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// The address and the port; 0 takes a free one, which is printed.
     @Option(
-        help: ArgumentHelp("Address and port to listen on. Port 0: any free port.", valueName: "address"),
+        help: ArgumentHelp(
+            "Address and port to listen on. Port 0: any free port. Default: 127.0.0.1:8080.",
+            valueName: "address"
+        ),
         transform: ServeCommand.parseAddress
     )
     var listen = ListeningSocket.host("127.0.0.1", port: 8080)
@@ -51,7 +54,7 @@ struct ServeCommand: AsyncParsableCommand {
     /// The time from the end of a sync to the begin of the next.
     @Option(
         help: ArgumentHelp(
-            "Pause between two syncs, such as 90s, 15m or 6h. Without --sync: revalidate what is due that often.",
+            "Pause between two syncs, such as 90s or 6h. Default: 15m with --sync. Without --sync, the server revalidates due images at this interval.",
             valueName: "time"
         ),
         transform: TimeSpan.parse
@@ -74,7 +77,7 @@ struct ServeCommand: AsyncParsableCommand {
     var allowOrigin: String?
 
     /// Sets `AvatarResponder.Configuration.answersLibravatar`, and `Setting.keepAddresses` for good.
-    @Flag(help: "Answer /avatar/HASH like Libravatar and Gravatar. Sets keep-addresses to true.")
+    @Flag(help: "Serve /avatar/HASH like Libravatar and Gravatar. Sets keep-addresses to true.")
     var libravatar = false
 
     @OptionGroup(title: "Sizes") var decoder: DecoderOptions
@@ -87,7 +90,9 @@ struct ServeCommand: AsyncParsableCommand {
         if prune && sync.isEmpty { throw ValidationError("--prune needs --sync.") }
         if !lists.column.isEmpty && sync.isEmpty { throw ValidationError("--column needs --sync.") }
         if sync.contains("-") {
-            throw ValidationError("--sync cannot read standard input: it reads its lists again and again.")
+            throw ValidationError(
+                "--sync cannot read standard input, because the server reads the lists before each sync. Name a file."
+            )
         }
         if socket?.isEmpty == true { throw ValidationError("--socket must not be empty. Name a path.") }
         if let allowOrigin, allowOrigin.isEmpty || !HeaderFile.isFieldValue(allowOrigin) {
@@ -120,11 +125,11 @@ struct ServeCommand: AsyncParsableCommand {
             )
             var limits = ServerLimits()
             if let warning = limits.fitDescriptors() { Message.warning(warning) }
-            let server = try await PictureServer(responder, on: socket, limits: limits, logger: logger)
+            let server = try await PictureServer(responder, on: socket, limits: limits, logger: ServerLog.logger)
             defer { if case .path(let path) = socket { unlink(path) } }
             announce(socket, server, isOpen: token == nil)
             let isSyncing = !sync.isEmpty || every != nil
-            try await Self.run(server, isSyncing ? periodicSync(of: store) : nil, logger: logger)
+            try await Self.run(server, isSyncing ? periodicSync(of: store) : nil)
         }
     }
 
@@ -143,13 +148,13 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     /// Runs the server and the periodic sync until the task of the command is cancelled, and then shuts them down gracefully.
-    private static func run(_ server: PictureServer, _ sync: ListSync?, logger: Logger) async throws {
+    private static func run(_ server: PictureServer, _ sync: ListSync?) async throws {
         let service = ServiceGroupConfiguration.ServiceConfiguration(
             service: ServerWithSync(server: server, sync: sync),
             // If another process shuts down its socket, the server has ended successfully.
             successTerminationBehavior: .gracefullyShutdownGroup
         )
-        let group = ServiceGroup(configuration: .init(services: [service], logger: logger))
+        let group = ServiceGroup(configuration: .init(services: [service], logger: ServerLog.logger))
         // A task of its own: to cancel the group would end responses under way.
         let running = Task { try await group.run() }
         try await withTaskCancellationHandler {

@@ -29,14 +29,22 @@ struct ListSync: Service {
         do {
             let report =
                 paths.isEmpty ? try await store.sync(options: options) : try await syncLists()
-            if !report.wasCancelled { note("synced: \(report)") }
+            if !report.wasCancelled { note(Self.line(report)) }
         } catch let error as AvatarStoreError where error.code == .syncIsRunning {
             note("another sync is running; the next one begins in \(pause.components.seconds) s")
         } catch is CancellationError {
             return
         } catch {
-            Message.error("The sync failed: \(error)")
+            Message.error("The sync failed: \(error) The next one begins in \(pause.components.seconds) s.")
         }
+    }
+
+    /// The result of a sync in one line, with the hosts that get no request now.
+    private static func line(_ report: SyncReport) -> String {
+        let paused = report.skippedBy.pausedHosts.sorted { $0.key < $1.key }.prefix(3).map {
+            "\($0.key) is paused until \(Wording.clock($0.value.until.date))"
+        }
+        return (["synced: \(report)".replacing("\n", with: "; ")] + paused).joined(separator: "; ")
     }
 
     private func syncLists() async throws -> SyncReport {

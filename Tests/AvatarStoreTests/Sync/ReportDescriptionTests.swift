@@ -47,6 +47,6 @@ struct ReportDescriptionTests {
         let lines = "\(report)".split(separator: "\n")
 
         #expect(lines.count == 2)
-        #expect(lines.last == "failures: 995 timeout, 5 gone; the first: No 0.")
+        #expect(lines.last == "failures: 995 timeout, 5 gone; the first: No 5.")
     }
 }

@@ -20,8 +20,6 @@ extension CompletionKind {
     static let settingName = list(KeptSetting.all.map(\.name))
     /// Values of settings that are words.
     static let settingValue = list(["default", "true", "false"])
-    /// The two storage classes on disk, without `transient`.
-    static let storageClass = list(StorageClass.allCases.map(\.rawValue))
     /// The e-mail sources with a name of their own.
     static let emailSource = list(["libravatar", "gravatar"])
 }

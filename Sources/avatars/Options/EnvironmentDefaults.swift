@@ -6,15 +6,19 @@ import Foundation
 ///
 /// A variable that is empty counts as absent.
 enum EnvironmentDefaults {
-    static let connections = Variable("AVATARS_CONNECTIONS", "a whole number") { Int($0) }
-    static let perHost = Variable("AVATARS_PER_HOST", "a whole number") { Int($0) }
+    static let connections = Variable("AVATARS_CONNECTIONS", "a whole number of at least 1") { number($0, from: 1) }
+    static let perHost = Variable("AVATARS_PER_HOST", "a whole number of at least 1") { number($0, from: 1) }
     static let timeout = Variable("AVATARS_TIMEOUT", "a time, such as 90s or 2m") { TimeSpan.seconds($0) }
-    static let maxRedirects = Variable("AVATARS_MAX_REDIRECTS", "a whole number") { Int($0) }
+    static let maxRedirects = Variable("AVATARS_MAX_REDIRECTS", "a whole number of at least 0") { number($0, from: 0) }
     static let allowPrivateNetwork = Variable("AVATARS_ALLOW_PRIVATE_NETWORK", "true or false") { Bool($0) }
     static let headerFile = Variable("AVATARS_HEADER_FILE", "a path") { $0 }
     static let userAgent = Variable("AVATARS_USER_AGENT", "a text") { $0 }
     static let shared = Variable("AVATARS_SHARED", "a URL s3://BUCKET/PREFIX") { $0 }
     static let caFile = Variable("AVATARS_CA_FILE", "a path") { $0 }
+
+    private static func number(_ text: String, from least: Int) -> Int? {
+        Int(text).flatMap { $0 >= least ? $0 : nil }
+    }
 
     /// A variable and the type of its values.
     struct Variable<Value: Sendable>: Sendable {

@@ -40,7 +40,7 @@ struct OriginOptions: ParsableArguments {
     var maxRedirects = EnvironmentDefaults.maxRedirects.value ?? 10
 
     /// Sets `Configuration.isConstrained`. The program does not ask the system whether the network is metered.
-    @Flag(help: "Fetch the smaller image where a contact has one, as on a constrained network.")
+    @Flag(help: "Fetch the smaller image of a contact that has one, as for metered networks.")
     var lowData = false
 
     /// Turns off the guard against loopback and private addresses, to which a list from outside could otherwise send
@@ -53,7 +53,10 @@ struct OriginOptions: ParsableArguments {
 
     /// The ceiling of this run, in bytes. The budget that the store keeps stays as it is.
     @Option(
-        help: ArgumentHelp("A lower budget for this run only, such as 64MB.", valueName: "bytes"),
+        help: ArgumentHelp(
+            "A lower budget for this run, such as 64MB. A higher one has no effect.",
+            valueName: "bytes"
+        ),
         transform: ByteAmount.parseBudget
     )
     var budget: Int?
@@ -165,6 +168,16 @@ struct OriginOptions: ParsableArguments {
         // Before a store is made: a bad option makes none.
         try chosen.apply(to: &configuration, NetworkSettings())
         configuration.adoptSettings = { [chosen] configuration, kept in try chosen.apply(to: &configuration, kept) }
+    }
+
+    /// Sets the address guard of commands without network options: by its environment variable, else by the store's setting.
+    static func applyAddressGuard(to configuration: inout AvatarStore.Configuration) {
+        #if HTTPOrigin
+        configuration.adoptSettings = { configuration, kept in
+            configuration.http.allowsPrivateNetworks =
+                EnvironmentDefaults.allowPrivateNetwork.value ?? kept.allowsPrivateNetworks ?? false
+        }
+        #endif
     }
 
     /// Whether requests of `store` may go to loopback and private addresses.

@@ -9,7 +9,7 @@ struct SharedTierOptions: ParsableArguments {
     /// Sets `Configuration.sharedTier`.
     @Option(
         help: ArgumentHelp(
-            "Object store that several machines share: images come from there before their origins, and go there. Credentials: "
+            "Shared tier: an S3 bucket that several machines share. Images come from there before their hosts are asked. Credentials: "
                 + "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or ~/.aws/credentials. Default: $AVATARS_SHARED.",
             valueName: "s3-url"
         )

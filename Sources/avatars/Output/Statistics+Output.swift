@@ -48,7 +48,7 @@ extension StoreStatistics {
             facts.add("paused hosts", "\(pausedHosts); `avatars doctor` names them", colour: .magenta)
         }
         if neverHad > 0 {
-            facts.add("never fetched", "\(neverHad) of the images that contacts use", colour: .magenta)
+            facts.add("never fetched", "\(neverHad) requested images of contacts", colour: .magenta)
         }
         facts.add("last sync", lastSync?.text ?? "never", colour: lastSync.flatMap(\.colour))
         facts.add("files", "\(files)")
@@ -63,7 +63,8 @@ extension StoreStatistics {
         facts.add("oldest access", oldestAccess.map { Wording.age(of: $0.date) })
         facts.add("newest access", newestAccess.map { Wording.age(of: $0.date) })
         facts.add("schema", "version \(schemaVersion)")
-        facts.add("address guard", addressGuard.description)
+        let allowsMore = addressGuard == .privateNetworks
+        facts.add("address guard", allowsMore ? "off for loopback and private networks" : addressGuard.description)
         return facts.text
     }
 
@@ -86,9 +87,9 @@ extension SharedTierStatistics {
     /// Adds the lines for people.
     fileprivate func add(to facts: inout Facts) {
         facts.add("shared tier", "\(taken) taken, \(confirmed) confirmed, \(put) put")
-        if waiting > 0 { facts.add("  waiting", "\(waiting) to put", colour: .magenta) }
-        if waitingErasures > 0 { facts.add("  erasures", "\(waitingErasures) to carry out", colour: .magenta) }
-        if dropped > 0 { facts.add("  dropped", "\(dropped), because too many waited", colour: .magenta) }
+        if waiting > 0 { facts.add("  waiting", "\(waiting) uploads", colour: .magenta) }
+        if waitingErasures > 0 { facts.add("  erasures", "\(waitingErasures) waiting", colour: .magenta) }
+        if dropped > 0 { facts.add("  dropped", "\(dropped) uploads, because the queue was full", colour: .magenta) }
         if let failure, let failed {
             facts.add("  failed", "\(Wording.age(of: failed.date)): \(failure)", colour: .red)
         }

@@ -49,7 +49,7 @@ public struct ContactList: AsyncSequence, Sendable {
     public static func open(file path: String, format: Format? = nil) throws(AvatarStoreError) -> ContactList {
         let file = try ListFile.open(path)
         guard let format = format ?? Format(path: path) else {
-            throw .unreadableList(path, "the file name extension names no list format; \(Format.choices)")
+            throw .unreadableList(path, "the file name does not tell the format of the list; \(Format.choices)")
         }
         return ContactList(source: ListSource(name: path, file: try file.rereadable(name: path)), format: format)
     }

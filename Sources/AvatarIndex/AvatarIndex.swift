@@ -119,7 +119,7 @@ package final class AvatarIndex: Sendable {
         guard status.version == Migration.latestVersion else {
             throw AvatarStoreError(
                 .olderIndex,
-                "The index has schema version \(status.version), this program works with \(Migration.latestVersion). "
+                "The index has schema version \(status.version), but this program needs version \(Migration.latestVersion). "
                     + "Run `avatars migrate` to upgrade it."
             )
         }

@@ -75,7 +75,7 @@ struct S3Response {
     private var connectionFailure: Reason {
         switch wire.end {
         case AVATAR_END_NO_CONNECTION: (.unavailable, "the connection was refused or has no route. Check that it runs.")
-        case AVATAR_END_TIMEOUT: (.unavailable, "it was too slow or silent. Check that it runs.")
+        case AVATAR_END_TIMEOUT: (.unavailable, "it did not respond in time. Check that it runs.")
         case AVATAR_END_NAME: (.unavailable, "the host name cannot be resolved. Check the endpoint and the network.")
         case AVATAR_END_CERTIFICATE: certificateFailure
         case AVATAR_END_TLS: (.unavailable, "the TLS handshake failed. Check that the endpoint has TLS at this port.")
@@ -138,7 +138,7 @@ struct S3Response {
             let remedy = skew.text ?? "Allow the access key to get, put and delete objects and to list the bucket."
             return (.denied, "access was denied \(answer). \(remedy)")
         case 404, 405:
-            return (.invalidConfiguration, "it does not answer like an S3 service \(answer). Check the endpoint.")
+            return (.invalidConfiguration, "it does not respond like an S3 service \(answer). Check the endpoint.")
         case 413, 507:
             return (
                 .full, "it is full, or the object exceeds its limit \(answer). Free some space, or raise the quota."
@@ -147,7 +147,7 @@ struct S3Response {
         case 503 where document?.code != "ServiceUnavailable" && document?.code != nil:
             return (.slowDown, "it asks for fewer requests \(answer). Reduce the number of connections.")
         case 200..<300: return (.unavailable, "it gave an unexpected response \(answer). Check the endpoint.")
-        case 409, 500...: return (.unavailable, "it is out of order \(answer). Try again later.")
+        case 409, 500...: return (.unavailable, "it failed \(answer). Try again later.")
         default: return (.invalidConfiguration, "it refused the request \(answer). Check the endpoint and the bucket.")
         }
     }

@@ -26,8 +26,8 @@ struct Avatars: ParsableCommand {
 
             Data goes to standard output, messages to standard error.
 
-            Exit codes: 0 done, 1 some entries failed, 2 could not run, 64 usage, 69 no image could be requested or no request \
-            was answered, 75 another sync is running, 130 interrupted, 143 terminated.
+            Exit codes: 0 done, 1 some entries failed, 2 could not run, 64 usage, 69 no image could be requested or no host \
+            responded, 75 another sync is running, 130 interrupted, 143 terminated.
             """,
         version: version,
         groupedSubcommands: [

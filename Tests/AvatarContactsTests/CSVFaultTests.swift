@@ -30,7 +30,7 @@ struct CSVFaultTests {
         ),
         (
             "1,Ada,https://a.example/p\n",
-            "people, line 1: the first row must name the columns, but \"1\" is no known name; name them with --column, "
+            "people, line 1: the first row must name the columns, but \"1\" is not a known name; name the columns with --column, "
                 + "such as --column photo=\"Photo URL\"."
         ),
     ])

@@ -46,7 +46,7 @@ struct ListOpeningTests {
                 try await ContactList.open(file: other, format: .text).records() == [.contact(id: Self.url, Self.url)]
             )
             #expect(
-                Self.message(opening: other) == "\(other): the file name extension names no list format; "
+                Self.message(opening: other) == "\(other): the file name does not tell the format of the list; "
                     + "pass --format with one of json, ndjson, vcard, csv, text."
             )
         }

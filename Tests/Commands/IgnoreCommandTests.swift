@@ -66,9 +66,10 @@ import Testing
         try await withSilhouettes { workplace, origin in
             let prefix = String(Self.digest.prefix(10))
             let dry = try await workplace.run("ignore", prefix, "--dry-run")
+            #expect(dry.status == 0)
             #expect(
-                dry.status == 0
-                    && dry.text.hasPrefix("Would ignore 1 picture: 12 contacts would lose it (1 file, 2.0 kB")
+                dry.text.hasPrefix("Would ignore 1 picture of 12 contacts, and delete 1 file (2.0 kB"),
+                "\(dry.text)"
             )
 
             let ignored = try await workplace.run("ignore", prefix, "--json").object

@@ -55,8 +55,8 @@ final class CSVColumns: Sendable {
             .map { (column: $0.offset, name: String($0.element.prefix(FieldName.maximumBytes))) }
         guard id != nil || photo != nil || !(names + nameParts + nameFallbacks + emails).isEmpty else {
             throw RecordFault(
-                reason: "the first row must name the columns, but \(header.quoted(0)) is no known name; "
-                    + "name them with --column, such as --column photo=\"Photo URL\""
+                reason: "the first row must name the columns, but \(header.quoted(0)) is not a known name; "
+                    + "name the columns with --column, such as --column photo=\"Photo URL\""
             )
         }
     }

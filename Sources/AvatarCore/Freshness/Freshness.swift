@@ -119,21 +119,21 @@ extension Freshness {
         /// A redirect on the way, which expires earlier than the image.
         package static let redirect = Reason(rawValue: "redirect")
 
-        /// The reason in words, as in "It is fresh for another 3 h: the origin's max-age."
+        /// The reason in words, as in "It is fresh for another 3 h (Cache-Control: max-age)."
         package var description: String {
             switch self {
-            case .maxAge: "the origin's max-age"
-            case .expires: "the origin's Expires date"
-            case .heuristic: "a fraction of the time since Last-Modified"
-            case .defaultLifetime: "the default lifetime, because the origin sets none"
-            case .unspecified: "no lifetime, because the origin sets none"
-            case .noCache: "the origin's no-cache"
-            case .noStore: "the origin's no-store"
-            case .pragma: "the origin's Pragma: no-cache"
-            case .varyAll: "the origin's Vary: *"
-            case .varied: "a changed request field that the origin's Vary names"
-            case .minimum: "the configured minimum"
-            case .maximum: "the configured maximum"
+            case .maxAge: "Cache-Control: max-age"
+            case .expires: "Expires"
+            case .heuristic: "estimated from Last-Modified"
+            case .defaultLifetime: "the setting default-freshness, because the response states no lifetime"
+            case .unspecified: "the response states no lifetime"
+            case .noCache: "Cache-Control: no-cache"
+            case .noStore: "Cache-Control: no-store"
+            case .pragma: "Pragma: no-cache"
+            case .varyAll: "Vary: *"
+            case .varied: "a request field that Vary names has changed"
+            case .minimum: "the setting minimum-freshness"
+            case .maximum: "the setting maximum-freshness"
             case .redirect: "the redirect that led to it"
             default: rawValue
             }

@@ -14,8 +14,7 @@ extension AvatarStoreError {
         case .busy, .locked:
             self.init(
                 .busy,
-                "Another process kept the index locked for longer than the wait limit while \(action). Try again once it "
-                    + "is done.",
+                "The index is locked by another process: \(action) waited for too long. Try again when that process is done.",
                 underlying: error
             )
         case .full:

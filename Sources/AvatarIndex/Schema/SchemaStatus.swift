@@ -58,8 +58,8 @@ struct SchemaStatus: Sendable {
         guard version <= Migration.latestVersion else {
             throw AvatarStoreError(
                 .newerIndex,
-                "The index has schema version \(version), this program knows versions up to "
-                    + "\(Migration.latestVersion). It was left as it is; use a newer version of the program."
+                "The index has schema version \(version), but this program supports at most "
+                    + "\(Migration.latestVersion). The index was not changed; use a newer version of the program."
             )
         }
         guard version < Migration.latestVersion || tableCount >= Self.expectedTableCount else {

@@ -72,7 +72,8 @@ public struct FetchFailure: Error, Sendable {
     static func paused(_ host: String, _ health: HostHealth, until: Timestamp, now: Timestamp) -> FetchFailure {
         FetchFailure(
             kind: health.failure ?? .rateLimited,
-            message: "\(host) \(health.reason(at: now) ?? "is paused"), for \(until.seconds(since: now) + 1) seconds."
+            message:
+                "\(host) \(health.reason(at: now) ?? "is paused") for \(until.seconds(since: now) + 1) more seconds."
         )
     }
 

@@ -185,6 +185,9 @@ extension Fetcher {
 extension FetchFailure {
     /// The image `name` is larger than `limit` bytes.
     static func tooLarge(_ name: String, limit: Int) -> FetchFailure {
-        FetchFailure(kind: .tooLarge, message: "\(name) is larger than \(limit) bytes, the limit for one image.")
+        FetchFailure(
+            kind: .tooLarge,
+            message: "\(name) is larger than \(ByteSize.text(limit)), the limit for one image."
+        )
     }
 }

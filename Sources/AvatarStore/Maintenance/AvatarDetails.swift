@@ -70,9 +70,11 @@ struct EntryExplanation {
         guard entry.file != nil, let until = entry.validation.freshUntil else { return sentences }
         let judged = policy.assess(ResponseMetadata(stored: entry.validation))
         if until > now {
-            sentences.append("It is fresh for another \(Self.span(until.seconds(since: now))): \(judged.reason).")
+            sentences.append("It is fresh for another \(Self.span(until.seconds(since: now))) (\(judged.reason)).")
         } else {
-            sentences.append("It has been stale for \(Self.span(now.seconds(since: until))): \(judged.reason).")
+            sentences.append(
+                "It has been due for revalidation for \(Self.span(now.seconds(since: until))) (\(judged.reason))."
+            )
         }
         return sentences
     }

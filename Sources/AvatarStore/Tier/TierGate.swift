@@ -136,7 +136,7 @@ final class TierGate: Sendable {
             state.halves[Way.read.rawValue].slowCalls += 1
             return state.halves[Way.read.rawValue].slowCalls >= Self.mostSlowCalls / 2
         }
-        if isTooSlow { fail(Way.allCases, "The shared tier did not answer in the time that a reader waits.") }
+        if isTooSlow { fail(Way.allCases, "The shared tier did not respond before the time limit of readers.") }
     }
 
     private static func text(_ time: Duration) -> String { "\(Int(time / .seconds(1))) seconds" }
@@ -167,7 +167,7 @@ final class TierGate: Sendable {
     @inline(never)
     func refuse(_ message: String) {
         state.withLock { ($0.refusal, $0.isUsed) = ((message, clock.now()), true) }
-        log("An object of the shared tier does not count.", message)
+        log("An object of the shared tier is not valid and is ignored.", message)
     }
 
     /// Logs a line, unless it was logged within the last hour. Of many bad objects only the first one is worth a line.

@@ -35,7 +35,7 @@ struct TierReader: Sendable {
         let bytes = try await gate.call(.read) { try await $0.get(key, limit: TierRecord.largestSize) }
         guard let bytes else { return nil }
         guard let record = TierRecord(bytes, of: url, generation) else {
-            gate.refuse("The object \"\(key)\" of the shared tier is no record of its URL. Delete it.")
+            gate.refuse("The object \"\(key)\" of the shared tier is not a record of its URL. Delete it.")
             return nil
         }
         return Copy(generation: generation, record: record)
@@ -50,7 +50,7 @@ struct TierReader: Sendable {
         let bytes = try await gate.call(.read, within: .seconds(60)) { try await $0.get(key, limit: copy.record.size) }
         guard let bytes else { return nil }
         guard bytes.count == copy.record.size, ContentDigest.sha256(bytes) == digest else {
-            gate.refuse("The object \"\(key)\" of the shared tier has other bytes than its name says. Delete it.")
+            gate.refuse("The object \"\(key)\" of the shared tier does not match its digest. Delete it.")
             return nil
         }
         return bytes

@@ -8,8 +8,9 @@ struct ConfigCommand: AsyncParsableCommand {
         abstract: "Prints or changes the store's settings.",
         usage: "avatars config [<name> [<value>]] [--dry-run] [<options>]",
         discussion: """
-            Without NAME it prints all settings, with NAME that one; with VALUE it sets it. Write sizes as 500000, 64MB \
-            or 64MiB and times in seconds. The VALUE default resets a setting.
+            Without NAME, the command prints all settings; with NAME it prints that one, and with VALUE it changes it. The \
+            value default resets the setting. Write sizes as 64MB, 64MiB or in bytes, and times as 90s, 15m, 6h, 7d or in \
+            seconds.
 
             A lower budget evicts images before the command ends, and the command prints how many. A budget below 1 MiB \
             needs a unit.

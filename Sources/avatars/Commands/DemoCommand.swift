@@ -8,7 +8,7 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Demonstrates a sync against a built-in server; contacts no other machine.",
         discussion: """
-            It removes the store at the end, unless --keep names a place for it. Exit code 1 if one of its claims does not hold.
+            The demo deletes its store at the end; --keep DIR keeps it. Exit code 1 if one of its checks fails.
 
             Example: avatars demo --open
             """

@@ -9,8 +9,8 @@ struct ExportCommand: AsyncParsableCommand {
         abstract: "Copies the stored images to a folder, under readable names.",
         usage: """
             avatars export <dir> [--size <n>] [--as-vcard] [<options>]
-                   avatars export <dir> --html [<options>]
-                   avatars export <dir> --mirror [--dry-run] [<options>]
+            avatars export <dir> --html [<options>]
+            avatars export <dir> --mirror [--dry-run] [<options>]
             """,
         discussion: """
             Without --mirror, the folder must be empty or not exist yet. Its manifest.jsonl names the key, class and contacts of each file, \
@@ -24,10 +24,11 @@ struct ExportCommand: AsyncParsableCommand {
 
             With --as-vcard, contacts.vcf has a card with the picture for each contact. Address books import it.
 
-            With --mirror, the folder is kept up to date: a later run writes the pictures that are new or changed, leaves the \
-            others, and deletes those that have vanished. Each contact with a picture has a file under its id, or under \
-            its name (--names names); --names keys gives each image a file. Files that no mirroring wrote, or that were changed \
-            since, stay, unless --delete-foreign is given; a picture whose name such a file has is left out.
+            With --mirror, the folder is kept up to date: a later run writes new and changed pictures, and deletes those \
+            that the store no longer has. Each contact with a picture has a file under its id, or under \
+            its name (--names names); --names keys gives each image a file. Files that avatars export did not write, and \
+            files that were changed since, stay, and a picture with the name of such a file is left out. --delete-foreign \
+            deletes and replaces these files.
 
             Example: avatars export ./pictures --html
             Example: avatars export ./photos --square --size 256 --max-bytes 48kB --as-vcard
@@ -61,7 +62,9 @@ struct ExportCommand: AsyncParsableCommand {
     var asVCard = false
 
     /// Exports a mirror instead of a new folder.
-    @Flag(help: "Keep the folder up to date: write only what is new or changed, delete what has vanished.")
+    @Flag(
+        help: "Keep the folder up to date: write new and changed pictures, delete those that the store no longer has."
+    )
     var mirror = false
 
     /// Only with `--mirror`.
@@ -69,7 +72,7 @@ struct ExportCommand: AsyncParsableCommand {
     var names: MirrorOptions.Names?
 
     /// Only with `--mirror`.
-    @Flag(help: "With --mirror, also delete and replace files that no mirroring wrote.")
+    @Flag(help: "With --mirror, also delete and replace files that avatars export did not write.")
     var deleteForeign = false
 
     /// Only with `--mirror`. Reads the folder, and makes neither it nor a file.

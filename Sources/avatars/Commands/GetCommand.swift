@@ -9,7 +9,7 @@ struct GetCommand: AsyncParsableCommand {
         abstract: "Writes an image to standard output or a file.",
         usage: """
             avatars get <key> [--output <file>] [<options>]
-                   avatars get --contact <id> [--placeholder] [<options>]
+            avatars get --contact <id> [--placeholder] [<options>]
             """,
         discussion: """
             Fetches a URL that is not stored, unless --policy is offline. Exit code 1 if there is no image.

@@ -83,11 +83,11 @@ struct IgnoreCommand: AsyncParsableCommand {
         ])
         let pictures = Wording.count(named.count, "picture")
         let contacts = Wording.count(report.contacts, "contact")
-        let files = "\(Wording.count(report.files, "file")), \(Wording.size(report.bytes))"
+        let files = "\(Wording.count(report.files, "file")) (\(Wording.size(report.bytes)))"
         let sentence =
             switch (undo, dryRun) {
-            case (false, false): "Ignored \(pictures): \(contacts) lost it (\(files) deleted)."
-            case (false, true): "Would ignore \(pictures): \(contacts) would lose it (\(files) would be deleted)."
+            case (false, false): "Ignored \(pictures) of \(contacts), and deleted \(files)."
+            case (false, true): "Would ignore \(pictures) of \(contacts), and delete \(files)."
             case (true, false): "Stopped ignoring \(pictures): the next sync fetches the images of \(contacts)."
             case (true, true):
                 "Would stop ignoring \(pictures): the next sync would fetch the images of \(contacts)."

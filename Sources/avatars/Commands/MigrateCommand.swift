@@ -8,7 +8,7 @@ struct MigrateCommand: AsyncParsableCommand {
         abstract: "Updates the index to this program's schema.",
         usage: "avatars migrate [--status] [<options>]",
         discussion: """
-            Every command that writes does this first; this one does nothing else. Each step is applied completely or \
+            Every command that writes migrates the index first; this command does only that. Each step is applied completely or \
             not at all.
 
             Example: avatars migrate --status

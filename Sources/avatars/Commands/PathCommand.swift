@@ -8,7 +8,7 @@ struct PathCommand: MostlySynchronousCommand {
         abstract: "Prints the path of an image's local file.",
         usage: """
             avatars path <key> [<options>]
-                   avatars path --contact <id> [<options>]
+            avatars path --contact <id> [<options>]
             """,
         discussion: """
             Exit code 1 if there is no file. This does not count as an access for eviction.

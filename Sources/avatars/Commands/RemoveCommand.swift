@@ -8,18 +8,18 @@ struct RemoveCommand: AsyncParsableCommand {
         abstract: "Removes entries and their files.",
         usage: """
             avatars remove <key> ... [<options>]
-                   avatars remove --owner <id> | --host <name> | --all [<options>]
+            avatars remove --contact <id> | --host <name> | --all [<options>]
             """,
         discussion: """
-            An image that another contact uses stays, and so does a file that another entry uses.
+            With --contact, an image that another contact uses is only unlinked. A file that another entry uses stays.
 
-            --erase also deletes their change events, interrupted downloads and set-aside indexes, and empties the \
-            write-ahead log, so that the store keeps no trace of them. With --owner it also removes images that the \
-            contact had before. A contact list that still has the contact brings it back at its next sync.
+            --erase also deletes the change events, interrupted downloads and set-aside indexes of the removed entries, and \
+            empties the write-ahead log, so that the store keeps no trace of them. With --contact it also removes images that \
+            the contact had before. A contact list that still has the contact brings it back at its next sync.
 
             On a terminal, --all asks before it removes anything.
 
-            Example: avatars remove --owner 4711 --erase
+            Example: avatars remove --contact 4711 --erase
             """
     )
 

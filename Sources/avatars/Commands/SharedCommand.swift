@@ -8,7 +8,7 @@ struct SharedCommand: AsyncParsableCommand {
         abstract: "Lists pictures that many contacts have from one host.",
         usage: """
             avatars shared [--minimum <n>] [--limit <n>] [--after <next>] [<options>]
-                   avatars shared --ignored [<options>]
+            avatars shared --ignored [<options>]
             """,
         discussion: """
             Such a picture is often the default picture that a service sends for contacts without one. Use `avatars ignore` to \

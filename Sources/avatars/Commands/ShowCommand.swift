@@ -8,7 +8,7 @@ struct ShowCommand: AsyncParsableCommand {
         abstract: "Shows one entry and why it is fresh, stale or failing.",
         usage: """
             avatars show <key> [<options>]
-                   avatars show --contact <id> [<options>]
+            avatars show --contact <id> [<options>]
             """,
         discussion: """
             Example: avatars show https://example.com/ada.png

@@ -17,8 +17,8 @@ struct SyncCommand: AsyncParsableCommand {
             the first sync cannot run; later failures are reported.
 
             You can stop a sync at any time: images that arrived are stored, and the next sync continues from there. \
-            Exit code 1 if some images failed, 69 if there were images to request but none could be requested or no request \
-            was answered, 75 if another sync is running.
+            Exit code 1 if some images failed, 69 if there were images to request but none could be requested or no host \
+            responded, 75 if another sync is running.
 
             Example: avatars sync people.json --json
             Example: avatars sync people.vcf --every 15m
@@ -35,16 +35,12 @@ struct SyncCommand: AsyncParsableCommand {
     @Option(help: "When to use the stored image and when to send a request.")
     var policy = FetchOptions.Policy.revalidate
 
-    /// `validate` refuses `transient`: a sync stores its images.
-    @Option(
-        name: .customLong("class"),
-        help: "The storage class of the images: caches or documents.",
-        completion: .storageClass
-    )
-    var storage = FetchOptions.Storage.caches
+    /// Without `transient`: a sync stores its images.
+    @Option(name: .customLong("class"), help: "The storage class of the images.")
+    var storage = StorageClass.caches
 
     /// The option for `SyncOptions.checksAll`.
-    @Flag(help: "Request images that are still fresh, too.")
+    @Flag(help: "Also request images that are still fresh.")
     var all = false
 
     /// Sets `SyncOptions.limit`. The images beyond it count as skipped.
@@ -70,7 +66,10 @@ struct SyncCommand: AsyncParsableCommand {
 
     /// Sets `SyncOptions.hostTimeLimit`, in seconds, counted from the first request to the host.
     @Option(
-        help: ArgumentHelp("Skip the rest of a host that keeps the sync busy for longer.", valueName: "time"),
+        help: ArgumentHelp(
+            "Request no more images of a host after this time, such as 60s; the others wait for the next sync.",
+            valueName: "time"
+        ),
         transform: TimeSpan.parseSeconds
     )
     var hostTimeLimit: Double?
@@ -78,8 +77,8 @@ struct SyncCommand: AsyncParsableCommand {
     /// Sets `SyncOptions.prunes`. Needs a list, because without one every contact would be missing.
     @Flag(
         help: ArgumentHelp(
-            "Unlink contacts that the lists omit or give no picture. Skipped, with a notice, if a record is unreadable, the sync "
-                + "ends early or the lists have no contacts."
+            "Unlink contacts that the lists omit or give no picture. Skipped if a record is unreadable, the sync ends early or "
+                + "the lists have no contacts."
         )
     )
     var prune = false
@@ -140,9 +139,8 @@ struct SyncCommand: AsyncParsableCommand {
 
     /// Checks the options that need each other or have a range.
     ///
-    /// - Throws: `ValidationError` if standard input is named twice, without `--format` or with `--every`, `--storage` is
-    ///   `transient`, `--prune` or `--column` has no list, an `--email-source` is not valid, or a limit or a time is out of its
-    ///   range.
+    /// - Throws: `ValidationError` if standard input is named twice, without `--format` or with `--every`,
+    ///   `--prune` or `--column` has no list, an `--email-source` is not valid, or a limit or a time is out of its range.
     func validate() throws {
         let fromInput = contacts.filter { $0 == "-" }.count
         guard fromInput <= 1 else { throw ValidationError("Standard input (-) can be named only once.") }
@@ -151,9 +149,6 @@ struct SyncCommand: AsyncParsableCommand {
         }
         if every != nil, fromInput > 0 || dryRun {
             throw ValidationError("--every cannot be used with standard input (-) or --dry-run.")
-        }
-        guard storage != .transient else {
-            throw ValidationError("A sync cannot use storage class `transient`; use `caches` or `documents`.")
         }
         if !lists.column.isEmpty && contacts.isEmpty { throw ValidationError("--column needs a contact list.") }
         if prune && contacts.isEmpty { throw ValidationError("--prune needs a contact list.") }
@@ -263,7 +258,7 @@ struct SyncCommand: AsyncParsableCommand {
     private func options() throws -> SyncOptions {
         var options = SyncOptions()
         options.policy = policy
-        options.storage = storage
+        options.storage = storage == .documents ? .documents : .caches
         options.mode = origin.mode
         options.checksAll = all
         options.limit = limit

@@ -7,7 +7,7 @@ import Foundation
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Compares the index with the files and repairs faults.",
+        abstract: "Compares the index with the files, and repairs faults with --repair.",
         usage: "avatars verify [--repair] [--quick] [--dry-run] [<options>]",
         discussion: """
             Other processes may use the store meanwhile. Without --repair nothing changes. A repair never deletes the last \
@@ -20,8 +20,8 @@ struct VerifyCommand: AsyncParsableCommand {
             Exit code 1 if there are faults, if some could not be repaired, or if a repair could not recover everything \
             from a damaged or lost index.
 
-            With --shared the command checks the objects that machines share, and no store. --repair then deletes objects that \
-            are damaged or that no record names, which takes some minutes; machines may use them meanwhile.
+            With --shared the command checks the shared tier instead of the store. --repair then deletes objects that are \
+            damaged or that no record names, which takes some minutes; other machines may use the tier meanwhile.
 
             Example: avatars verify --repair
             """
@@ -126,8 +126,8 @@ struct VerifyCommand: AsyncParsableCommand {
                 FileManager.default.fileExists(atPath: store.layout.documentsRoot)
                 ? "Restore a backup if you have one: --repair rebuilds the index from the documents and loses contacts, settings "
                     + "and cached images.\n"
-                : "Restore a backup with `avatars restore BACKUP`: the documents are lost too, so --repair cannot rebuild the "
-                    + "index.\n"
+                : "Restore a backup with `avatars restore BACKUP`: the documents are lost too, so --repair has nothing to "
+                    + "rebuild the index from.\n"
         }
         return remarks
     }

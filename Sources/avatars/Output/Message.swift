@@ -37,7 +37,8 @@ extension AvatarStoreError {
         case .noSuchEntry: "`avatars list` shows the stored keys."
         case .syncIsRunning: "Wait for it with --wait."
         case .foreignIndex, .unusableRoot: "Choose another directory with --store."
-        case .damagedIndex: "`avatars verify --repair` sets it aside and rebuilds the index from the documents."
+        case .damagedIndex:
+            "Restore a backup with `avatars restore BACKUP`, or run `avatars verify --repair`, which rebuilds the index from the documents."
         case .busy: "Try again in a moment."
         case .diskFull: "Free space on that disk; you may delete files in the store's caches directory."
         case .overBudget: "`avatars config budget` shows and sets the budget."

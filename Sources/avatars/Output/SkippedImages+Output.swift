@@ -34,7 +34,7 @@ extension SkippedImages {
     /// `host example.com:443 is paused until 21:03 (retry now with --ignore-pauses or --policy reload)`.
     var waitingLines: [String] {
         let reasons = [
-            (backoff, "backing off after a failure"), (hostPaused, "for a paused host"), (offline, "offline"),
+            (backoff, "in backoff after a failure"), (hostPaused, "on paused hosts"), (offline, "offline"),
             (limit, "over a limit"), (interrupted, "interrupted"),
         ].filter { $0.0 > 0 }
         guard let first = reasons.first, reasons.count == 1 else {

@@ -155,7 +155,7 @@ struct SyncSummary {
         for (number, slowed) in slowedHosts.prefix(Self.slowedForPeople).enumerated() {
             let waited = String(format: "%.1f s", slowed.host.waited / .seconds(1))
             let refused = Wording.count(slowed.host.refused, "request")
-            let line = "\(slowed.name) refused \(refused) and was waited for (\(waited) in all)"
+            let line = "\(slowed.name) refused \(refused); the sync waited \(waited) for it"
             facts.add(number == 0 ? "slowed" : "", line)
         }
         let rest = slowedHosts.count - Self.slowedForPeople

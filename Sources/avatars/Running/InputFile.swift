@@ -46,7 +46,7 @@ final class InputFile: Sendable {
             if piece.isEmpty { return bytes }
             bytes += piece
             guard bytes.count <= limit else {
-                let message = "\(name) is larger than an image may be: the limit is \(limit) bytes."
+                let message = "\(name) is larger than \(ByteSize.text(limit)), the limit for one image."
                 throw AvatarStoreError(.imageRefused, message, failure: .tooLarge)
             }
         }

@@ -13,8 +13,8 @@ enum RootWarning {
             !isPrinted.exchange(true, ordering: .relaxed)
         else { return }
         Message.warning(
-            "The store belongs to \(owner.name), and this command runs as root: \(owner.name) cannot change the files that "
-                + "it makes. Run it as \(owner.name): `sudo -u \(owner.sudoName) avatars …`. `avatars doctor` finds such files."
+            "The store belongs to \(owner.name), but this command runs as root, so \(owner.name) cannot change the files that "
+                + "it writes. Run the command as \(owner.name): `sudo -u \(owner.sudoName) avatars …`. `avatars doctor` finds such files."
         )
     }
 }

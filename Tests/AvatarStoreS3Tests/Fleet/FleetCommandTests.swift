@@ -46,7 +46,7 @@ struct FleetCommandTests {
             #expect(!run.messages.contains("very-secret"))
             let stats = try await workplace.run("stats")
             #expect(stats.text.contains("shared tier"))
-            #expect(stats.text.contains("3 to put"))
+            #expect(stats.text.contains("3 uploads"))
             let metrics = try await workplace.run("stats", "--format", "prometheus")
             #expect(metrics.text.contains("avatars_shared_tier_up 0\n"))
             #expect(metrics.text.contains("avatars_shared_tier_waiting 3\n"))

@@ -153,7 +153,7 @@ import Testing
             #expect(run.status == 1)
             #expect(run.lines.contains { $0.hasPrefix("  fetched ") && $0.contains("in 2 requests") })
             #expect(run.lines.contains { $0.hasPrefix("  failed ") && $0.hasSuffix(" 1") })
-            #expect(run.messages.hasPrefix("avatars: unsupportedURL: "))
+            #expect(run.messages.hasPrefix("avatars: unsupportedURL (line 3): "))
             #expect(!run.messages.contains("secret"))
             #expect(run.lines.allSatisfy { $0.count <= 80 })
         }

@@ -33,6 +33,8 @@ package struct ListedImage: Sendable {
     package let lowDataURL: String?
     /// The key of `url`, or why it is not a URL.
     let parsed: Result<AvatarKey, AvatarStoreError>
+    /// The record of a text that is not a URL; `nil` if `url` is one, or the list does not tell its places.
+    let place: ListPlace?
 
     /// The key of the image; `nil` if `url` is not a URL.
     package var key: AvatarKey? {
@@ -43,9 +45,25 @@ package struct ListedImage: Sendable {
 
 extension SyncItem {
     /// The image at `url`, which is parsed once.
-    package static func listed(url: String, contact: String, lowDataURL: String? = nil) -> SyncItem {
+    ///
+    /// - Parameter place: the record that names it.
+    package static func listed(
+        url: String,
+        contact: String,
+        lowDataURL: String? = nil,
+        place: ListPlace? = nil
+    ) -> SyncItem {
         let parsed = Result { () throws(AvatarStoreError) in try AvatarKey(url: url) }
-        return .image(ListedImage(url: url, contact: contact, lowDataURL: lowDataURL, parsed: parsed))
+        let isURL = if case .success = parsed { true } else { false }
+        return .image(
+            ListedImage(
+                url: url,
+                contact: contact,
+                lowDataURL: lowDataURL,
+                parsed: parsed,
+                place: isURL ? nil : place
+            )
+        )
     }
 }
 

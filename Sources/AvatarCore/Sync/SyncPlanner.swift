@@ -152,7 +152,7 @@ package struct SyncPlanner: Sendable {
             guard named.insert(url) else { return steps.append(.settled) }
             // A list of bare URLs names its contacts by them, and this one may hold a password.
             let contact = contact == url ? nil : contact
-            return steps.append(.refused(AvatarKey.redact(url), contact: contact, error))
+            return steps.append(.refused(AvatarKey.redact(url), contact: contact, error, at: listed.place))
         }
         let photos = context.formerPhotos(of: contact)
         if !photos.isEmpty { steps.append(.replace(contact: contact, former: photos, by: [key])) }

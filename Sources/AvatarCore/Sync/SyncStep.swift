@@ -15,7 +15,7 @@ package enum SyncStep: Sendable {
     /// Images of earlier lists, to unlink from the contact once one of `by` is stored.
     case replace(contact: String, former: [AvatarKey], by: [AvatarKey])
     /// A listed text that is not a URL. The first part is the redacted text.
-    case refused(String, contact: String?, AvatarStoreError)
+    case refused(String, contact: String?, AvatarStoreError, at: ListPlace?)
     /// A number of entries that get no request.
     case postponed(Int, SkipReason)
     /// A record that cannot be read.

@@ -103,7 +103,8 @@ struct SyncPreviewCounter {
         case .withoutImage(_, let former):
             preview.withoutImage += 1
             withFormerImages += former.isEmpty ? 0 : 1
-        case .refused(let text, let contact, let error): fail(.init(refused: text, error, contact: contact))
+        case .refused(let text, let contact, let error, let place):
+            fail(.init(refused: text, error, contact: contact, at: place))
         case .postponed(let count, let reason): skip(reason, count)
         case .unreadable(let place, let reason):
             preview.unreadable += 1

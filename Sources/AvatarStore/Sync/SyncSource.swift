@@ -173,7 +173,9 @@ extension SyncItem {
         let candidates = byEmail.isEmpty ? contact.candidates : contact.allURLs
         guard candidates.count > 1 || !candidates.isEmpty && !byEmail.isEmpty else {
             let only = candidates.first?.rawValue ?? url
-            return photos + [.listed(url: only, contact: contact.id, lowDataURL: contact.lowDataURL)]
+            return photos + [
+                .listed(url: only, contact: contact.id, lowDataURL: contact.lowDataURL, place: contact.place)
+            ]
         }
         return photos + [
             .candidates(candidates, contact: contact.id, lowDataURL: contact.lowDataURL, byEmail: byEmail)

@@ -47,10 +47,10 @@ struct SyncStepRunner {
             case .link(let key, let contact, let keepsGone): committer.link(key, contact, keepsGone: keepsGone)
             case .replace(let contact, let former, let successors):
                 contacts.replace(former, by: successors, of: contact)
-            case .refused(let text, let contact, let error):
+            case .refused(let text, let contact, let error, let place):
                 tally.update { report in
                     report.fail(.unsupportedURL)
-                    report.add(.init(refused: text, error, contact: contact))
+                    report.add(.init(refused: text, error, contact: contact, at: place))
                 }
                 tally.settle()
             case .postponed(let count, let reason):

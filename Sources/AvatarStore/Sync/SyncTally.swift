@@ -157,8 +157,9 @@ extension SyncReport.Failure {
     }
 
     /// A listed text that is not a URL.
-    init(refused text: String, _ error: AvatarStoreError, contact: String?) {
+    init(refused text: String, _ error: AvatarStoreError, contact: String?, at place: ListPlace?) {
         self.init(key: text, kind: .unsupportedURL, message: error.message, contact: contact)
+        (list, line) = (place?.list, place?.line)
     }
 
     /// A record that cannot be read. The place is `nil` if the list's reader did not state it.

@@ -207,9 +207,14 @@ struct SyncSummary {
         Message.error("\(first.kind): \(refused.count > 1 ? count : "")\(first.message)\(advice)")
     }
 
-    /// The error for one failure: its kind, its contact if it is known, and its message.
+    /// The error for one failure: its kind, its contact and its record if they are known, and its message.
     private static func sentence(_ failure: SyncReport.Failure) -> String {
-        "\(failure.kind)\(failure.contact.map { " (contact \($0))" } ?? ""): \(failure.message)"
+        let contact = failure.contact.map { "contact \($0)" }
+        // Other messages about a record begin with its place.
+        let isRefused = failure.kind == .unsupportedURL
+        let place = isRefused ? failure.line.map { ListPlace(list: failure.list, line: $0).description } : nil
+        let origin = [contact, place].compactMap(\.self).joined(separator: ", ")
+        return "\(failure.kind)\(origin.isEmpty ? "" : " (\(origin))"): \(failure.message)"
     }
 
     /// Prints warnings: contacts with several records, and images for which the budget had no room.

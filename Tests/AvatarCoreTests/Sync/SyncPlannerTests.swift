@@ -97,7 +97,7 @@ struct SyncPlannerTests {
         case .withoutImage(_, let former): "none -\(former.count)"
         case .link(let key, let contact, let keepsGone): "link \(contact) \(name(key))\(keepsGone ? " keeping" : "")"
         case .replace(let contact, let former, let by): "replace \(contact) \(former.count) by \(by.count)"
-        case .refused(let text, _, _): "refused \(text)"
+        case .refused(let text, _, _, _): "refused \(text)"
         case .postponed(let count, _): "postponed \(count)"
         case .unreadable: "unreadable"
         case .duplicate: "duplicate"

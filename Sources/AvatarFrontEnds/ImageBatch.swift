@@ -24,7 +24,7 @@ public struct ImageBatch: AsyncSequence, Sendable {
 
     /// Starts the fetches.
     public func makeAsyncIterator() -> Iterator {
-        let images = Handover<FetchedImage>()
+        let images = Handover<FetchedImage, Never>()
         let task = Task { [self] in
             await fetchAll { await images.send($0) }
             images.finish()
@@ -60,13 +60,12 @@ public struct ImageBatch: AsyncSequence, Sendable {
 
     /// An iteration over the batch. Releasing it cancels the fetches.
     public struct Iterator: AsyncIteratorProtocol {
-        let images: Handover<FetchedImage>
+        let images: Handover<FetchedImage, Never>
         let running: RunningTask
 
         /// The next image to arrive; `nil` after the last one.
         public mutating func next() async -> FetchedImage? {
-            // The fetches end it without an error.
-            try? await images.next()
+            await images.next()
         }
     }
 }

@@ -3,7 +3,7 @@ import Synchronization
 /// Passes elements from tasks to a reader, without a buffer: a sender waits until its element is taken.
 ///
 /// It stands behind sequences whose work must not run ahead of their reader.
-package final class Handover<Element: Sendable>: Sendable {
+package final class Handover<Element: Sendable, Failure: Error>: Sendable {
     /// A task that waits until its element is taken.
     private struct Sender {
         let number: Int
@@ -14,7 +14,7 @@ package final class Handover<Element: Sendable>: Sendable {
     /// A reader that waits for an element.
     private struct Reader {
         let number: Int
-        let task: CheckedContinuation<Element?, any Error>
+        let task: CheckedContinuation<Result<Element?, Failure>, Never>
     }
 
     /// The state behind the mutex. Either senders wait or readers, never both.
@@ -24,7 +24,7 @@ package final class Handover<Element: Sendable>: Sendable {
         var senders: [Sender] = []
         var readers: [Reader] = []
         /// How it ended: with an error, or without one; `nil` before.
-        var end: Result<Void, any Error>?
+        var end: Result<Void, Failure>?
     }
 
     // Functions that take the lock are not inlined into async functions; see CONTRIBUTING.md, "Locks".
@@ -56,7 +56,7 @@ package final class Handover<Element: Sendable>: Sendable {
 
     /// Ends the handover. A reader gets `error`, and after that, as without an error, `nil`.
     @inline(never)
-    package func finish(throwing error: (any Error)? = nil) {
+    package func finish(throwing error: Failure? = nil) {
         let (senders, readers) = state.withLock { state -> ([Sender], [Reader]) in
             guard state.end == nil else { return ([], []) }
             // A reader that waits gets the error; else the next one that comes.
@@ -67,7 +67,11 @@ package final class Handover<Element: Sendable>: Sendable {
         }
         for sender in senders { sender.task.resume() }
         for (place, reader) in readers.enumerated() {
-            if place == 0, let error { reader.task.resume(throwing: error) } else { reader.task.resume(returning: nil) }
+            if place == 0, let error {
+                reader.task.resume(returning: .failure(error))
+            } else {
+                reader.task.resume(returning: .success(nil))
+            }
         }
     }
 
@@ -82,7 +86,7 @@ package final class Handover<Element: Sendable>: Sendable {
             return nil
         }
         guard let reader else { return }
-        reader?.task.resume(returning: sender.element)
+        reader?.task.resume(returning: .success(sender.element))
         sender.task.resume()
     }
 
@@ -100,19 +104,20 @@ package final class Handover<Element: Sendable>: Sendable {
     /// The next element. Waits for one; `nil` after the end, or if the task is cancelled.
     ///
     /// - Throws: the error of `finish(throwing:)`, once.
-    package func next() async throws -> Element? {
+    package func next() async throws(Failure) -> Element? {
         let number = nextNumber()
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { task in take(Reader(number: number, task: task)) }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { task in take(Reader(number: number, task: task)) }
         } onCancel: {
             leave(number)
         }
+        return try result.get()
     }
 
     /// Gives the reader the element of a sender, or lets it wait for one.
     @inline(never)
     private func take(_ reader: Reader) {
-        let (sender, end) = state.withLock { state -> (Sender?, Result<Void, any Error>?) in
+        let (sender, end) = state.withLock { state -> (Sender?, Result<Void, Failure>?) in
             guard !Task.isCancelled else { return (nil, .success(())) }
             if let end = state.end {
                 state.end = .success(())
@@ -123,10 +128,10 @@ package final class Handover<Element: Sendable>: Sendable {
             return (nil, nil)
         }
         if let sender {
-            reader.task.resume(returning: sender.element)
+            reader.task.resume(returning: .success(sender.element))
             sender.task.resume()
         } else if let end {
-            reader.task.resume(with: end.map { nil })
+            reader.task.resume(returning: end.map { nil })
         }
     }
 
@@ -136,6 +141,6 @@ package final class Handover<Element: Sendable>: Sendable {
         let reader = state.withLock { state in
             state.readers.firstIndex { $0.number == number }.map { state.readers.remove(at: $0) }
         }
-        reader?.task.resume(returning: nil)
+        reader?.task.resume(returning: .success(nil))
     }
 }

@@ -8,7 +8,7 @@ struct HandoverTests {
     private struct Failure: Error {}
 
     @Test func elementsArriveInOrderAndNoneRunsAhead() async throws {
-        let handover = Handover<Int>()
+        let handover = Handover<Int, any Error>()
         let sent = Atomic(0)
         let sender = Task {
             for number in 0..<1000 {
@@ -27,7 +27,7 @@ struct HandoverTests {
     }
 
     @Test func eachElementOfManySendersGoesToOneOfManyReaders() async throws {
-        let handover = Handover<Int>()
+        let handover = Handover<Int, any Error>()
         let received = try await withThrowingTaskGroup(of: [Int].self) { group in
             for _ in 0..<4 {
                 group.addTask {
@@ -47,7 +47,7 @@ struct HandoverTests {
     }
 
     @Test func aCancelledSenderGoesOnAndItsElementIsGone() async throws {
-        let handover = Handover<Int>()
+        let handover = Handover<Int, any Error>()
         let sender = Task { await handover.send(1) }
         let early = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -64,7 +64,7 @@ struct HandoverTests {
     }
 
     @Test func aCancelledReaderGetsNothingAndLosesNoElement() async throws {
-        let handover = Handover<Int>()
+        let handover = Handover<Int, any Error>()
         let reader = Task { try await handover.next() }
         reader.cancel()
         #expect(try await reader.value == nil)
@@ -75,13 +75,13 @@ struct HandoverTests {
     }
 
     @Test func anErrorIsThrownOnceWhetherAReaderWaitsOrComesLater() async throws {
-        let late = Handover<Int>()
+        let late = Handover<Int, any Error>()
         late.finish(throwing: Failure())
         late.finish()
         await #expect(throws: Failure.self) { try await late.next() }
         #expect(try await late.next() == nil)
 
-        let early = Handover<Int>()
+        let early = Handover<Int, any Error>()
         let reader = Task { try await early.next() }
         // The reader waits, or comes later: it gets the error in both cases.
         await Task.yield()
@@ -91,7 +91,7 @@ struct HandoverTests {
     }
 
     @Test func theEndLetsSendersGo() async throws {
-        let handover = Handover<Int>()
+        let handover = Handover<Int, any Error>()
         let sender = Task { await handover.send(1) }
         await Task.yield()
         handover.finish()

@@ -22,7 +22,7 @@ public struct SyncEvents: AsyncSequence, Sendable {
 
     /// Begins the sync.
     public func makeAsyncIterator() -> Iterator {
-        let events = Handover<SyncEvent>()
+        let events = Handover<SyncEvent, any Error>()
         let task = Task { [sync] in
             do {
                 let report = try await sync { await events.send($0) }
@@ -38,7 +38,7 @@ public struct SyncEvents: AsyncSequence, Sendable {
     /// Where an iteration stands.
     public struct Iterator: AsyncIteratorProtocol {
         /// Carries the events from the sync's task to the iteration.
-        let events: Handover<SyncEvent>
+        let events: Handover<SyncEvent, any Error>
         /// Ends the sync with the last iterator.
         let running: RunningTask
 

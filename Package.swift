@@ -77,7 +77,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-collections.git", from: "1.1.0"),
-        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
@@ -95,6 +94,14 @@ let package = Package(
         .target(
             name: "AvatarCore",
             dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
+            swiftSettings: swiftSettings
+        ),
+        // The hash functions of the system's OpenSSL.
+        .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+        // SHA-256 and MD5, from CryptoKit or OpenSSL: all that the store needs of a cryptographic library.
+        .target(
+            name: "AvatarDigest",
+            dependencies: [.target(name: "COpenSSL", condition: .when(platforms: [.linux]))],
             swiftSettings: swiftSettings
         ),
         // Image formats: recognises them and checks files without decoding a pixel.
@@ -136,7 +143,7 @@ let package = Package(
                 "AvatarCore",
                 "AvatarImages",
                 "CAvatarSystem",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "AvatarDigest",
             ],
             swiftSettings: swiftSettings
         ),
@@ -222,7 +229,7 @@ let package = Package(
                 "AvatarFiles",
                 "CZlib",
                 .target(name: "AvatarOrigin", condition: trait("HTTPOrigin")),
-                .product(name: "Crypto", package: "swift-crypto"),
+                "AvatarDigest",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -248,7 +255,7 @@ let package = Package(
                 "AvatarStore",
                 "AvatarCore",
                 "AvatarPlaceholder",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "AvatarDigest",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -259,7 +266,7 @@ let package = Package(
         // A shared tier in a bucket of an S3-compatible object store. A separate product, because it needs libcurl.
         .target(
             name: "AvatarStoreS3",
-            dependencies: ["AvatarCore", "CAvatarCurl", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["AvatarCore", "CAvatarCurl", "AvatarDigest"],
             swiftSettings: swiftSettings
         ),
         // Image types for application code: observable objects, decodable values and batches on one store.
@@ -283,7 +290,7 @@ let package = Package(
         ),
         .target(
             name: "AvatarContacts",
-            dependencies: ["AvatarCore", "AvatarImages", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["AvatarCore", "AvatarImages", "AvatarDigest"],
             swiftSettings: swiftSettings
         ),
         // Placeholders for contacts without a picture. It has no dependencies, so a front end can use it alone.
@@ -367,6 +374,7 @@ let package = Package(
             dependencies: ["AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: swiftSettings
         ),
+        .testTarget(name: "AvatarDigestTests", dependencies: ["AvatarDigest"], swiftSettings: swiftSettings),
         .testTarget(
             name: "AvatarImagesTests",
             dependencies: ["AvatarImages", "AvatarCore"],
@@ -381,7 +389,7 @@ let package = Package(
                 "AvatarMigrations",
                 "AvatarSQLite",
                 "CSQLite",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "AvatarDigest",
             ],
             resources: [.copy("Golden")],
             swiftSettings: swiftSettings
@@ -389,7 +397,7 @@ let package = Package(
         .testTarget(
             name: "AvatarFilesTests",
             dependencies: [
-                "AvatarFiles", "AvatarImages", "AvatarStoreTesting", .product(name: "Crypto", package: "swift-crypto"),
+                "AvatarFiles", "AvatarImages", "AvatarStoreTesting", "AvatarDigest",
             ],
             swiftSettings: swiftSettings
         ),
@@ -449,7 +457,7 @@ let package = Package(
             name: "AvatarStoreHTTPTests",
             dependencies: [
                 "AvatarStoreHTTP", "AvatarSQLite", "AvatarStore", "AvatarStoreTesting",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "AvatarDigest",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: swiftSettings
@@ -458,7 +466,7 @@ let package = Package(
             name: "AvatarStoreS3Tests",
             dependencies: [
                 "AvatarStoreS3", "AvatarCore", "AvatarStore", "AvatarStoreTesting", "ProgramRunning",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "AvatarDigest",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: swiftSettings
@@ -493,7 +501,7 @@ let package = Package(
             dependencies: [
                 "avatars", "AvatarContacts", "AvatarSQLite", "AvatarStore", "AvatarStoreHTTP", "AvatarStoreTesting",
                 "ProgramRunning",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "AvatarDigest",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -556,7 +564,7 @@ let package = Package(
             name: "DurabilityTests",
             dependencies: [
                 "avatars", "AvatarSQLite", "AvatarStoreTesting", "ProgramRunning",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "AvatarDigest",
             ],
             path: "Tests/Durability",
             swiftSettings: swiftSettings
@@ -565,7 +573,7 @@ let package = Package(
         .target(
             name: "Workload",
             dependencies: [
-                "AvatarStore", "AvatarFiles", "AvatarStoreTesting", .product(name: "Crypto", package: "swift-crypto"),
+                "AvatarStore", "AvatarFiles", "AvatarStoreTesting", "AvatarDigest",
             ],
             path: "Tests/Workload",
             swiftSettings: swiftSettings

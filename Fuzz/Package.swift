@@ -16,8 +16,7 @@ let package = Package(
     name: "Fuzz",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.0.0"),
-        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.4.0")
     ],
     targets: [
         .target(
@@ -25,10 +24,12 @@ let package = Package(
             dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: swiftSettings
         ),
+        .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .target(name: "AvatarDigest", dependencies: ["COpenSSL"], swiftSettings: swiftSettings),
         .target(name: "AvatarImages", dependencies: ["AvatarCore"], swiftSettings: swiftSettings),
         .target(
             name: "AvatarContacts",
-            dependencies: ["AvatarCore", "AvatarImages", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["AvatarCore", "AvatarImages", "AvatarDigest"],
             swiftSettings: swiftSettings
         ),
         .target(

@@ -29,12 +29,19 @@ install_packages() {
     fi
 }
 
-# need_sqlite: installs the headers of the system's SQLite and zlib, which the library links.
+# need_sqlite: installs the headers of the system's libraries that the library links.
 need_sqlite() {
     [ "$(uname -s)" = Linux ] || return 0
     [ -e /usr/include/sqlite3.h ] || install_packages libsqlite3-dev
     [ -e /usr/include/zlib.h ] || install_packages zlib1g-dev
+    need_openssl
     need_curl
+}
+
+# need_openssl: installs the headers of the system's OpenSSL, whose hash functions the library links.
+need_openssl() {
+    [ "$(uname -s)" = Linux ] || return 0
+    [ -e /usr/include/openssl/sha.h ] || install_packages libssl-dev
 }
 
 # need_curl: installs the headers of the system's libcurl, which the origin client links.
@@ -118,13 +125,13 @@ link_archives() {
 
 # set_release_flags: sets release_flags to the options of `swift build` for programs that need no Swift where they run.
 #
-# The Swift runtime, SQLite, zlib and the C++ library are linked statically if this system has their archives. libcurl, the C
-# library and libgcc are the system's.
+# The Swift runtime, SQLite, zlib, the hash functions of OpenSSL and the C++ library are linked statically if this system has
+# their archives. libcurl, the C library and libgcc are the system's.
 set_release_flags() {
     local archives
     release_flags=(-c release --static-swift-stdlib)
     if [ "$(uname -s)" = Linux ]; then
-        link_archives sqlite3 z stdc++
+        link_archives sqlite3 z crypto stdc++
         # Not libgcc: the C library loads the shared one when a thread ends, so the program must depend on it.
         release_flags+=(-Xswiftc "-L$archives" -Xswiftc -use-ld=lld)
         # No symbols are exported, because searching them slows each start. Symbols from libraries are bound at the start

@@ -1,5 +1,5 @@
 internal import AvatarCore
-internal import Crypto
+internal import AvatarDigest
 internal import Foundation
 
 /// The identity of a contact whose record has no id: a hash of its names, e-mail addresses, telephone numbers and such.
@@ -50,7 +50,7 @@ struct ContactIdentity {
     /// The hash of the values added; `nil` if nothing was added.
     var digest: Digest? {
         guard !isEmpty else { return nil }
-        let bytes = Array(hash.finalize())
+        let bytes = hash.finalize()
         let word = { (bytes: ArraySlice<UInt8>) in bytes.reduce(0) { $0 << 8 | UInt64($1) } }
         return Digest(high: word(bytes[..<8]), low: word(bytes[8..<16]))
     }
@@ -58,8 +58,8 @@ struct ContactIdentity {
     /// Hashes a value after its length, so that no two lists of values hash the same bytes.
     private mutating func add(_ bytes: [UInt8]) {
         isEmpty = false
-        withUnsafeBytes(of: UInt64(bytes.count).littleEndian) { hash.update(bufferPointer: $0) }
-        hash.update(data: bytes)
+        withUnsafeBytes(of: UInt64(bytes.count).littleEndian) { hash.update($0) }
+        hash.update(bytes)
     }
 
     /// Removes the differences in spelling between programs: Unicode normalization, schemes, case and punctuation.

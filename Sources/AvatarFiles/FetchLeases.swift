@@ -1,6 +1,6 @@
 package import AvatarCore
 import CAvatarSystem
-import Crypto
+import AvatarDigest
 import Synchronization
 
 #if canImport(Glibc)
@@ -63,7 +63,7 @@ package final class FetchLeases: Sendable {
 
     /// The first 62 bits of the key's digest: a file offset has 63.
     private static func offset(of key: AvatarKey) -> Int64 {
-        let digest = SHA256.hash(data: Array(key.rawValue.utf8))
+        let digest = SHA256.hash(key.rawValue.utf8)
         return Int64(digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } >> 2)
     }
 }

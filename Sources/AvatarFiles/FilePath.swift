@@ -1,7 +1,7 @@
 import AvatarCore
 package import AvatarImages
 import CAvatarSystem
-import Crypto
+import AvatarDigest
 
 /// Names of published files: `ab/cdef01-0123456789abcdef.png`.
 ///
@@ -148,6 +148,6 @@ package struct RandomWords: ~Copyable {
 package enum ContentDigest {
     /// The SHA-256 of `bytes`: 32 bytes.
     package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
-        Array(SHA256.hash(data: bytes))
+        SHA256.hash(bytes)
     }
 }

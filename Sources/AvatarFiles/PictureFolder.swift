@@ -1,6 +1,6 @@
 package import AvatarCore
 package import AvatarImages
-import Crypto
+import AvatarDigest
 import Foundation
 
 #if canImport(Glibc)
@@ -342,7 +342,7 @@ package enum PictureName {
 
     /// A name that differs for each `identity`, by 48 bits of its digest: `Ada-0123456789ab.png`.
     package static func makeDistinct(title: String, identity: String, format: ImageFormat) -> String {
-        let digest = Hexadecimal.text(SHA256.hash(data: Data(identity.utf8)).prefix(6))
+        let digest = Hexadecimal.text(SHA256.hash(identity.utf8).prefix(6))
         return stem(title, format: format) + "-" + digest + "." + format.fileExtension
     }
 

@@ -1,6 +1,6 @@
 package import AvatarCore
 package import AvatarImages
-import Crypto
+import AvatarDigest
 
 #if canImport(Glibc)
 import Glibc
@@ -83,7 +83,7 @@ package final class StagedFile {
             let count = read(descriptor, &buffer, buffer.count)
             guard count >= 0 else { throw SystemCallError("read", folder.path + "/" + name) }
             if count == 0 { return }
-            digest.update(data: buffer[..<count])
+            digest.update(buffer[..<count])
             byteCount += count
         }
     }
@@ -102,7 +102,7 @@ package final class StagedFile {
             try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
                 let buffer = UnsafeRawBufferPointer(elements)
                 try fileSystem.write(buffer, to: descriptor, at: byteCount, named: folder.path + "/" + name)
-                digest.update(bufferPointer: buffer)
+                digest.update(buffer)
             }
         } catch {
             throw error.storeError
@@ -136,7 +136,7 @@ package final class StagedFile {
             content: .file(isKept ? StagingFolder.partialPrefix + name : name),
             storageClass: storageClass,
             sizeBytes: byteCount,
-            sha256: Array(digest.finalize()),
+            sha256: digest.finalize(),
             image: image
         )
     }

@@ -1,5 +1,5 @@
 package import AvatarCore
-import Crypto
+import AvatarDigest
 
 #if canImport(Glibc)
 import Glibc
@@ -60,8 +60,8 @@ extension StoredFiles {
             while true {
                 if isCancellable { try Task.checkCancellation() }
                 let bytes = try source.bytes(at: offset, count: 1 << 17)
-                if bytes.isEmpty { return Array(digest.finalize()) }
-                digest.update(data: bytes)
+                if bytes.isEmpty { return digest.finalize() }
+                digest.update(bytes)
                 offset += bytes.count
             }
         }

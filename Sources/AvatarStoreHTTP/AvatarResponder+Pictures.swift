@@ -1,7 +1,7 @@
 import AvatarCore
 import AvatarPlaceholder
 import AvatarStore
-import Crypto
+import AvatarDigest
 import HTTPTypes
 
 /// Pictures: of a contact, and by the digest of their bytes.
@@ -167,7 +167,7 @@ extension AvatarResponder {
     /// The response with the SVG image `text`, which is drawn for the request.
     func drawing(_ text: String, cache: String, _ request: HTTPRequest) -> AvatarResponse {
         let bytes = Array(text.utf8)
-        let digest = SHA256.hash(data: bytes).map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }
+        let digest = SHA256.hash(bytes).map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }
         let conditions = Conditions(etag: "\"\(digest.joined())\"", modified: nil, length: bytes.count)
         let fields: HTTPFields = [.eTag: conditions.etag, .contentSecurityPolicy: Self.policy]
         if conditions.isNotModified(request.headerFields, now: store.configuration.clock.now()) {

@@ -1,5 +1,5 @@
 import CAvatarCurl
-import Crypto
+import AvatarDigest
 
 /// A request in the form in which libcurl signs and sends it.
 struct WireRequest: Sendable {
@@ -50,7 +50,7 @@ struct WireRequest: Sendable {
     private static func hash(_ body: [UInt8]) -> String {
         guard !body.isEmpty else { return hashOfNothing }
         let digits = Array("0123456789abcdef".utf8)
-        let bytes = SHA256.hash(data: body).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        let bytes = SHA256.hash(body).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
         return String(decoding: bytes, as: UTF8.self)
     }
 

@@ -1,6 +1,6 @@
 import AvatarCore
 import AvatarFiles
-import Crypto
+import AvatarDigest
 import Foundation
 import Testing
 
@@ -18,7 +18,7 @@ import Testing
 
             let bytes = chunks.flatMap(\.self)
             #expect(image.sizeBytes == bytes.count)
-            #expect(image.sha256 == Array(SHA256.hash(data: bytes)))
+            #expect(image.sha256 == SHA256.hash(bytes))
             #expect(image.storageClass == .caches)
             #expect(image.image == .sample)
             #expect(try places.files.staging.read(image) == bytes)

@@ -1,7 +1,7 @@
 import AvatarStore
 import AvatarStoreHTTP
 import AvatarStoreTesting
-import Crypto
+import AvatarDigest
 import Foundation
 import HTTPTypes
 import Testing
@@ -9,7 +9,7 @@ import Testing
 /// `/contacts/ID/picture` and `/images/SHA256.EXT`.
 struct PictureRouteTests {
     private let face = ResponderFixture.face
-    private static let digest = SHA256.hash(data: ResponderFixture.face).map { String(format: "%02x", $0) }.joined()
+    private static let digest = SHA256.hash(ResponderFixture.face).map { String(format: "%02x", $0) }.joined()
 
     @Test(arguments: [
         "/contacts/ada/picture", ResponderFixture.oddPath + "/picture", "http://host:1/contacts/ada/picture",

@@ -1,6 +1,6 @@
 import AvatarStore
 import AvatarStoreTesting
-import Crypto
+import AvatarDigest
 import Foundation
 import Testing
 
@@ -10,7 +10,7 @@ struct PictureTests {
     private let photo = SampleImage.png(seed: 2, byteCount: 3000)
 
     private func digest(_ bytes: [UInt8]) -> String {
-        SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
+        SHA256.hash(bytes).map { String(format: "%02x", $0) }.joined()
     }
 
     @Test func pictureHasTheDigestAndTheBytesOfItsFile() async throws {

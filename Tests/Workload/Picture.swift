@@ -1,5 +1,5 @@
 import AvatarStoreTesting
-import Crypto
+import AvatarDigest
 
 /// The content of an image. It follows from key and version, so that every process can compute it.
 package struct Picture: Hashable, Sendable {
@@ -29,7 +29,7 @@ package struct Picture: Hashable, Sendable {
 
     /// The SHA-256 of `bytes` as hexadecimal digits.
     package static func digest(of bytes: [UInt8]) -> String {
-        SHA256.hash(data: bytes).map { byte in
+        SHA256.hash(bytes).map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }.joined()
     }

@@ -1,7 +1,7 @@
 package import AvatarFiles
 package import AvatarStore
 import AvatarStoreTesting
-import Crypto
+import AvatarDigest
 
 #if canImport(Glibc)
 import Glibc
@@ -84,12 +84,12 @@ private struct DigestMaker: RenditionMaker {
             mediaType: "image/png",
             width: rendition.size,
             height: rendition.size,
-            thumbHash: Array(SHA256.hash(data: bytes[..<count]).prefix(12))
+            thumbHash: Array(SHA256.hash(bytes[..<count]).prefix(12))
         )
     }
 
     static func bytes(_ rendition: Rendition, of original: [UInt8]) -> [UInt8] {
-        let digest = SHA256.hash(data: original + Array(rendition.description.utf8))
+        let digest = SHA256.hash(original + Array(rendition.description.utf8))
         let seed = digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return SampleImage.png(seed: seed, byteCount: 400 + 4 * rendition.size)
     }

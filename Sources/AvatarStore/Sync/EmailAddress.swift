@@ -1,4 +1,4 @@
-import Crypto
+import AvatarDigest
 
 /// An e-mail address as Libravatar and Gravatar normalise it before they hash it: in lower case, without white space at its
 /// ends.
@@ -20,10 +20,10 @@ struct EmailAddress {
     }
 
     /// The SHA-256 of the address: 32 bytes.
-    var sha256: [UInt8] { Array(SHA256.hash(data: bytes)) }
+    var sha256: [UInt8] { SHA256.hash(bytes) }
 
     /// The MD5 of the address: 16 bytes. Older clients of both services send it.
-    var md5: [UInt8] { Array(Insecure.MD5.hash(data: bytes)) }
+    var md5: [UInt8] { MD5.hash(bytes) }
 
     /// The MD5 and the SHA-256 of each of `texts` that is an address.
     static func digests(of texts: [String]) -> Set<[UInt8]> {

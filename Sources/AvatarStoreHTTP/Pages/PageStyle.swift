@@ -1,4 +1,4 @@
-import Crypto
+import AvatarDigest
 import Foundation
 
 /// The style of all pages.
@@ -91,5 +91,5 @@ enum PageStyle {
     static let policy = "style-src '\(digest)'; style-src-attr 'unsafe-inline'"
 
     /// The digest of the style sheet, as a source of the Content-Security-Policy.
-    private static let digest = "sha256-" + Data(SHA256.hash(data: Data(css.utf8))).base64EncodedString()
+    private static let digest = "sha256-" + Data(SHA256.hash(css.utf8)).base64EncodedString()
 }

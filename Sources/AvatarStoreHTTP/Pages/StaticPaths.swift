@@ -1,6 +1,6 @@
 import AvatarCore
 import AvatarStore
-import Crypto
+import AvatarDigest
 
 /// The paths of an exported gallery, relative to the page that names them.
 struct StaticPaths {
@@ -30,7 +30,7 @@ struct StaticPaths {
 
     /// 128 bits of the SHA-256 of `text`, in hexadecimal digits.
     static func digest(_ text: String) -> String {
-        Hexadecimal.text(SHA256.hash(data: Array(text.utf8)).prefix(16))
+        Hexadecimal.text(SHA256.hash(text.utf8).prefix(16))
     }
 
     /// The frame of a page made at `now`.

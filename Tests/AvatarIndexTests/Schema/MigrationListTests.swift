@@ -1,5 +1,5 @@
 import AvatarMigrations
-import Crypto
+import AvatarDigest
 import Foundation
 import Testing
 
@@ -32,7 +32,7 @@ import Testing
         let recorded = try String(contentsOf: Self.folder.appending(path: "SHA256SUMS"), encoding: .utf8)
 
         let lines = Migration.all.map { migration in
-            let digest = SHA256.hash(data: Array(migration.sql.utf8)).map { byte in
+            let digest = SHA256.hash(migration.sql.utf8).map { byte in
                 String(repeating: "0", count: byte < 16 ? 1 : 0) + String(byte, radix: 16)
             }
             return "\(digest.joined())  \(migration.name).sql\n"

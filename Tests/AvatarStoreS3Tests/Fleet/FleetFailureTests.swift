@@ -1,7 +1,7 @@
 import AvatarCore
 import AvatarStore
 import AvatarStoreTesting
-import Crypto
+import AvatarDigest
 import Foundation
 import Testing
 
@@ -163,7 +163,7 @@ struct FleetFailureTests {
             _ = try await fleet.sync("a", [people[0]])
             let key = try #require(try await fleet.keys("meta/").first)
             let record = try #require(try await fleet.tier.get(key, limit: 65_536))
-            let other = TierURL(sha256: Array(SHA256.hash(data: Data(fleet.origin.url("/1.png").utf8))))
+            let other = TierURL(sha256: SHA256.hash(fleet.origin.url("/1.png").utf8))
             let name = try #require(key.split(separator: "/").last)
             try await fleet.tier.put(TierLayout.records(of: other) + name, record)
 

@@ -1,7 +1,7 @@
 import AvatarCore
 import AvatarStore
 import AvatarStoreTesting
-import Crypto
+import AvatarDigest
 import Foundation
 import Testing
 
@@ -22,7 +22,7 @@ struct FleetPrivacyTests {
     }
 
     private static func url(_ text: String) -> TierURL {
-        TierURL(sha256: Array(SHA256.hash(data: Data(text.utf8))))
+        TierURL(sha256: SHA256.hash(text.utf8))
     }
 
     /// Else another URL would have this one's picture.

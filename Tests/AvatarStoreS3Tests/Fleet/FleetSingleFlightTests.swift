@@ -1,7 +1,7 @@
 import AvatarCore
 import AvatarStore
 import AvatarStoreTesting
-import Crypto
+import AvatarDigest
 import Foundation
 import Testing
 
@@ -44,7 +44,7 @@ struct FleetSingleFlightTests {
         try await Fleet.run { fleet in
             fleet.serve(1, at: "/a")
             let url = fleet.origin.url("/a")
-            let hash = TierURL(sha256: Array(SHA256.hash(data: Data(url.utf8))))
+            let hash = TierURL(sha256: SHA256.hash(url.utf8))
             try await fleet.tier.put(TierLayout.claim(of: hash, after: nil, attempt: 0), Array("token of another".utf8))
             let begun = ContinuousClock.now
             let image = try await fleet.withMachine("b") { try await $0.avatar(for: url) }

@@ -1,5 +1,5 @@
 import AvatarStoreTesting
-import Crypto
+import AvatarDigest
 import Foundation
 import ProgramRunning
 import Synchronization

@@ -1,5 +1,5 @@
 import AvatarStoreTesting
-import Crypto
+import AvatarDigest
 import Foundation
 import ProgramRunning
 
@@ -40,7 +40,7 @@ enum ServedStore {
 
     /// The ETag of `bytes`.
     static func tag(_ bytes: [UInt8]) -> String {
-        "\"" + SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined() + "\""
+        "\"" + SHA256.hash(bytes).map { String(format: "%02x", $0) }.joined() + "\""
     }
 
     /// Asks until `isMet` holds for the response, at most 30 seconds.

@@ -1,5 +1,5 @@
 import AvatarSQLite
-import Crypto
+import AvatarDigest
 import Foundation
 import ProgramRunning
 
@@ -43,7 +43,7 @@ struct OlderStore {
     private func sqlWithRealDigests() throws -> String {
         var sql = try String(contentsOf: Self.golden(version), encoding: .utf8)
         for (number, size) in [("01", 1000), ("02", 2000), ("03", 300), ("05", 50)] {
-            let digest = SHA256.hash(data: Self.bytes(size)).map { byte in
+            let digest = SHA256.hash(Self.bytes(size)).map { byte in
                 String(repeating: "0", count: byte < 16 ? 1 : 0) + String(byte, radix: 16)
             }
             sql.replace("CAST('0123456789abcdef0123456789abcd\(number)' AS BLOB)", with: "X'\(digest.joined())'")

@@ -119,7 +119,7 @@ let package = Package(
                 .embedInCode("0010_eviction_queue.sql"), .embedInCode("0011_contact.sql"),
                 .embedInCode("0012_contact_address.sql"), .embedInCode("0013_rendition.sql"),
                 .embedInCode("0014_ignored_picture.sql"), .embedInCode("0015_text_setting.sql"),
-                .embedInCode("0016_shared_tier.sql"),
+                .embedInCode("0016_shared_tier.sql"), .embedInCode("0017_over_budget.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -200,7 +200,8 @@ extension LastSync {
             outcome: report.outcome,
             wanted: report.wanted,
             failed: report.failed,
-            skipped: report.skipped
+            skipped: report.skipped,
+            overBudget: report.overBudget
         )
     }
 }

@@ -140,20 +140,57 @@ import Testing
 
             let object = try stats.object
             let last = try #require(try Self.field("lastSync", of: stats))
-            #expect(Set(last.keys) == ["time", "seconds", "exit", "wanted", "failed", "skipped"])
+            #expect(Set(last.keys) == ["time", "seconds", "exit", "wanted", "failed", "skipped", "overBudget"])
             #expect(last["exit"] as? Int == 69)
             #expect(last["wanted"] as? Int == 7)
             #expect(last["failed"] as? Int == 0)
             #expect(last["skipped"] as? Int == 7)
+            #expect(last["overBudget"] as? Int == 0)
             #expect(object.numbers("failures") == ["unreachable": 5])
             #expect(object.number("neverHad") == 5)
-            #expect(text.lines.contains { $0.contains("exit code 69: 7 wanted, 0 failed, 7 waiting") })
+            #expect(text.lines.contains { $0.hasSuffix("exit code 69: 7 wanted, 0 failed, 7 waiting") })
             #expect(text.lines.contains { $0.contains("5 unreachable") })
             for sample in [
                 "avatars_last_sync_exit_code 69\n", "avatars_last_sync_images{count=\"skipped\"} 7\n",
                 "avatars_failures{kind=\"unreachable\"} 5\n", "avatars_never_had 5\n",
                 "# TYPE avatars_last_sync_timestamp_seconds gauge\n",
             ] { #expect(samples.text.contains(sample), "\(sample)") }
+        }
+    }
+
+    @Test func statsAndDoctorReportAListThatIsLargerThanTheBudgetUntilItFits() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(5))
+            let sync = ["sync", "list.txt", "--allow-private-network", "--json"]
+            try await workplace.run("config", "budget", "10kB").requireSuccess()
+            let left = try await workplace.start(sync).end()
+            #expect(try left.status == 0 && left.object.number("overBudget") == 3)
+
+            let stats = try await workplace.run("stats", "--json")
+            let text = try await workplace.run("stats")
+            let samples = try await workplace.run("stats", "--format", "prometheus")
+            let doctor = try await workplace.run("doctor", "--allow-private-network")
+
+            #expect(try Self.field("lastSync", of: stats)?["overBudget"] as? Int == 3)
+            #expect(
+                text.lines.contains { $0.hasSuffix("exit code 0: 5 wanted, 0 failed, 0 waiting, 3 over budget") },
+                "\(text.text)"
+            )
+            #expect(samples.text.contains("avatars_last_sync_images{count=\"overBudget\"} 3\n"))
+            #expect(doctor.status == 0)
+            let used = Wording.size(try stats.object.number("cachesBytes") ?? 0)
+            let finding = "The last sync had no room for 3 of 5 images. The budget is 10.0 kB, and caches uses \(used)."
+            #expect(doctor.text.contains(finding), "\(doctor.text)")
+            #expect(doctor.text.contains("`avatars config budget SIZE`"))
+
+            try await workplace.run("config", "budget", "100kB").requireSuccess()
+            #expect(try await workplace.start(sync).end().object.number("overBudget") == 0)
+
+            let later = try await workplace.run("doctor", "--allow-private-network")
+            #expect(!later.text.contains("had no room"), "\(later.text)")
+            let fitting = try await workplace.run("stats", "--json")
+            #expect(try Self.field("lastSync", of: fitting)?["overBudget"] as? Int == 0)
         }
     }
 

@@ -25,7 +25,7 @@ struct AlertsExamples {
     @Test func rulesOfTheArticleAreInTheFile() throws {
         let file = Set(try Page(Self.rules).lines)
         let blocks = try Page("Sources/AvatarStore/AvatarStore.docc/Alerts.md").examples(in: "yaml")
-        #expect(blocks.count == 3)
+        #expect(blocks.count == 4)
         for line in blocks.joined() { #expect(file.contains(line), "\(line)") }
     }
 }

@@ -37,14 +37,25 @@ public struct LastSync: Hashable, Sendable {
     public var failed: Int
     /// The number of images without a request, or without a response before the sync ended.
     public var skipped: Int
+    /// The number of images for which the budget had no room.
+    public var overBudget: Int
 
     /// A sync with these values, as read from the index.
-    package init(time: Timestamp, duration: Duration, outcome: SyncOutcome, wanted: Int, failed: Int, skipped: Int) {
+    package init(
+        time: Timestamp,
+        duration: Duration,
+        outcome: SyncOutcome,
+        wanted: Int,
+        failed: Int,
+        skipped: Int,
+        overBudget: Int
+    ) {
         self.time = time
         self.duration = duration
         self.outcome = outcome
         self.wanted = wanted
         self.failed = failed
         self.skipped = skipped
+        self.overBudget = overBudget
     }
 }

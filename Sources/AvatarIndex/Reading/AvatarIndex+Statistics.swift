@@ -61,7 +61,7 @@ extension AvatarIndex {
     /// The outcome of the last sync; `nil` before the first one ended.
     private static func lastSync(on connection: ReadConnection) throws -> LastSync? {
         try connection.firstRow(
-            "SELECT ended_ms, duration_ms, outcome, wanted, failed, skipped FROM last_sync"
+            "SELECT ended_ms, duration_ms, outcome, wanted, failed, skipped, over_budget FROM last_sync"
         ) { row in
             LastSync(
                 time: Timestamp(milliseconds: row.integer("ended_ms")),
@@ -70,7 +70,8 @@ extension AvatarIndex {
                 outcome: SyncOutcome(rawValue: row.text("outcome")) ?? .failed,
                 wanted: Int(row.integer("wanted")),
                 failed: Int(row.integer("failed")),
-                skipped: Int(row.integer("skipped"))
+                skipped: Int(row.integer("skipped")),
+                overBudget: Int(row.integer("over_budget"))
             )
         }
     }

@@ -144,14 +144,14 @@ extension IndexTransaction {
         try run(
             KeepsHits(
                 """
-                INSERT OR REPLACE INTO last_sync (id, ended_ms, duration_ms, outcome, wanted, failed, skipped)
-                VALUES (1, ?, ?, ?, ?, ?, ?)
+                INSERT OR REPLACE INTO last_sync (id, ended_ms, duration_ms, outcome, wanted, failed, skipped, over_budget)
+                VALUES (1, ?, ?, ?, ?, ?, ?, ?)
                 """
             ),
             [
                 sync.time.milliseconds, Int64((max(0, sync.duration / .seconds(1)) * 1000).rounded()),
                 sync.outcome.rawValue,
-                sync.wanted, sync.failed, sync.skipped,
+                sync.wanted, sync.failed, sync.skipped, sync.overBudget,
             ]
         )
     }

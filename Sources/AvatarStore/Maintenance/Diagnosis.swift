@@ -96,7 +96,7 @@ extension AvatarStore {
         return [opened] + FolderCheck(configuration.layout).findings + OwnerCheck.findings(configuration.layout)
             + (try DiskCheck(configuration.layout, statistics, minimumFree: limits().minimumFree).findings())
             + [ClockCheck.finding(now, latest: [statistics.newestAccess, statistics.lastSync?.time])]
-            + [IndexCheck.finding(statistics)] + (try missingFiles(statistics)) + [SyncCheck.finding(statistics, now)]
+            + [IndexCheck.finding(statistics)] + (try missingFiles(statistics)) + SyncCheck.findings(statistics, now)
             + HostCheck.findings(try pausedHosts())
     }
 
@@ -296,14 +296,35 @@ private enum HostCheck {
     }
 }
 
-/// The last sync should be recent, and have succeeded.
+/// The last sync should be recent, have succeeded, and have found room for all its images.
 private enum SyncCheck {
     private static let longestPause = 7 * 86_400
 
-    static func finding(_ statistics: StoreStatistics, _ now: Timestamp) -> Diagnosis {
+    static func findings(_ statistics: StoreStatistics, _ now: Timestamp) -> [Diagnosis] {
         guard let last = statistics.lastSync else {
-            return Diagnosis("syncs", .warning, "No sync has run yet.", "Run `avatars sync`.")
+            return [Diagnosis("syncs", .warning, "No sync has run yet.", "Run `avatars sync`.")]
         }
+        return [ending(of: last, statistics, now)] + budget(of: last, statistics)
+    }
+
+    /// A warning if the budget had no room for images of the last sync. The sync itself succeeds, so its exit code is 0.
+    private static func budget(of last: LastSync, _ statistics: StoreStatistics) -> [Diagnosis] {
+        guard last.overBudget > 0 else { return [] }
+        let images = ReportText.count(last.wanted, "images")
+        return [
+            Diagnosis(
+                "syncs",
+                .warning,
+                "The last sync had no room for \(last.overBudget) of \(images). The budget is "
+                    + "\(ByteSize.text(statistics.budgetBytes)), and caches uses \(ByteSize.text(statistics.cachesBytes)).",
+                "Set a larger budget with `avatars config budget SIZE`, leave a lower `--budget` out of the sync, or shorten the "
+                    + "list. Then run the sync again."
+            )
+        ]
+    }
+
+    /// The end of the last sync and its failures.
+    private static func ending(of last: LastSync, _ statistics: StoreStatistics, _ now: Timestamp) -> Diagnosis {
         let counts = "\(last.wanted) wanted, \(last.failed) failed, \(last.skipped) waiting"
         let failures = statistics.failures.values.reduce(0, +)
         let text =

@@ -56,9 +56,12 @@ extension StoreStatistics {
             )
             text.gauge(
                 "last_sync_images",
-                help: "Images of the last sync: wanted, and among these failed and skipped.",
+                help: "Images of the last sync: wanted, and among these failed, skipped and over budget.",
                 label: "count",
-                samples: [("wanted", lastSync.wanted), ("failed", lastSync.failed), ("skipped", lastSync.skipped)]
+                samples: [
+                    ("wanted", lastSync.wanted), ("failed", lastSync.failed), ("skipped", lastSync.skipped),
+                    ("overBudget", lastSync.overBudget),
+                ]
             )
         }
         text.gauge(

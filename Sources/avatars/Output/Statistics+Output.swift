@@ -106,6 +106,7 @@ extension LastSync {
             "wanted": JSON(wanted),
             "failed": JSON(failed),
             "skipped": JSON(skipped),
+            "overBudget": JSON(overBudget),
         ])
     }
 
@@ -114,14 +115,15 @@ extension LastSync {
 
     /// The line for people, as in `3 min ago, exit code 69: 7 wanted, 0 failed, 7 waiting`.
     fileprivate var text: String {
-        let counts = "\(wanted) wanted, \(failed) failed, \(skipped) waiting"
+        let rest = overBudget > 0 ? ", \(overBudget) over budget" : ""
+        let counts = "\(wanted) wanted, \(failed) failed, \(skipped) waiting\(rest)"
         return "\(Wording.age(of: time.date)), exit code \(outcome.exitCode.rawValue): \(counts)"
     }
 
-    /// The colour of the line on a terminal; `nil` for a complete sync.
+    /// The colour of the line on a terminal; `nil` for a complete sync whose images fitted the budget.
     fileprivate var colour: Colour? {
         switch outcome {
-        case .complete: nil
+        case .complete: overBudget > 0 ? .magenta : nil
         case .incomplete, .interrupted: .magenta
         case .unreached, .failed: .red
         }

@@ -105,9 +105,9 @@ INSERT INTO content_change_owner (sequence, contact) VALUES (5, 'anna'), (7, 'be
 -- A contact whose URL changed to one that never gave an image: until it does, the old one stays.
 INSERT INTO owner (contact, avatar_id, replaces) VALUES ('anna', 5, 1);
 
--- The last sync met a host that is paused.
-INSERT INTO last_sync (id, ended_ms, duration_ms, outcome, wanted, failed, skipped)
-VALUES (1, 1767225703000, 1250, 'incomplete', 9, 2, 1);
+-- The last sync met a host that is paused, and the budget had no room for three images.
+INSERT INTO last_sync (id, ended_ms, duration_ms, outcome, wanted, failed, skipped, over_budget)
+VALUES (1, 1767225703000, 1250, 'incomplete', 9, 2, 1, 3);
 
 -- A contact with a name and images, one with a name and none, and one of a list without names.
 INSERT INTO contact (contact, name, sort_name, is_listed) VALUES

@@ -54,6 +54,20 @@ import Testing
         }
     }
 
+    /// Migration 7 adds the last sync, migration 17 its images without room in the budget.
+    @Test(arguments: 7...Migration.latestVersion)
+    func anUpgradeKeepsTheLastSync(version: Int) throws {
+        try withTemporaryDirectory { directory in
+            let index = try AvatarIndex.open(path: upgrade(version, in: directory), fileMode: 0o600)
+
+            let last = try #require(try index.statistics().lastSync)
+
+            #expect(last.outcome == .incomplete && last.wanted == 9 && last.failed == 2 && last.skipped == 1)
+            #expect(last.overBudget == (version < 17 ? 0 : 3))
+            try index.close()
+        }
+    }
+
     /// The tests above rely on this.
     @Test(arguments: 1...Migration.latestVersion)
     func aGoldenIndexHoldsEveryState(version: Int) throws {

@@ -131,6 +131,12 @@ public struct ContactList: AsyncSequence, Sendable {
         /// no record so far has such a field.
         public var unreadImageField: String? { decoder.unreadImage.name }
 
+        /// The fields or columns of a CSV, JSON or NDJSON list that has none for images, so that no contact can have one.
+        ///
+        /// `nil` before the first contact, if the first row of a CSV list or any contact so far has a field for images, and
+        /// for other formats.
+        public var fieldsWithoutImage: FieldsWithoutImage? { decoder.imageFields.fieldsWithoutImage }
+
         /// Returns the next record, or `nil` after the last one.
         ///
         /// - Throws: `unreadableList` as `validate()` does, once: the following call returns `nil`. `CancellationError` if
@@ -196,6 +202,17 @@ extension ContactList {
 }
 
 extension ContactList {
+    /// The usual names of the field with the image's URL, in CSV, JSON and NDJSON.
+    package static let imageFieldNames = ["avatarURL", "avatar", "photo", "picture", "image"]
+
+    /// The fields of a list that has none for images.
+    public struct FieldsWithoutImage: Hashable, Sendable {
+        /// The names: of all columns of a CSV list, or of the fields of the first contact in JSON and NDJSON.
+        public let names: [String]
+        /// Whether the list has a column for e-mail addresses, or any contact so far has an address.
+        public internal(set) var hasEmails: Bool
+    }
+
     /// A part of a contact that a column of a CSV list holds. The raw value is its spelling in options and messages.
     public enum Column: String, CaseIterable, Sendable {
         /// The id.

@@ -15,6 +15,8 @@ internal import Foundation
 struct ContactObject: DecodableWithConfiguration {
     /// The decoded contact, without its place in the list.
     let contact: Contact
+    /// Whether the object has a field for images, even if it is empty or null.
+    let hasImageField: Bool
 
     private typealias Fields = ContactFields
 
@@ -46,6 +48,7 @@ struct ContactObject: DecodableWithConfiguration {
         )
         contact.lowDataURL = try Self.text(.lowDataURL, in: fields).flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
         self.contact = contact
+        hasImageField = !contact.images.isEmpty || Self.imageFields.contains(where: fields.has)
     }
 
     /// The id as text: a number becomes its decimal digits.
@@ -144,6 +147,11 @@ private struct ContactFields {
     func name(of field: ContactField) -> String {
         guard !spellings.isEmpty, let spelling = spellings[field] else { return field.rawValue }
         return container.contains(Key(stringValue: field.rawValue)) ? field.rawValue : spelling
+    }
+
+    /// Whether the object has `field`, in any spelling and with any value.
+    func has(_ field: ContactField) -> Bool {
+        container.contains(Key(stringValue: name(of: field)))
     }
 
     /// Decodes the value of a field; `nil` if the field is missing or null.

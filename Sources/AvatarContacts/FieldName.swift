@@ -1,7 +1,7 @@
 /// The rules for names of fields in JSON and of columns in CSV.
 enum FieldName {
     /// The names of the field with the image's URL, without case, `_` and `-`.
-    static let images: Set<String> = ["avatarurl", "avatar", "photo", "picture", "image"]
+    static let images = Set(ContactList.imageFieldNames.map(plain))
 
     /// The limit for a name, in bytes. A longer one is not read and not looked at.
     static let maximumBytes = 256
@@ -75,5 +75,30 @@ struct UnreadImageField {
         case .address?: address = address ?? name
         case nil: break
         }
+    }
+}
+
+/// Finds out whether a list has a field for images, and which fields it has if not.
+struct ImageFieldSurvey {
+    private var hasImageField = false
+    private var fields: ContactList.FieldsWithoutImage?
+
+    /// The fields of a list without one for images; `nil` if it has one, or no contact yet.
+    var fieldsWithoutImage: ContactList.FieldsWithoutImage? { hasImageField ? nil : fields }
+
+    /// Notes that a contact has a field for images, even if it is empty.
+    mutating func noteImageField() {
+        hasImageField = true
+    }
+
+    /// Notes a contact without such a field.
+    ///
+    /// - Parameters:
+    ///   - names: The names of the fields of its record, which are wanted of the first contact only.
+    ///   - hasEmails: Whether the record has a field for e-mail addresses.
+    mutating func note(_ names: @autoclosure () -> [String], hasEmails: Bool) {
+        guard !hasImageField else { return }
+        if fields == nil { fields = ContactList.FieldsWithoutImage(names: names(), hasEmails: false) }
+        if hasEmails { fields?.hasEmails = true }
     }
 }

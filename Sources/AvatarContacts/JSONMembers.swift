@@ -1,9 +1,9 @@
-/// The members of a JSON object whose names are not spelled as in `ContactField`.
+/// The members of a JSON object, above all those whose names are not spelled as in `ContactField`.
 ///
 /// They are found by brackets and strings, in a fraction of the time that decoding takes. So a list in the usual spelling does
 /// not pay for the tolerance.
 enum JSONMembers {
-    /// A member with an unusual name.
+    /// A member of an object.
     struct Member {
         /// The name between its quotes, at most `FieldName.maximumBytes` long and without escapes.
         let name: ArraySlice<UInt8>
@@ -15,6 +15,18 @@ enum JSONMembers {
 
     /// Returns the unusual members of the object in `json`, in their order; none for other values and malformed text.
     static func unusual(in json: ArraySlice<UInt8>) -> [Member] {
+        members(of: json, where: isUnusual)
+    }
+
+    /// Returns the names of the object in `json`, in their order, without those that are too long or have escapes.
+    static func names(in json: ArraySlice<UInt8>) -> [String] {
+        members(of: json, where: isReadable).map { String(decoding: $0.name, as: UTF8.self) }
+    }
+
+    private static func members(
+        of json: ArraySlice<UInt8>,
+        where isWanted: (UnsafeBufferPointer<UInt8>) -> Bool
+    ) -> [Member] {
         json.withUnsafeBufferPointer { bytes in
             var members: [Member] = []
             var depth = 0
@@ -28,7 +40,7 @@ enum JSONMembers {
                     guard depth == 1, isBeforeName else { break }
                     isBeforeName = false
                     let name = UnsafeBufferPointer(rebasing: bytes[start..<index])
-                    if isUnusual(name) {
+                    if isWanted(name) {
                         let value = value(behind: index + 1, in: bytes)
                         let place = json.startIndex + start
                         members.append(
@@ -59,9 +71,12 @@ enum JSONMembers {
         return min(index, bytes.count)
     }
 
+    private static func isReadable(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        (1...FieldName.maximumBytes).contains(name.count) && !name.contains(.backslash)
+    }
+
     private static func isUnusual(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard (1...FieldName.maximumBytes).contains(name.count), !name.contains(.backslash) else { return false }
-        return !usual.contains { $0.count == name.count && $0.elementsEqual(name) }
+        isReadable(name) && !usual.contains { $0.count == name.count && $0.elementsEqual(name) }
     }
 
     private static let usual = ContactField.allCases.map { Array($0.rawValue.utf8) }

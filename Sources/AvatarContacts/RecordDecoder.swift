@@ -45,11 +45,14 @@ struct RecordDecoder {
     private var spellings = FieldSpellings()
     /// The field with images that is not read.
     private(set) var unreadImage = UnreadImageField()
+    /// Whether the list has a field for images.
+    private(set) var imageFields = ImageFieldSurvey()
 
     /// Returns a decoder for the list that follows this one, if both are read as one.
     func ofNextList() -> RecordDecoder {
         var next = self
         next.unreadImage = UnreadImageField()
+        next.imageFields = ImageFieldSurvey()
         return next
     }
 
@@ -61,8 +64,7 @@ struct RecordDecoder {
         case .json(let json, let line): self.record(from: json, line: line)
         case .url(let url, let line): Contact(id: url, avatarURL: url).record(in: line)
         case .card(let card): CardDecoder(card).record(among: &namesakes)
-        case .row(let bytes, let columns, let line):
-            RowDecoder(bytes, columns: columns).record(in: line, among: &namesakes, unread: &unreadImage)
+        case .row(let bytes, let columns, let line): self.record(from: bytes, of: columns, line: line)
         case .unreadable(let line, let reason): .unreadable(line: line, reason: reason)
         }
     }
@@ -87,6 +89,15 @@ struct RecordDecoder {
         }
     }
 
+    /// Decodes the row of one contact.
+    private mutating func record(from row: [UInt8], of columns: CSVColumns, line: Int) -> ContactRecord {
+        let record = RowDecoder(row, columns: columns).record(in: line, among: &namesakes, unread: &unreadImage)
+        if columns.photo == nil, case .contact = record {
+            imageFields.note(columns.allNames, hasEmails: !columns.emails.isEmpty)
+        }
+        return record
+    }
+
     /// Decodes the JSON object of one contact.
     private mutating func record(from json: ArraySlice<UInt8>, line: Int) -> ContactRecord {
         guard !JSONScanner.nestsTooDeep(json) else {
@@ -96,7 +107,13 @@ struct RecordDecoder {
         do {
             let unusual = JSONMembers.unusual(in: json)
             let names = unusual.isEmpty ? [:] : spellings.names(in: unusual)
-            let contact = try decoder.decode(ContactObject.self, from: Data(json), configuration: names).contact
+            let object = try decoder.decode(ContactObject.self, from: Data(json), configuration: names)
+            let contact = object.contact
+            if object.hasImageField {
+                imageFields.noteImageField()
+            } else {
+                imageFields.note(JSONMembers.names(in: json), hasEmails: !contact.emails.isEmpty)
+            }
             if !contact.images.isEmpty {
                 unreadImage.noteImage()
             } else if !unreadImage.isSettled {

@@ -81,4 +81,54 @@ struct FieldSpellingTests {
 
         #expect(try await Self.unread(lines.joined(separator: "\n")) == "iconURL")
     }
+
+    // MARK: Lists without a field for images
+
+    private static func withoutImage(
+        _ text: String,
+        as format: ContactList.Format
+    ) async throws -> ContactList.FieldsWithoutImage? {
+        var iterator = ContactList.of(text, as: format).makeAsyncIterator()
+        #expect(iterator.fieldsWithoutImage == nil)
+        while try await iterator.next() != nil {}
+        return iterator.fieldsWithoutImage
+    }
+
+    @Test(arguments: [
+        ("id;Full Name;;Room\n1;Ada;;7\n", ContactList.Format.csv, ["id", "Full Name", "Room"], false),
+        ("id,Work Mail,E-mail Address\n1,,\n", .csv, ["id", "Work Mail", "E-mail Address"], true),
+        (#"{"id":1,"n\u0061me":"Ada","Room":{"photo":"7"}}"#, .ndjson, ["id", "Room"], false),
+        (#"[{"name":"x"},{"id":1},{"id":2,"email":"a@a.example"}]"#, .json, ["id"], true),
+    ])
+    func fieldsOfAListWithoutImagesAreNamed(
+        text: String,
+        format: ContactList.Format,
+        names: [String],
+        hasEmails: Bool
+    ) async throws {
+        let fields = try #require(try await Self.withoutImage(text, as: format))
+
+        #expect(fields.names == names && fields.hasEmails == hasEmails)
+    }
+
+    @Test(arguments: [
+        ("id,Avatar URL\n1,\n", ContactList.Format.csv), ("id,name\n", .csv), ("[]", .json),
+        (#"[{"id":1},{"id":2,"Photo":null},{"id":3}]"#, .json), (#"{"id":1,"avatar_url":""}"#, .ndjson),
+        (#"{"name":"no id"}"#, .ndjson), ("https://a.example/p\n", .text),
+        ("BEGIN:VCARD\nVERSION:4.0\nUID:1\nFN:Ada\nEND:VCARD\n", .vcard),
+    ])
+    func otherListsHaveNone(text: String, format: ContactList.Format) async throws {
+        #expect(try await Self.withoutImage(text, as: format) == nil)
+    }
+
+    @Test(arguments: ContactList.imageFieldNames)
+    func eachUsualNameOfTheImageIsRead(name: String) async throws {
+        let images = Contact(id: "1", avatarURL: "https://a.example/p").images
+
+        #expect(try await ContactList.of("id,\(name)\n1,https://a.example/p\n", as: .csv).contact().images == images)
+        #expect(
+            try await ContactList.of(#"{"id":1,"\#(name)":"https://a.example/p"}"#, as: .ndjson).contact().images
+                == images
+        )
+    }
 }

@@ -23,12 +23,22 @@ import Testing
         }
     }
 
+    /// The remedy in the warning about a CSV list without a column for images.
+    private static let columnAdvice =
+        "Put the URLs in a column named avatarURL, avatar, photo, picture or image, or name theirs with "
+        + "--column photo=\"COLUMN\"."
+
     @Test func standardInputMayBeCSV() async throws {
         let workplace = try Workplace()
 
         let run = try await workplace.run("sync", "-", "--format", "csv", "--json", input: "id;name\n1;Ada\n2\n")
 
-        #expect(run.status == 0 && run.messages.isEmpty)
+        #expect(run.status == 0)
+        #expect(
+            run.messages
+                == "avatars: warning: Standard input has no column for images; its columns are \"id\", \"name\". "
+                + Self.columnAdvice + "\n"
+        )
         #expect(try run.object.number("withoutImage") == 2)
     }
 
@@ -119,7 +129,49 @@ import Testing
 
         let csv = "avatars: warning: \"staff.csv\": the field \"gesicht\" is not read; did you mean avatarURL? "
         let json = "avatars: warning: \"team.json\": the field \"retrato\" is not read; did you mean avatarURL?\n"
-        #expect(run.messages == csv + "Name the column with --column photo=\"gesicht\".\n" + json)
+        let pages = "avatars: warning: \"pages.csv\" has no column for images; its columns are \"id\", \"home\". "
+        #expect(
+            run.messages
+                == csv + "Name the column with --column photo=\"gesicht\".\n" + pages + Self.columnAdvice + "\n" + json
+        )
+    }
+
+    @Test func listsWithoutAFieldForImagesAreNamedOnce_unlessTheirAddressesGiveTheImages() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let columns = (1...12).map { "c\($0)" }.joined(separator: ",")
+            try workplace.write("staff.csv", "id,E-mail Address,\(columns)\n1,ada@a.example\n2,\n")
+            try workplace.write("rooms.csv", "id,name\n3,Bo\n")
+            let records = [#"{"id": 4, "mail": "d@a.example"}"#, #"{"id": 5, "name": "Di"}"#]
+            try workplace.write("team.ndjson", records.joined(separator: "\n"))
+            try workplace.write("empty.csv", "id,name\n")
+            let lists = ["staff.csv", "rooms.csv", "team.ndjson", "empty.csv"]
+            let source = ["--email-source", origin.url("/avatar"), "--allow-private-network"]
+
+            let run = try await workplace.start(["sync"] + lists).end()
+            let asked = try await workplace.start(["sync"] + lists + source).end()
+            let chosen = try await workplace.run("sync", "rooms.csv", "--column", "photo=name", "--dry-run")
+
+            #expect(run.status == 0 && asked.status == 0)
+            func warning(_ text: String) -> String { "avatars: warning: \(text)" }
+            let empty = warning("\"empty.csv\" has no contacts.")
+            let names = (1...8).map { "\"c\($0)\"" }.joined(separator: ", ")
+            let staff = warning(
+                "\"staff.csv\" has no column for images; its columns are \"id\", \"E-mail Address\", \(names) and 4 more. "
+                    + Self.columnAdvice + " --email-source can ask a service for images by e-mail address."
+            )
+            let rooms = warning(
+                "\"rooms.csv\" has no column for images; its columns are \"id\", \"name\". \(Self.columnAdvice)"
+            )
+            let team = warning(
+                "\"team.ndjson\" has no field for images; its first contact has \"id\", \"mail\". Put the URL in a field named "
+                    + "avatarURL, avatar, photo, picture or image."
+            )
+            func warnings(_ run: Run) -> [String] { run.messages.split(separator: "\n").map(String.init) }
+            #expect(warnings(run) == [empty, staff, rooms, team])
+            #expect(warnings(asked) == [empty, rooms, team], "\(asked.messages)")
+            #expect(!chosen.messages.contains("has no column"), "\(chosen.messages)")
+        }
     }
 
     @Test func listInLatin1NamesTheByteAndTheCommand() async throws {

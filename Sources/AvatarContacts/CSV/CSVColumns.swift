@@ -24,6 +24,8 @@ final class CSVColumns: Sendable {
     let photo: Int?
     /// The columns that are not read and may have images, with their names; none if `photo` is there.
     let unreadImages: [(column: Int, name: String)]
+    /// The names of all columns that have one.
+    let allNames: [String]
 
     /// Finds the columns by the header of a list.
     ///
@@ -46,6 +48,7 @@ final class CSVColumns: Sendable {
         let addresses = try header.columns(.email, named: named[.email] ?? [])
         emails = addresses.isEmpty ? header.columns(where: CSVHeader.isEmail) : addresses
         telephones = header.columns(where: CSVHeader.isTelephone)
+        allNames = header.names.filter { !$0.isEmpty }.map { String($0.prefix(FieldName.maximumBytes)) }
         unreadImages =
             photo != nil
             ? []

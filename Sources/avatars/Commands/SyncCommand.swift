@@ -203,7 +203,7 @@ struct SyncCommand: AsyncParsableCommand {
                     allowsPrivateNetwork: origin.allowsPrivateNetwork(in: store)
                 )
             }
-        lists?.unreadFields.report()
+        lists?.unreadFields.report(asksByEmail: !emailSource.isEmpty)
         try finish(summary)
     }
 

@@ -11,7 +11,7 @@ struct ContactLists: AsyncSequence, Sendable {
     private let lists: [(name: String, list: ContactList)]
     /// The number of records in all lists together.
     let count: Int
-    /// The fields with images that are not read, of the lists that have been read to their end.
+    /// The lists that have been read to their end and whose images are not read.
     let unreadFields = UnreadFields()
 
     /// Opens the lists at `paths`, where `-` is standard input, and reads each to its end once, so that an unreadable
@@ -82,9 +82,7 @@ struct ContactLists: AsyncSequence, Sendable {
         mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> ContactRecord? {
             while true {
                 if let record = try await current?.records.next(isolation: actor) { return named(record) }
-                if let current, let field = current.records.unreadImageField {
-                    unreadFields.note(field, in: current.list, named: current.name)
-                }
+                if let current { unreadFields.note(current.list, named: current.name, after: current.records) }
                 guard let (name, list) = rest.popFirst() else { return nil }
                 current = (name, list, list.makeAsyncIterator(after: current?.records))
             }

@@ -50,7 +50,7 @@ struct ListSync: Service {
     private func syncLists() async throws -> SyncReport {
         let lists = try await ContactLists.open(paths, reading)
         let report = try await store.sync(lists, options: options)
-        lists.unreadFields.report()
+        lists.unreadFields.report(asksByEmail: !options.emailSources.isEmpty)
         return report
     }
 }

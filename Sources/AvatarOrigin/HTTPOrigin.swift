@@ -1,6 +1,7 @@
 // Re-exported, because the rules are part of the configuration.
 public import AvatarCore
 @_exported public import AvatarOriginRules
+import CAvatarCurl
 public import HTTPTypes
 
 /// The store's own origin client, on libcurl: HTTP/1.1, and HTTP/2 over TLS if the origin offers it.
@@ -43,6 +44,11 @@ public final class HTTPOrigin: OriginClient {
 
     deinit {
         driver.close()
+    }
+
+    /// Loads libcurl, so that the first request of the process need not wait for it. Blocks the thread for some milliseconds.
+    package static func prepare() {
+        _ = avatar_curl_initialise()
     }
 
     /// Closes all connections, and returns when they are closed. Requests in progress and later ones fail as `offline`, which

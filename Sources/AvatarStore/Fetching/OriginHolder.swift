@@ -65,3 +65,14 @@ final class OriginHolder: Sendable {
         #endif
     }
 }
+
+extension AvatarStore {
+    /// Loads the library of the store's own client, in a process that is going to send requests. Blocks the thread.
+    ///
+    /// Loading takes about as long as opening a store, so call this beside the opening. Otherwise the first request loads it.
+    package static func prepareForRequests() {
+        #if HTTPOrigin
+        HTTPOrigin.prepare()
+        #endif
+    }
+}

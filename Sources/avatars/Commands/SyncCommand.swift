@@ -189,6 +189,9 @@ struct SyncCommand: AsyncParsableCommand {
 
     /// Reads the lists, syncs the store with them, and prints failures, warnings and the summary.
     private func syncOnce() async throws {
+        // Beside the opening of lists and store. It ends before this function does, because a process that exits while a
+        // library is loading can crash.
+        async let _ = dryRun ? () : AvatarStore.prepareForRequests()
         let lists = contacts.isEmpty ? nil : try await ContactLists.open(contacts, self.lists.reading)
         if lists?.count == 0 { return try finish(SyncSummary(SyncReport())) }
         let summary =

@@ -10,7 +10,7 @@ extension AvatarStore {
     /// - Throws: `invalidConfiguration` for a `query.limit` below 1, or a `query.after` that no page in this order
     ///   returned; an error of the index.
     public func list(_ query: AvatarListQuery = AvatarListQuery()) throws -> AvatarListPage {
-        var page = try index.list(query)
+        var page = try index.list(query.withSortName)
         page.items = page.items.map(\.withoutForeignFile)
         return page
     }

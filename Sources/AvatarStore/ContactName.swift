@@ -1,3 +1,4 @@
+import AvatarCore
 import Foundation
 
 extension String {
@@ -25,4 +26,13 @@ extension String {
 
     /// Whether all characters are those of ASCII that are neither control characters nor accented.
     private var isPrintableASCII: Bool { utf8.allSatisfy { (0x20..<0x7F).contains($0) } }
+}
+
+extension AvatarListQuery {
+    /// The query with the name as the index spells it.
+    var withSortName: AvatarListQuery {
+        var query = self
+        query.contactName = contactName?.sortName
+        return query
+    }
 }

@@ -26,7 +26,7 @@ import Testing
         "get": origin.union(shared).union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
         "path": sizes.union(["json", "contact"]),
         "save": ["json", "name", "class"],
-        "list": ["json", "class", "state", "host", "owner", "contact", "sort", "reverse", "limit", "after"],
+        "list": ["json", "class", "state", "host", "owner", "contact", "name", "sort", "reverse", "limit", "after"],
         "show": ["json", "contact"],
         "remove": shared.union(["json", "owner", "contact", "host", "all", "erase", "yes", "dry-run"]),
         "move": ["json", "to", "dry-run"],

@@ -49,7 +49,7 @@ import Testing
 
     @Test(arguments: [
         (["--class", "documents"], 1), (["--class", "caches"], 4), (["--state", "gone"], 1), (["--state", "fresh"], 3),
-        (["--host", "127.0.0.1"], 4), (["--host", "example.com"], 0), (["--owner", "1"], 1), (["--owner", "9"], 0),
+        (["--host", "127.0.0.1"], 4), (["--host", "example.com"], 0), (["--owner", "1"], 1), (["--contact", "4"], 1),
         (["--owner", "4", "--state", "fresh"], 1), (["--owner", "3", "--state", "fresh"], 0),
     ])
     func listIsFiltered(arguments: [String], count: Int) async throws {
@@ -58,6 +58,51 @@ import Testing
 
             #expect(run.status == 0)
             #expect(run.lines.count == count)
+        }
+    }
+
+    @Test func listNamesAnUnknownContact_andFiltersWithoutAnEntry() async throws {
+        try await withStore { workplace, _ in
+            let unknown = try await workplace.run("list", "--contact", "9", "--json")
+            let host = try await workplace.run("list", "--host", "example.com", "--state", "fresh")
+            let known = try await workplace.run("list", "--contact", "3", "--class", "documents")
+            let quiet = try await workplace.run("list", "--host", "example.com", "--quiet")
+
+            #expect(unknown.status == 1 && unknown.text.isEmpty)
+            #expect(unknown.messages.contains("The store has no contact \"9\". `avatars sync` brings contacts in"))
+            #expect(host.status == 0 && host.text.isEmpty)
+            #expect(host.messages == "avatars: no entry matches --state fresh --host example.com\n")
+            #expect(known.status == 0)
+            #expect(known.messages == "avatars: no entry matches --class documents --contact 3\n")
+            #expect(quiet.status == 0 && quiet.messages.isEmpty)
+        }
+    }
+
+    @Test func listSearchesTheNamesOfContacts() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let names = ["1": "Zoë Álvarez", "2": "Ada Lovelace", "3": "Grace Lovell", "love": nil]
+            let records = names.map { id, name in
+                let name = name.map { "\"name\": \"\($0)\", " } ?? ""
+                return "{\"id\": \"\(id)\", \(name)\"avatarURL\": \"\(origin.url("/\(id).png"))\"}"
+            }
+            try workplace.write("people.ndjson", records.joined(separator: "\n"))
+            try await workplace.run("sync", "people.ndjson", "--allow-private-network").requireSuccess()
+            func found(_ text: String, _ more: String...) async throws -> [String] {
+                let run = try await workplace.start(["list", "--json", "--name", text] + more).end()
+                #expect(run.status == 0)
+                return try run.objects.compactMap { $0.texts("owners")?.first }
+            }
+
+            #expect(try await found("LOVE") == ["2", "3"])
+            #expect(try await found("alvarez") == ["1"])
+            #expect(try await found("love", "--contact", "3") == ["3"])
+            #expect(try await found("love", "--sort", "size", "--limit", "1").count == 1)
+            #expect(try await found("%").isEmpty)
+            #expect(try await workplace.run("list", "--name", "").status == 64)
+            let advice = try await workplace.run("show", "--contact", "ada")
+            #expect(advice.status == 1)
+            #expect(advice.messages.contains("\"Ada Lovelace\" has the id \"2\"; `avatars list --name ada`"))
         }
     }
 

@@ -20,6 +20,8 @@ public struct AvatarListQuery: Sendable {
     public var host: String?
     /// List only entries that the contact with this id uses; `nil` for all.
     public var contact: String?
+    /// List only entries of contacts whose name contains this text; case and accents do not matter. `nil` for all.
+    public var contactName: String?
     /// The order. Default: by key.
     public var order: Order
     /// Whether the order is reversed. Entries with equal values still come in the order of their keys. Default:
@@ -37,6 +39,7 @@ public struct AvatarListQuery: Sendable {
         state: AvatarState? = nil,
         host: String? = nil,
         contact: String? = nil,
+        contactName: String? = nil,
         order: Order = .key,
         isReversed: Bool = false,
         limit: Int = 1000,
@@ -46,6 +49,7 @@ public struct AvatarListQuery: Sendable {
         self.state = state
         self.host = host
         self.contact = contact
+        self.contactName = contactName
         self.order = order
         self.isReversed = isReversed
         self.limit = limit

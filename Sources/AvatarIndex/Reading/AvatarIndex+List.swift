@@ -4,6 +4,7 @@ import AvatarSQLite
 extension AvatarIndex {
     /// One page of the entries that `query` selects, read in one short transaction.
     ///
+    /// - Parameter query: its `contactName` is a part of a sort name, as the table spells it.
     /// - Throws: `invalidConfiguration` if the limit is below 1 or `after` is not the end of a page in this order.
     package func list(_ query: AvatarListQuery) throws -> AvatarListPage {
         guard query.limit > 0 else {
@@ -68,13 +69,21 @@ extension AvatarIndex {
         if query.contact != nil {
             conditions.append("avatar.id IN (SELECT avatar_id FROM owner WHERE contact = ?4)")
         }
+        if query.contactName != nil { conditions.append("avatar.id IN (\(namedImages))") }
         if query.after != nil {
-            let goesOn = query.isReversed ? "avatar.key < ?6" : "avatar.key > ?6"
-            conditions.append(query.order == .key ? goesOn : "(\(query.valueSQL), avatar.key) > (?5, ?6)")
+            let goesOn = query.isReversed ? "avatar.key < ?7" : "avatar.key > ?7"
+            conditions.append(query.order == .key ? goesOn : "(\(query.valueSQL), avatar.key) > (?6, ?7)")
         }
         let filter = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
         return query.order == .key ? pageByKeySQL(query, filter) : pageByValueSQL(query, filter)
     }
+
+    /// The entries of the contacts whose name contains parameter 5. Reads all contacts: an index finds beginnings only. The
+    /// sort name of a contact without a name is its id.
+    private static let namedImages = """
+        SELECT owner.avatar_id FROM contact JOIN owner ON owner.contact = contact.contact
+        WHERE contact.name IS NOT NULL AND instr(contact.sort_name, ?5) > 0
+        """
 
     /// The columns that `AvatarListItem.init(_:)` reads.
     private static let overviewColumns = """
@@ -91,7 +100,7 @@ extension AvatarIndex {
         LEFT JOIN host ON host.id = avatar.host_id
         \(filter)
         ORDER BY avatar.key\(query.isReversed ? " DESC" : "")
-        LIMIT ?7
+        LIMIT ?8
         """
     }
 
@@ -108,7 +117,7 @@ extension AvatarIndex {
             LEFT JOIN host ON host.id = avatar.host_id
             \(filter)
             ORDER BY \(query.valueSQL), avatar.key
-            LIMIT ?7
+            LIMIT ?8
         )
         SELECT \(overviewColumns), page.id AS avatar_id, page.value AS sort_value
         FROM page JOIN avatar_overview AS overview ON overview.key = page.key
@@ -116,11 +125,11 @@ extension AvatarIndex {
         """
     }
 
-    /// The values of the parameters 1 to 7.
+    /// The values of the parameters 1 to 8.
     private static func values(_ query: AvatarListQuery, from position: ListPosition?) -> [any Bindable] {
         [
             query.storageClass?.code, query.state?.rawValue, query.host.map { likePattern($0.lowercased()) + ":%" },
-            query.contact,
+            query.contact, query.contactName,
             position?.value, position?.key, query.limit,
         ]
     }

@@ -166,7 +166,7 @@ private actor PictureExport {
         query.after = nil
         query.limit = AvatarListQuery().limit
         repeat {
-            let page = try parts.index.list(query)
+            let page = try parts.index.list(query.withSortName)
             for item in page.items where item.localFile != nil {
                 try Task.checkCancellation()
                 try await write(item, to: folder)
@@ -258,5 +258,7 @@ private actor PictureExport {
 }
 
 extension AvatarListQuery {
-    fileprivate var selectsAll: Bool { storageClass == nil && state == nil && host == nil && contact == nil }
+    fileprivate var selectsAll: Bool {
+        storageClass == nil && state == nil && host == nil && contact == nil && contactName == nil
+    }
 }

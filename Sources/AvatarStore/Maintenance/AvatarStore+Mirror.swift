@@ -253,7 +253,7 @@ private actor PictureMirror {
         query.after = nil
         query.limit = AvatarListQuery().limit
         repeat {
-            let page = try index.list(query)
+            let page = try index.list(query.withSortName)
             for item in page.items where item.localFile != nil {
                 let (key, title) = (item.key, PictureName.title(of: item.key))
                 try await body(Wanted(key: key, title: title, identity: key.rawValue, owners: item.contacts))

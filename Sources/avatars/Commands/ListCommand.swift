@@ -13,6 +13,8 @@ struct ListCommand: AsyncParsableCommand {
             Sorted by size, the largest come first; by last-access, the most recently used; by next-check, the earliest. \
             Entries without that value come last.
 
+            --name searches the names of contacts and ignores case and accents. An unknown --contact is exit code 1.
+
             Example: avatars list --state failing --sort next-check
             """
     )
@@ -41,6 +43,13 @@ struct ListCommand: AsyncParsableCommand {
     )
     var owner: String?
 
+    /// Filters by a part of a contact's name; `nil` for all.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Only images of contacts whose name contains this text.", valueName: "text")
+    )
+    var name: String?
+
     /// Any order but `key` reads all entries for each page.
     @Option(help: "The order of the entries.")
     var sort = AvatarListQuery.Order.key
@@ -63,14 +72,15 @@ struct ListCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    /// - Throws: `ValidationError` if `--limit` is below 1.
+    /// - Throws: `ValidationError` if `--limit` is below 1 or `--name` is empty.
     func validate() throws {
+        if name?.isEmpty == true { throw ValidationError("--name must not be empty. Give a part of a name.") }
         if let limit, limit < 1 { throw ValidationError("--limit must be at least 1, not \(limit).") }
     }
 
     /// Prints the entries that the options select; with `--limit`, one page and where the next one starts.
     ///
-    /// - Throws: `ValidationError` if `--after` is not a place that a page printed.
+    /// - Throws: `ValidationError` if `--after` is not a place that a page printed; `noSuchEntry` for an unknown contact.
     func run() async throws {
         try await store.withStore(.readOnly) { store in
             var query = query
@@ -87,13 +97,14 @@ struct ListCommand: AsyncParsableCommand {
                 listed += page.items.count
                 query.after = page.next
             } while query.after != nil && listed < limit ?? .max
-            if limit != nil, listed > 0 { try printEnd(next: query.after) }
+            guard listed > 0 else { return try explainEmptiness(of: store) }
+            if limit != nil { try printEnd(next: query.after) }
         }
     }
 
-    /// The entries read at once in any order but `key`. Each such read sorts all entries, so large pages save time;
-    /// this many take about 30 MB of memory.
-    private static let sortedPage = 20_000
+    /// The entries read at once in any order but `key`, and with `--name`. Each such read looks at all entries or contacts,
+    /// so large pages save time; this many take about 30 MB of memory.
+    private static let largePage = 20_000
 
     /// The filters, the order and the first place of the list.
     private var query: AvatarListQuery {
@@ -102,9 +113,10 @@ struct ListCommand: AsyncParsableCommand {
         query.state = state
         query.host = host
         query.contact = owner
+        query.contactName = name
         query.order = sort
         query.isReversed = reverse
-        if sort != .key { query.limit = Self.sortedPage }
+        if sort != .key || name != nil { query.limit = Self.largePage }
         query.after = after
         return query
     }
@@ -131,6 +143,19 @@ struct ListCommand: AsyncParsableCommand {
             text = ""
         }
         try Console.output.write(text)
+    }
+
+    /// Prints a note that names the filters without an entry.
+    ///
+    /// - Throws: `noSuchEntry` if the contact of `--contact` is unknown; an error of the index.
+    private func explainEmptiness(of store: AvatarStore) throws {
+        if let owner, try store.contact(owner) == nil { throw try AvatarStoreError.unknownContact(owner, in: store) }
+        let filters = [
+            storageClass.map { "--class \($0)" }, state.map { "--state \($0)" },
+            host.map { "--host \(ShellWord.quoted($0))" }, owner.map { "--contact \(ShellWord.quoted($0))" },
+            name.map { "--name \(ShellWord.quoted($0))" },
+        ].compactMap(\.self)
+        if !filters.isEmpty, after == nil { self.store.note("no entry matches \(filters.joined(separator: " "))") }
     }
 
     /// Prints where the next page starts: a last line with `--json`, else a note.

@@ -51,6 +51,17 @@ extension AvatarStoreError {
     static func unknown(_ key: AvatarKey) -> AvatarStoreError {
         AvatarStoreError(.noSuchEntry, "The store has no entry \"\(key)\".")
     }
+
+    /// The error `noSuchEntry` for the id of a contact that no list named. It names a contact whose name begins with `id`.
+    static func unknownContact(_ id: String, in store: AvatarStore) throws -> AvatarStoreError {
+        let advice =
+            try store.contacts(matching: id, limit: 1).contacts.first.flatMap { contact in
+                contact.name.map {
+                    "\"\($0)\" has the id \"\(contact.id)\"; `avatars list --name \(ShellWord.quoted(id))` searches names."
+                }
+            } ?? "`avatars sync` brings contacts in from a list."
+        return AvatarStoreError(.noSuchEntry, "The store has no contact \"\(id)\". \(advice)")
+    }
 }
 
 /// A byte amount with an optional unit, as in `500000`, `500B`, `200kB`, `64MB`, `64MiB`, `1.5GB` and `500 mb`.

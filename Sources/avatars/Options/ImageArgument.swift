@@ -46,12 +46,13 @@ struct ImageArgument: ParsableArguments {
         if let key { return try AvatarKey(parsing: key) }
         guard let contact else { preconditionFailure("`validate()` requires a key or a contact.") }
         if let key = try store.imageKeys(ofContact: contact).first { return key }
-        let isKnown = try store.contact(contact) != nil
+        guard try store.contact(contact) != nil else { throw try AvatarStoreError.unknownContact(contact, in: store) }
         throw AvatarStoreError(
             .noSuchEntry,
-            isKnown
-                ? "The contact \"\(contact)\" has no picture. `avatars get --placeholder` writes its initials."
-                : "The store has no contact \"\(contact)\". `avatars sync` brings contacts in from a list."
+            """
+            The contact "\(contact)" has no picture: its list gave none, or a URL that the store refuses, which \
+            `avatars sync LIST --dry-run` names. `avatars get --placeholder` writes the initials of the contact.
+            """
         )
     }
 }

@@ -52,6 +52,9 @@ import Testing
         ) { $0.contact = "ben" },
         Filter("ignored", ["https://img.example.com/silhouette.png"]) { $0.state = .ignored },
         Filter("a contact's quotes", ["crm/42 \"Zoë\" 🦊"]) { $0.contact = "zoë's \"id\"" },
+        Filter("part of a name", ["crm/42 \"Zoë\" 🦊"]) { $0.contactName = "\" o'b" },
+        Filter("part of an id is no part of a name", []) { $0.contactName = "ann" },
+        Filter("wildcards are no wildcards, in a name", []) { $0.contactName = "%" },
         Filter("no such contact", []) { $0.contact = "zoe" },
         Filter("all at once", ["https://img.example.com/logo.png?size=96"]) {
             $0.storageClass = .caches

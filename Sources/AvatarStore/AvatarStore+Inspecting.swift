@@ -147,14 +147,16 @@ extension AvatarStore {
 
     /// Sentences about freshness, the host's pause and the eviction order.
     private func reasons(_ entry: AvatarEntry, _ eviction: EvictionPlace?) throws -> [String] {
+        let host = try entry.sourceURL.flatMap { try AvatarKey(url: $0).host?.description }
         let explanation = EntryExplanation(
             entry: entry,
             now: clock.now(),
-            isThere: entry.file.map(roots.contains) ?? false
+            isThere: entry.file.map(roots.contains) ?? false,
+            host: host
         )
         let limits = try parts.limits()
         var reasons = explanation.freshness(limits.freshness)
-        if let url = entry.sourceURL, let host = try AvatarKey(url: url).host?.description {
+        if let host {
             let health = try index.health(of: host)
             let now = clock.now()
             if let reason = health.reason(at: now) {

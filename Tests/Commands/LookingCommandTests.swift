@@ -214,8 +214,26 @@ import Testing
             let run = try await workplace.run("show", origin.url("/gone.png"))
 
             #expect(run.text.contains("state "))
-            #expect(run.text.contains("The last check failed (gone, once)"))
+            let cause = "127.0.0.1:\(origin.port) has no such image (404 or 410) at 20"
+            #expect(run.text.contains("The last check failed (gone, once): \(cause)"), "\(run.text)")
         }
+    }
+
+    @Test(arguments: ["show", "path"])
+    func contactWithARefusedURLLearnsHowToSeeTheReason(command: String) async throws {
+        let workplace = try Workplace()
+        try workplace.write("people.ndjson", #"{"id": "ada", "avatarURL": "https://user:secret@example.com/a.png"}"#)
+        try workplace.write("me.png", SampleImage.identicon(for: "me"))
+        try await workplace.run("save", "me.png", "--name", "me").requireSuccess()
+        _ = try await workplace.run("sync", "people.ndjson")
+
+        let run = try await workplace.run(command, "--contact", "ada")
+        let preview = try await workplace.run("sync", "people.ndjson", "--dry-run")
+
+        #expect(run.status == 1)
+        #expect(run.messages.contains("`avatars sync LIST --dry-run`"), "\(run.messages)")
+        #expect(preview.messages.contains("unsupportedURL") && preview.messages.contains("ada"))
+        #expect(!(run.messages + preview.messages).contains("secret"))
     }
 
     @Test(arguments: ["show", "path"])

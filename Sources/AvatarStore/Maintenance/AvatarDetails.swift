@@ -49,6 +49,8 @@ struct EntryExplanation {
     let now: Timestamp
     /// Whether the file exists with its indexed length.
     let isThere: Bool
+    /// The name and port of the host that the image comes from; `nil` for an own image.
+    let host: String?
 
     /// Sentences about the entry's freshness, its file and its last failure.
     func freshness(_ policy: FreshnessPolicy) -> [String] {
@@ -117,11 +119,11 @@ struct EntryExplanation {
             return "Its source has no picture for the address; a sync of a list with the address asks again."
         }
         let times = count == 1 ? "once" : "\(count) times in a row"
-        guard let next = entry.validation.nextCheck, next > now else {
-            return "The last check failed (\(failure), \(times)); the next one is due."
-        }
-        return
-            "The last check failed (\(failure), \(times)); the next one is due in \(Self.span(next.seconds(since: now)))."
+        let time = entry.validation.checked.map { " at \($0.iso8601)" } ?? ""
+        let cause = host.flatMap(failure.cause).map { ": \($0)\(time)" } ?? ""
+        let wait = entry.validation.nextCheck.map { $0.seconds(since: now) } ?? 0
+        let due = wait > 0 ? " in \(Self.span(wait))" : ""
+        return "The last check failed (\(failure), \(times))\(cause). The next one is due\(due)."
     }
 
     /// A span of time in the largest unit that fits, such as `3 h`.
@@ -131,6 +133,29 @@ struct EntryExplanation {
         case ..<7200: "\(seconds / 60) min"
         case ..<172_800: "\(seconds / 3600) h"
         default: "\(seconds / 86_400) days"
+        }
+    }
+}
+
+extension FailureKind {
+    /// The failure of a request to `host`, as the clause before its time. The index keeps the kind, not the status.
+    fileprivate func cause(at host: String) -> String? {
+        switch self {
+        case .gone: "\(host) has no such image (404 or 410)"
+        case .refused: "\(host) refused the image (401 or 403)"
+        case .rateLimited: "\(host) asked for fewer requests (429)"
+        case .serverError: "\(host) returned a server error (5xx)"
+        case .unexpectedStatus: "\(host) returned a status that delivers no image"
+        case .notImage: "\(host) returned a body that is not an image"
+        case .tooLarge: "\(host) returned an image over the limit in bytes"
+        case .tooManyPixels: "\(host) returned an image over the limit in pixels"
+        case .truncated: "\(host) returned an incomplete image"
+        case .timeout: "\(host) took longer than the time limit"
+        case .unreachable: "the connection to \(host) failed"
+        case .tooManyRedirects: "\(host) redirected too often"
+        case .forbiddenAddress: "the address of \(host), or of a redirect, is not allowed"
+        case .unsupportedURL: "\(host) redirected to a URL that is not supported"
+        default: nil
         }
     }
 }

@@ -261,11 +261,28 @@ import Testing
         }
     }
 
-    @Test func entryWithoutAFileHasNoPath() async throws {
+    @Test func keyWithoutAFileNamesTheCommandThatHelps() async throws {
         try await withStore { workplace, origin in
-            let run = try await workplace.run("path", origin.url("/gone.png"))
+            let files = workplace.path("store/caches")
+            try FileManager.default.removeItem(atPath: files)
+            try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: false)
+            let (lost, gone, new) = (origin.url("/a.png"), origin.url("/gone.png"), origin.url("/new.png"))
+            let advice = [
+                (lost, "\". `avatars fetch \(lost)` fetches the image."),
+                (gone, "Its last request failed (gone); `avatars show \(gone)` gives the reason."),
+                (new, "The key is unknown. `avatars fetch \(new)` fetches the image."),
+                (new + "?token=secret", "The key is unknown. `avatars fetch KEY` fetches the image."),
+                ("name:my photo", "`avatars save FILE --name 'my photo'` stores one."),
+                ("contact:0", "`avatars sync` with a contact list that has the photo stores it."),
+                ("crm/42", "`avatars list` shows the stored keys."), ("0", "`avatars path --contact 0`"),
+            ]
 
-            #expect(run.status == 1)
+            for (key, sentence) in advice {
+                let run = try await workplace.run("path", key)
+                #expect(run.status == 1 && run.text.isEmpty)
+                #expect(run.messages.contains(sentence), "\(run.messages)")
+                #expect(!run.messages.contains("secret"))
+            }
         }
     }
 

@@ -73,7 +73,28 @@ struct PathCommand: MostlySynchronousCommand {
     }
 
     private func noFile(_ key: AvatarKey, in store: AvatarStore) throws -> AvatarStoreError {
-        let error = AvatarStoreError(.noSuchEntry, "The store has no file for \"\(key)\".")
+        let remedy = try remedy(for: key, store.details(for: key)).map { " \($0)" } ?? ""
+        let error = AvatarStoreError(.noSuchEntry, "The store has no file for \"\(key)\".\(remedy)")
         return try image.hinting(error, in: store, command: "path")
+    }
+
+    /// The sentence with the command that brings in the file of `key`; `nil` for a custom key that is unknown.
+    ///
+    /// - Parameter details: those of its entry; `nil` without one.
+    private func remedy(for key: AvatarKey, _ details: AvatarDetails?) -> String? {
+        // A key that messages shorten has a secret part.
+        let word = key.description == key.rawValue ? ShellWord.quoted(key.rawValue) : "KEY"
+        let known = details != nil
+        if let failure = details?.failure {
+            return "Its last request failed (\(failure)); `avatars show \(word)` gives the reason."
+        }
+        if details?.overview.state == .ignored { return "`avatars show \(word)` gives the reason." }
+        if key.isURL { return "\(known ? "" : "The key is unknown. ")`avatars fetch \(word)` fetches the image." }
+        if key.isContactPhoto { return "`avatars sync` with a contact list that has the photo stores it." }
+        if key.isOwnImage {
+            let name = ShellWord.quoted(String(key.rawValue.dropFirst("name:".count)))
+            return "`avatars save FILE --name \(name)` stores one."
+        }
+        return known ? "`avatars get \(word) --output FILE` fetches the image." : nil
     }
 }

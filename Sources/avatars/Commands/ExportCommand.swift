@@ -119,16 +119,12 @@ struct ExportCommand: AsyncParsableCommand {
         query.contact = owner
         if mirror { return try await writeMirror(query, to: target) }
         let report = try await store.withStore(.readOnly, configure: configure) { store in
-            try await progress.display(self.store).during(ifInterrupted: "nothing is left in \(target); run it again") {
-                try await html
-                    ? store.exportGallery(query, to: target, progress: $0)
-                    : store.exportPictures(
-                        query,
-                        to: target,
-                        as: renditions.rendition,
-                        withCards: asVCard,
-                        progress: $0
-                    )
+            do {
+                return try await writeNew(query, to: target, in: store)
+            } catch var error as AvatarStoreError where error.code == .notEmpty {
+                let omitted = html || asVCard ? ", without pages and cards" : ""
+                error.message += " To bring the pictures of a folder up to date, use --mirror\(omitted)."
+                throw error
             }
         }
         warn(missing: report.missing, originals: report.originals)
@@ -139,6 +135,19 @@ struct ExportCommand: AsyncParsableCommand {
         if renditions.rendition != nil { fields["originals"] = JSON(report.originals) }
         if asVCard { fields["cards"] = JSON(report.cards) }
         try output.print(.object(fields), text: sentence(report, target) + "\n", quiet: store.quiet)
+    }
+
+    /// Writes a new folder.
+    private func writeNew(
+        _ query: AvatarListQuery,
+        to target: String,
+        in store: AvatarStore
+    ) async throws -> ExportReport {
+        try await progress.display(self.store).during(ifInterrupted: "nothing is left in \(target); run it again") {
+            try await html
+                ? store.exportGallery(query, to: target, progress: $0)
+                : store.exportPictures(query, to: target, as: renditions.rendition, withCards: asVCard, progress: $0)
+        }
     }
 
     /// Brings the mirror up to date, and prints the counts.

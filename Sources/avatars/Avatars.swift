@@ -75,6 +75,7 @@ struct Avatars: ParsableCommand {
                         + "start. Raise the limit with `ulimit -n 1024`."
                 )
             }
+            UnknownVariables.warn()
             if let command = command as? any MostlySynchronousCommand, try command.runAtOnce() {
                 Foundation.exit(ExitCode.success.rawValue)
             }

@@ -109,4 +109,40 @@ import Testing
         #expect(run.messages.contains(name) && run.messages.contains("not \"\(value)\""))
     }
 
+    @Test func variablesWithoutEffectAreOneWarning_thatNamesTheNearest() async throws {
+        let workplace = try Workplace()
+        try await workplace.run("migrate").requireSuccess()
+        let names = ["PERHOST", "OTHER_THING", "EMPTY"].map { "AVATARS" + "_" + $0 }
+        let environment = [names[0]: "3", names[1]: "x", names[2]: ""]
+
+        let run = try await workplace.run("stats", "--quiet", environment: environment)
+
+        #expect(run.status == 0)
+        #expect(
+            run.messages == "avatars: warning: Environment variables without effect: \(names[1]), \(names[0]) "
+                + "(did you mean AVATARS_PER_HOST?).\n"
+        )
+    }
+
+    @Test func variablesOfThePackageAndItsScriptsAreNoWarning() async throws {
+        let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+        var names: Set<String> = []
+        for place in ["Package.swift", "scripts", "Tests", "Sources", "Fuzz/Sources", "Packaging"] {
+            let url = root.appending(path: place)
+            let inside = FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)
+            for file in [url] + (inside?.compactMap { $0 as? URL } ?? []) {
+                guard try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else { continue }
+                let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+                names.formUnion(text.matches(of: /AVATARS_[A-Z]+(_[A-Z]+)*/).map { String($0.output.0) })
+            }
+        }
+        let values = Dictionary(uniqueKeysWithValues: names.map { ($0, "1") })
+        let workplace = try Workplace()
+        try await workplace.run("migrate").requireSuccess()
+
+        let run = try await workplace.run("list", environment: values.merging(["AVATARS_STORE": "store"]) { $1 })
+
+        #expect(names.isSuperset(of: ["AVATARS_NGINX", "AVATARS_WARNINGS_AS_ERRORS", "AVATARS_CA_FILE"]))
+        #expect(run.status == 0 && run.messages.isEmpty, "\(run.messages)")
+    }
 }

@@ -16,13 +16,19 @@ enum EnvironmentDefaults {
     static let shared = Variable("AVATARS_SHARED", "a URL s3://BUCKET/PREFIX") { $0 }
     static let caFile = Variable("AVATARS_CA_FILE", "a path") { $0 }
 
+    /// The names of all variables here.
+    static let names = [
+        connections.name, perHost.name, timeout.name, maxRedirects.name, allowPrivateNetwork.name, headerFile.name,
+        userAgent.name, shared.name, caFile.name,
+    ]
+
     private static func number(_ text: String, from least: Int) -> Int? {
         Int(text).flatMap { $0 >= least ? $0 : nil }
     }
 
     /// A variable and the type of its values.
     struct Variable<Value: Sendable>: Sendable {
-        private let name: String
+        let name: String
         private let kind: String
         private let parse: @Sendable (String) -> Value?
 
@@ -53,5 +59,30 @@ enum EnvironmentDefaults {
         try timeout.check()
         try maxRedirects.check()
         try allowPrivateNetwork.check()
+    }
+}
+
+/// Environment variables that look like those of the program, but have no effect.
+enum UnknownVariables {
+    private static let prefix = "AVATARS_"
+    /// The names of the program's variables without the prefix.
+    private static let known = ["STORE"] + EnvironmentDefaults.names.map { String($0.dropFirst(prefix.count)) }
+    /// The variables of the package's scripts and tests.
+    private static let ofTheSources: Set = [
+        "BUILD", "DEBIAN_ROOT", "DEBIAN_TEST", "FLEET_ROUNDS", "FUZZ", "NGINX", "RECORD_INTERFACE", "SEED", "THOROUGH",
+        "WARNINGS_AS_ERRORS",
+    ]
+
+    /// Prints one warning that names the unknown variables, and the nearest known ones.
+    static func warn() {
+        let unknown = ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix(prefix) && !$0.value.isEmpty }
+            .map { String($0.key.dropFirst(prefix.count)) }
+            .filter { !known.contains($0) && !ofTheSources.contains($0) }.sorted()
+        guard !unknown.isEmpty else { return }
+        let names = unknown.map { name in
+            let meant = Spelling.nearest(to: name.uppercased(), among: known)
+            return prefix + name + (meant.map { " (did you mean \(prefix + $0)?)" } ?? "")
+        }
+        Message.warning("Environment variables without effect: \(names.joined(separator: ", ")).")
     }
 }

@@ -38,15 +38,19 @@ enum CommandName {
     /// - Throws: `ValidationError` otherwise, with the nearest command if one is near.
     private static func require(_ name: String) throws {
         guard !all.contains(name) else { return }
-        let suggestion = nearest(to: name).map { "Did you mean `avatars \($0)`?" } ?? "`avatars --help` lists them."
+        let nearest = Spelling.nearest(to: name.lowercased(), among: all)
+        let suggestion = nearest.map { "Did you mean `avatars \($0)`?" } ?? "`avatars --help` lists them."
         throw ValidationError("There is no command \"\(name)\". \(suggestion)")
     }
+}
 
-    /// The command with the least distance to `name`, if at most two letters are wrong and at least one is right.
-    private static func nearest(to name: String) -> String? {
-        let distances = all.map { (name: $0, distance: distance(from: Array(name.lowercased()), to: Array($0))) }
+/// The word that a mistyped one most likely means.
+enum Spelling {
+    /// The word of `words` with the least distance to `text`, if at most two letters are wrong and at least one is right.
+    static func nearest(to text: String, among words: [String]) -> String? {
+        let distances = words.map { (word: $0, distance: distance(from: Array(text), to: Array($0))) }
         guard let best = distances.min(by: { $0.distance < $1.distance }) else { return nil }
-        return best.distance <= 2 && best.distance < name.count ? best.name : nil
+        return best.distance <= 2 && best.distance < text.count ? best.word : nil
     }
 
     /// The least number of letters to insert, delete, replace or swap with a neighbour to turn `source` into `target`

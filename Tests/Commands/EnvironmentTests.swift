@@ -145,4 +145,23 @@ import Testing
         #expect(names.isSuperset(of: ["AVATARS_NGINX", "AVATARS_WARNINGS_AS_ERRORS", "AVATARS_CA_FILE"]))
         #expect(run.status == 0 && run.messages.isEmpty, "\(run.messages)")
     }
+
+    @Test(arguments: [(0o644, true), (0o640, true), (0o600, false), (0o400, false)])
+    func headerFileThatOthersCanReadIsAWarning(mode: Int, warns: Bool) async throws {
+        let workplace = try Workplace()
+        try workplace.write("my fields", "example.com X-Token: secret\n")
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: workplace.path("my fields"))
+        let warning =
+            "avatars: warning: Other users can read the header file \"my fields\", which has mode \(String(mode, radix: 8)). "
+            + "Run `chmod 600 'my fields'`.\n"
+
+        let option = try await workplace.run("fetch", "name", "--header-file", "my fields")
+        let variable = try await workplace.run("fetch", "name", environment: ["AVATARS_HEADER_FILE": "my fields"])
+
+        #expect(option.status == 1 && variable.status == 1)
+        for run in [option, variable] {
+            #expect(run.messages.contains(warning) == warns, "\(run.messages)")
+            #expect(!run.messages.contains("secret"))
+        }
+    }
 }

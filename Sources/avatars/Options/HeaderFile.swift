@@ -1,5 +1,6 @@
 import AvatarStore
 import Foundation
+import Synchronization
 
 /// Header fields to send to particular hosts, such as tokens. They are in a file because a process list shows
 /// arguments.
@@ -49,13 +50,29 @@ struct HeaderFile: Sendable {
     ///
     /// - Throws: `storage` if it cannot be read; `invalidConfiguration` if it is not UTF-8.
     private static func text(of path: String) throws -> String {
-        guard let text = String(validating: try InputFile(path: path).allBytes(), as: UTF8.self) else {
+        let file = try InputFile(path: path)
+        warn(of: file, at: path)
+        guard let text = String(validating: try file.allBytes(), as: UTF8.self) else {
             throw AvatarStoreError(
                 .invalidConfiguration,
                 "The header file \"\(path)\" must be UTF-8 text. Save it as UTF-8."
             )
         }
         return text
+    }
+
+    /// Whether the warning was printed. A sync that repeats reads the file each time.
+    private static let isWarned = Atomic(false)
+
+    /// Warns, once, if other users can read the tokens in `file`.
+    private static func warn(of file: InputFile, at path: String) {
+        guard let mode = file.permissions, mode & (S_IRGRP | S_IROTH) != 0,
+            !isWarned.exchange(true, ordering: .relaxed)
+        else { return }
+        Message.warning(
+            "Other users can read the header file \"\(path)\", which has mode \(String(mode, radix: 8)). "
+                + "Run `chmod 600 \(ShellWord.quoted(path))`."
+        )
     }
 
     /// Adds the field in `line` and returns whether the line has the right form.

@@ -29,6 +29,13 @@ final class InputFile: Sendable {
         close(descriptor)
     }
 
+    /// The permission bits of a regular file; `nil` for a pipe and other kinds.
+    var permissions: mode_t? {
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return nil }
+        return information.st_mode & 0o7777
+    }
+
     /// Reads the whole file on another thread, because a pipe may be slow.
     ///
     /// - Parameter limit: the most bytes that an image may have.

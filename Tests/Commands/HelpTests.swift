@@ -236,6 +236,14 @@ import Testing
         #expect(try ByteAmount.parseBudget(text) == bytes)
     }
 
+    @Test(arguments: [("64M", "64MB", "64MiB"), ("1.5 g", "1.5GB", "1.5GiB"), ("200K", "200kB", "200KiB")])
+    func unitWithoutItsLastLetterNamesBothSpellings(text: String, decimal: String, binary: String) async throws {
+        let run = try await Workplace().run("config", "budget", text)
+
+        #expect(run.status == 64)
+        #expect(run.messages.contains("Write \(decimal) (powers of 1000) or \(binary) (powers of 1024)."))
+    }
+
     @Test(arguments: [["trim"], ["sync"], ["fetch", "http://127.0.0.1:1/a.png"]], ["10", "9999"])
     func smallBudgetWithoutAUnitIsAUsageError(command: [String], budget: String) async throws {
         let workplace = try Workplace()

@@ -78,10 +78,9 @@ enum ByteAmount {
     static func parse(_ text: String) throws -> Int {
         let amount = NumberWithUnit(text)
         guard let amount, let unit = units[amount.unit.lowercased()], amount.fraction.isEmpty || unit > 1 else {
-            throw ValidationError(
-                "\"\(text)\" is not a byte amount. Write a number with an optional unit, such as 500000, 200kB, 64MB, 64MiB or "
-                    + "1.5GB."
-            )
+            let examples = "a number with an optional unit, such as 500000, 200kB, 64MB, 64MiB, 1.5GB or 2GiB"
+            let meant = amount.flatMap { spellings(of: $0) } ?? examples
+            throw ValidationError("\"\(text)\" is not a byte amount. Write \(meant).")
         }
         guard let whole = Int(amount.whole), case let (bytes, overflow) = whole.multipliedReportingOverflow(by: unit),
             !overflow, case let (sum, sumOverflow) = bytes.addingReportingOverflow(amount.fractionBytes(of: unit)),
@@ -90,6 +89,14 @@ enum ByteAmount {
             throw ValidationError("\"\(text)\" is too large: at most \(Int.max) bytes are possible.")
         }
         return sum
+    }
+
+    /// The two spellings that an amount such as `64M` may mean; `nil` for other units.
+    private static func spellings(of amount: NumberWithUnit) -> String? {
+        let letter = amount.unit.uppercased()
+        guard ["K", "M", "G", "T"].contains(letter) else { return nil }
+        let decimal = letter == "K" ? "kB" : "\(letter)B"
+        return "\(amount.number)\(decimal) (powers of 1000) or \(amount.number)\(letter)iB (powers of 1024)"
     }
 
     /// Parses a budget for one run, as in `64MB`.

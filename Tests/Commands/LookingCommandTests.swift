@@ -181,6 +181,28 @@ import Testing
         }
     }
 
+    /// `script` runs a program on a pseudo-terminal.
+    private static let hasTerminals = FileManager.default.isExecutableFile(atPath: "/usr/bin/script")
+
+    @Test("long contacts and keys lose their middle on a terminal only", .enabled(if: hasTerminals))
+    func longCells() async throws {
+        let workplace = try Workplace()
+        let id = String(repeating: "a", count: 60)
+        let key = "http://127.0.0.1:1/\(String(repeating: "x", count: 200)).png"
+        try workplace.write("people.ndjson", "{\"id\": \"\(id)\", \"avatarURL\": \"\(key)\"}")
+        _ = try await workplace.run("sync", "people.ndjson", "--allow-private-network")
+
+        let piped = try await workplace.run("list")
+        let shown = try await workplace.shell(
+            "NO_COLOR=1 TERM=xterm script -qec 'stty cols 80; \"$AVATARS\" list' /dev/null"
+        )
+
+        #expect(piped.lines.last?.hasSuffix("\(id)  \(key)") == true)
+        let row = try #require(shown.text.split(whereSeparator: \.isNewline).last { $0.contains("failing") })
+        #expect(row.contains("  aaaaaaaaaa…aaaaaaaaa  http://127.0.0.1:1/xxx") && row.hasSuffix("xxx.png"), "\(row)")
+        #expect(row.count == 65 + 80)
+    }
+
     @Test func noEntriesAreNoOutput() async throws {
         let workplace = try Workplace()
         _ = try await workplace.run("migrate")

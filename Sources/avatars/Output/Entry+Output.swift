@@ -22,15 +22,20 @@ extension AvatarListItem {
         ]
     }
 
-    /// The columns of `row`.
-    static let table = Table(
-        .left("STATE", 7),
-        .left("CLASS", 9),
-        .right("SIZE", 8),
-        .left("LAST ACCESS", 11),
-        .left("CONTACT", 20),
-        .left("KEY")
-    )
+    /// The columns of `row`. Wide terminals have room for longer contacts. A key is only shortened if it is longer than most
+    /// URLs, because readers copy keys.
+    static let table: Table = {
+        let left = Console.output.columns - 45
+        let contact = Console.output.isTerminal ? max(20, left / 3) : 20
+        return Table(
+            .left("STATE", 7),
+            .left("CLASS", 9),
+            .right("SIZE", 8),
+            .left("LAST ACCESS", 11),
+            .left("CONTACT", contact, limit: contact),
+            .left("KEY", limit: max(80, left - contact))
+        )
+    }()
 
     /// The cells of the entry in `table`, with the names of its contacts.
     func row(_ names: [String: String]) -> [Table.Cell] {

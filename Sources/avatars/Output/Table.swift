@@ -10,10 +10,12 @@ struct Table {
         var width = 0
         /// Whether cells end at the right edge of the column.
         var isRightAligned = false
+        /// The most characters of a cell on a terminal: a longer one loses its middle. `nil` for any number.
+        var limit: Int?
 
         /// A column whose cells begin at the left.
-        static func left(_ heading: String, _ width: Int = 0) -> Column {
-            Column(heading: heading, width: width)
+        static func left(_ heading: String, _ width: Int = 0, limit: Int? = nil) -> Column {
+            Column(heading: heading, width: width, limit: limit)
         }
 
         /// A column whose cells end at the right, for numbers.
@@ -35,6 +37,15 @@ struct Table {
             self.colour = colour
         }
 
+        /// The cell with `…` in place of the middle of its text if it has more than `limit` characters.
+        func shortened(to limit: Int?) -> Cell {
+            guard let limit, text.count > limit else { return self }
+            var cell = self
+            let end = (limit - 1) / 2
+            cell.text = text.prefix(limit - 1 - end) + "…" + text.suffix(end)
+            return cell
+        }
+
         /// A cell without a colour.
         init(stringLiteral text: String) {
             self.init(text)
@@ -45,6 +56,8 @@ struct Table {
     private var columns: [Column]
     /// Whether cells are printed in their colours.
     private let hasColour = Console.output.hasColour
+    /// Whether cells are shortened to the limits of their columns. Piped output has them in full.
+    private let isShortened = Console.output.isTerminal
 
     /// Makes a table with `columns`. The column with the longest cells goes last, where it is not padded.
     init(_ columns: Column...) {
@@ -71,6 +84,7 @@ struct Table {
 
     /// The line with `cells`, one for each column, with a line feed at its end.
     func line(_ cells: [Cell]) -> String {
+        let cells = isShortened ? zip(columns, cells).map { $1.shortened(to: $0.limit) } : cells
         var texts = zip(columns, cells).map { column, cell in padded(cell, column) }
         if let last = cells.last, columns.last?.isRightAligned == false {
             texts[texts.count - 1] = coloured(last.text, last.colour)

@@ -202,11 +202,20 @@ unpack_packages() {
 }
 
 # take_manual_pages FROM TO: copies man pages under the names that `man avatars sync` looks for. ArgumentParser's plugin
-# writes avatars.sync.1; the copy is avatars-sync.1.
+# writes avatars.sync.1; the copy is avatars-sync.1. The plugin leaves blank lines as they are, and two examples in one
+# paragraph; mdoc wants `.Pp` before each paragraph, none before an item, and a line for each sentence.
 take_manual_pages() {
     local page name
     for page in "$1"/*.1; do
         name="$(basename "$page" .1)"
-        sed -e '/^\.Xr /s/avatars\./avatars-/' -e '/^\.Dt /s/AVATARS\./AVATARS-/' "$page" >"$2/${name//./-}.1"
+        awk '
+            /^\.Xr / { sub(/avatars\./, "avatars-") }
+            /^\.Dt / { sub(/AVATARS\./, "AVATARS-") }
+            /^\.Nd / { sub(/\."$/, "\"") }
+            /^(\.Pp)?$/ { paragraph = 1; next }
+            /^Example: / { paragraph = before !~ /^\.Sh/ }
+            paragraph && !/^\.(It|El|Sh)/ { print ".Pp" }
+            { paragraph = 0; before = $0; print }
+        ' "$page" | sed -e '/^[^.]/s/\([[:alnum:])"][.?]\) \([[:upper:]$]\)/\1\n\2/g' >"$2/${name//./-}.1"
     done
 }

@@ -159,6 +159,26 @@ import Testing
         for mark in marks { #expect(script.contains(mark), "\(mark)") }
     }
 
+    /// A page as ArgumentParser's plugin writes it.
+    private static let page = """
+        .Dt AVATARS.SYNC 1
+        .Sh NAME
+        .Nm avatars sync
+        .Nd "Syncs a store."
+        .Sh DESCRIPTION
+        First sentence. Second, for .json lists.
+
+        Example: avatars sync a
+        Example: avatars sync b
+        .Bl -tag -width 6n
+        .It Fl -one
+        Text.
+        .Pp
+        .It Fl -two
+        .El
+
+        """
+
     @Test func manFindsThePageOfACommand() async throws {
         let workplace = try Workplace()
         let library = URL(filePath: #filePath).appending(path: "../../../scripts/lib.sh").standardized.path
@@ -166,7 +186,7 @@ import Testing
             try FileManager.default.createDirectory(atPath: workplace.path(folder), withIntermediateDirectories: false)
         }
         try workplace.write("made/avatars.1", ".Dt AVATARS 1\n.Sh SEE ALSO\n.Xr avatars.sync 1\n")
-        try workplace.write("made/avatars.sync.1", ".Dt AVATARS.SYNC 1\n.Sh NAME\n.Nm avatars sync\n")
+        try workplace.write("made/avatars.sync.1", Self.page)
 
         let taken = try await workplace.shell("bash -c '. \(library); take_manual_pages made man/man1'")
         let found = try await workplace.shell("command -v man >/dev/null || exit 0; man -M man -w avatars sync")
@@ -182,6 +202,26 @@ import Testing
         )
         #expect(
             String(decoding: try workplace.read("man/man1/avatars-sync.1"), as: UTF8.self).contains("AVATARS-SYNC 1")
+        )
+        #expect(
+            String(decoding: try workplace.read("man/man1/avatars-sync.1"), as: UTF8.self).hasSuffix(
+                """
+                .Nd "Syncs a store"
+                .Sh DESCRIPTION
+                First sentence.
+                Second, for .json lists.
+                .Pp
+                Example: avatars sync a
+                .Pp
+                Example: avatars sync b
+                .Bl -tag -width 6n
+                .It Fl -one
+                Text.
+                .It Fl -two
+                .El
+
+                """
+            )
         )
         #expect(found.status == 0)
         #expect(found.text.isEmpty || found.text.contains("avatars-sync.1"))

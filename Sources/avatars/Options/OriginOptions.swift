@@ -47,7 +47,10 @@ struct OriginOptions: ParsableArguments {
     /// requests.
     @Flag(
         inversion: .prefixedNo,
-        help: "Also contact loopback and private addresses. Default: the store's setting, no at first."
+        help: """
+            --allow-private-network allows requests to loopback and private addresses, --no-allow-private-network forbids them. \
+            Default: the store's setting, forbidden at first.
+            """
     )
     private var allowPrivateNetwork: Bool?
 

@@ -105,7 +105,11 @@ public struct ContactList: AsyncSequence, Sendable {
     ///
     /// - Parameter previous: The iterator of the list before this one; `nil` for the first list.
     package func makeAsyncIterator(after previous: AsyncIterator?) -> AsyncIterator {
-        AsyncIterator(splitter: makeSplitter(), decoder: previous?.decoder.ofNextList() ?? RecordDecoder())
+        AsyncIterator(
+            splitter: makeSplitter(),
+            decoder: previous?.decoder.ofNextList() ?? RecordDecoder(),
+            records: format == .json ? 0 : nil
+        )
     }
 
     private func makeSplitter() -> any RecordSplitter {
@@ -118,10 +122,13 @@ public struct ContactList: AsyncSequence, Sendable {
         private var splitter: (any RecordSplitter)?
         /// Turns records into contacts, and remembers the records without an id.
         fileprivate var decoder: RecordDecoder
+        /// The number of records so far; `nil` in formats whose lines tell the place of a record.
+        private var records: Int?
 
-        fileprivate init(splitter: any RecordSplitter, decoder: RecordDecoder) {
+        fileprivate init(splitter: any RecordSplitter, decoder: RecordDecoder, records: Int?) {
             self.splitter = splitter
             self.decoder = decoder
+            self.records = records
         }
 
         /// The name of the JSON field or CSV column with the URLs of images that is not read, such as `portraitUrl`.
@@ -157,7 +164,12 @@ public struct ContactList: AsyncSequence, Sendable {
         private mutating func nextRecord() throws -> ContactRecord? {
             try Task.checkCancellation()
             do {
-                if let record = try splitter?.next() { return decoder.record(from: record) }
+                if let raw = try splitter?.next() {
+                    let record = decoder.record(from: raw)
+                    guard let number = records.map({ $0 + 1 }) else { return record }
+                    records = number
+                    return record.numbered(number)
+                }
                 splitter = nil
                 return nil
             } catch {

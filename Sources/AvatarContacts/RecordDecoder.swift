@@ -146,6 +146,19 @@ extension Contact {
     }
 }
 
+extension ContactRecord {
+    /// The record with its number in a JSON array, counted from 1.
+    func numbered(_ number: Int) -> ContactRecord {
+        switch self {
+        case .contact(var contact):
+            contact.place?.record = number
+            return .contact(contact)
+        case .unreadable(let line, let reason, let list, _):
+            return .unreadable(line: line, reason: reason, list: list, record: number)
+        }
+    }
+}
+
 /// The rules for the id of a contact in a format that has ids: JSON, NDJSON and vCard.
 enum ContactID {
     /// The limit for an id, in bytes of UTF-8.

@@ -41,7 +41,7 @@ struct ContactObjectTests {
         (#"false"#, "expected an object, found a boolean"),
     ])
     func saysWhyARecordIsUnreadable(object: String, reason: String) async throws {
-        #expect(try await Self.record(object) == .unreadable(line: 1, reason: reason))
+        #expect(try await Self.record(object) == .unreadable(line: 1, reason: reason, record: 1))
     }
 
     @Test func idHasUpTo1024Bytes() async throws {

@@ -100,15 +100,28 @@ struct JSONListTests {
         let records = try await list.records()
 
         #expect(try list.validate() == 100)
-        #expect(records[41] == .unreadable(line: 43, reason: reason))
+        #expect(records[41] == .unreadable(line: 43, reason: reason, record: 42))
         #expect(records.compactMap(\.id) == (1...100).filter { $0 != 42 }.map(String.init))
+    }
+
+    @Test func recordsOfOneLineHaveNumbers() async throws {
+        let rows = (1...40).map { $0 == 37 ? "{}" : "{\"id\":\"\($0)\"}" }.joined(separator: ",")
+
+        for text in ["[\(rows)]", "{\"contacts\":[\(rows)]}"] {
+            let records = try await ContactList.of(text, as: .json).records()
+            #expect(records[36] == .unreadable(line: 1, reason: "`id` is missing", record: 37))
+            let places = records.compactMap { if case .contact(let contact) = $0 { contact.place } else { nil } }
+            #expect(places.map(\.record) == (1...40).filter { $0 != 37 })
+            #expect(places.last?.description == "line 1 record 40")
+        }
     }
 
     @Test func commaBeforeTheEndIsOneUnreadableRecord() async throws {
         let list = ContactList.of("[{\"id\":\"a\"},\n]", as: .json)
 
         let expected = [
-            ContactRecord.contact(id: "a"), .unreadable(line: 2, reason: "expected a record, found `]`"),
+            ContactRecord.contact(id: "a"),
+            .unreadable(line: 2, reason: "expected a record, found `]`", record: 2),
         ]
         #expect(try await list.records() == expected)
     }

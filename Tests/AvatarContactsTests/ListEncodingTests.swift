@@ -50,7 +50,7 @@ struct ListEncodingTests {
 
         let expected: [ContactRecord] = [
             .contact(id: "é😀\"]"),
-            .unreadable(line: padding + 2, reason: "expected an object, found a number"),
+            .unreadable(line: padding + 2, reason: "expected an object, found a number", record: 2),
         ]
         #expect(try await list.records() == expected)
     }

@@ -42,13 +42,13 @@ extension ContactRecord {
 
     /// The line of an unreadable record; `nil` for a contact.
     var unreadableLine: Int? {
-        guard case .unreadable(let line, _, _) = self else { return nil }
+        guard case .unreadable(let line, _, _, _) = self else { return nil }
         return line
     }
 
     /// The reason of an unreadable record; `nil` for a contact.
     var unreadableReason: String? {
-        guard case .unreadable(_, let reason, _) = self else { return nil }
+        guard case .unreadable(_, let reason, _, _) = self else { return nil }
         return reason
     }
 }

@@ -35,7 +35,11 @@ struct ListLimitTests {
             as: format
         )
         func tooLarge(_ line: Int) -> ContactRecord {
-            .unreadable(line: line, reason: "the record is larger than the limit of 1.0 MB")
+            .unreadable(
+                line: line,
+                reason: "the record is larger than the limit of 1.0 MB",
+                record: format == .json ? line : nil
+            )
         }
 
         #expect(try list.validate() == 5)
@@ -54,7 +58,11 @@ struct ListLimitTests {
             as: format
         )
         func tooDeep(_ line: Int) -> ContactRecord {
-            .unreadable(line: line, reason: "the record nests deeper than the limit of 512 levels")
+            .unreadable(
+                line: line,
+                reason: "the record nests deeper than the limit of 512 levels",
+                record: format == .json ? line : nil
+            )
         }
 
         #expect(try list.validate() == 5)

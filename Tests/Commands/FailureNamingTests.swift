@@ -16,11 +16,12 @@ import Testing
         let preview = try await workplace.run("sync", "people.json", "people.vcf", "--json", "--dry-run")
 
         #expect(run.status == 1)
-        #expect(run.messages.contains("avatars: badRecord: people.json, line 2: `id` is missing."))
+        #expect(run.messages.contains("avatars: badRecord: people.json, line 2, record 2: `id` is missing."))
         #expect(run.messages.contains("avatars: notImage (contact ada): people.vcf, line 5: "))
         #expect(input.text.contains(#""line":1,"list":"standard input""#))
         for text in [json.text, preview.text] {
-            #expect(text.contains(#""contact":null,"key":null,"kind":"badRecord","line":2,"list":"people.json""#))
+            #expect(text.contains(#"`id` is missing.","record":2}"#))
+            #expect(text.contains(#""contact":null,"key":null,"kind":"badRecord","line":2,"list":"people.json","#))
             #expect(
                 text.contains(#""contact":"ada","key":"contact:ada","kind":"notImage","line":5,"list":"people.vcf""#)
             )

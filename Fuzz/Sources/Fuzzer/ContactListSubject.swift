@@ -43,7 +43,7 @@ enum ContactListSubject {
                 switch record {
                 case .contact(let contact):
                     check(contact)
-                case .unreadable(let line, let reason, _):
+                case .unreadable(let line, let reason, _, _):
                     require(line >= max(lastLine, 1), "lines go back")
                     require(!reason.isEmpty, "a fault without a reason")
                     lastLine = line

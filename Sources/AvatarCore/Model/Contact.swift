@@ -70,8 +70,9 @@ public enum ContactRecord: Hashable, Sendable {
     /// A contact.
     case contact(Contact)
     /// A record that cannot be read; reading goes on with the next record. It begins in `line`, counted from 1. `list`
-    /// is the name of the list in messages; `nil` if there is only one.
-    case unreadable(line: Int, reason: String, list: String? = nil)
+    /// is the name of the list in messages; `nil` if there is only one. `record` is the number of the record in a JSON array,
+    /// counted from 1; `nil` in other formats.
+    case unreadable(line: Int, reason: String, list: String? = nil, record: Int? = nil)
 }
 
 /// One image of a contact in a contact list.
@@ -137,15 +138,20 @@ public struct ListPlace: Hashable, Sendable, CustomStringConvertible {
     public var list: String?
     /// The line of the list, counted from 1.
     public var line: Int
+    /// The number of the record in a JSON array, counted from 1, because all records may be in one line; `nil` in other
+    /// formats.
+    public var record: Int?
 
     /// A record that begins in `line` of `list`.
-    public init(list: String? = nil, line: Int) {
+    public init(list: String? = nil, line: Int, record: Int? = nil) {
         self.list = list
         self.line = line
+        self.record = record
     }
 
-    /// The place for messages: `line 3`, or `people.json line 3`.
+    /// The place for messages: `line 3`, `people.csv line 3`, or `people.json line 1 record 37`.
     public var description: String {
-        list.map { "\($0) line \(line)" } ?? "line \(line)"
+        let place = list.map { "\($0) line \(line)" } ?? "line \(line)"
+        return record.map { "\(place) record \($0)" } ?? place
     }
 }

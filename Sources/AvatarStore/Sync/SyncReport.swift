@@ -17,6 +17,8 @@ public struct SyncReport: Sendable {
         public var list: String?
         /// The line of the list in which the record or its photo begins, counted from 1; `nil` for an image at a URL.
         public var line: Int?
+        /// The number of the record in a JSON array, counted from 1; `nil` in other formats.
+        public var record: Int?
     }
 
     /// A contact that the list has more than once. Its last record counts.

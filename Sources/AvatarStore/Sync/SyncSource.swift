@@ -150,8 +150,8 @@ extension SyncItem {
             guard contact.id != contact.avatarURL else { return pictures }
             let listed = ListedContact(id: contact.id, name: contact.name)
             return [.contact(listed, emails: contact.emails)] + pictures
-        case .unreadable(let line, let reason, let list):
-            return [.unreadable(ListPlace(list: list, line: line), reason: reason)]
+        case .unreadable(let line, let reason, let list, let record):
+            return [.unreadable(ListPlace(list: list, line: line, record: record), reason: reason)]
         }
     }
 

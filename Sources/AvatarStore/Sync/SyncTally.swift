@@ -159,7 +159,7 @@ extension SyncReport.Failure {
     /// A listed text that is not a URL.
     init(refused text: String, _ error: AvatarStoreError, contact: String?, at place: ListPlace?) {
         self.init(key: text, kind: .unsupportedURL, message: error.message, contact: contact)
-        (list, line) = (place?.list, place?.line)
+        (list, line, record) = (place?.list, place?.line, place?.record)
     }
 
     /// A record that cannot be read. The place is `nil` if the list's reader did not state it.
@@ -187,14 +187,25 @@ extension SyncReport.Failure {
 }
 
 extension ListPlace {
-    /// A report's failure for `reason` at this place: `people.vcf, line 4: reason`.
+    /// A report's failure for `reason` at this place: `people.vcf, line 4: reason`, or
+    /// `people.json, line 1, record 37: reason`.
     func failure(
         _ kind: FailureKind,
         _ reason: String,
         key: String? = nil,
         contact: String? = nil
     ) -> SyncReport.Failure {
-        let message = "\(list.map { "\($0), line" } ?? "Line") \(line): \(reason)"
-        return SyncReport.Failure(key: key, kind: kind, message: message, contact: contact, list: list, line: line)
+        let record = record.map { ", record \($0)" } ?? ""
+        let message = "\(list.map { "\($0), line" } ?? "Line") \(line)\(record): \(reason)"
+        var failure = SyncReport.Failure(
+            key: key,
+            kind: kind,
+            message: message,
+            contact: contact,
+            list: list,
+            line: line
+        )
+        failure.record = self.record
+        return failure
     }
 }

@@ -100,8 +100,8 @@ struct ContactLists: AsyncSequence, Sendable {
                 if namesLists { contact.place?.list = list }
                 if hasPhotos { contact.images = contact.images.map { $0.named(list) } }
                 return .contact(contact)
-            case .unreadable(let line, let reason, _):
-                return .unreadable(line: line, reason: reason, list: list)
+            case .unreadable(let line, let reason, _, let record):
+                return .unreadable(line: line, reason: reason, list: list, record: record)
             }
         }
     }

@@ -110,6 +110,7 @@ struct SyncSummary {
         .object([
             "key": JSON(failure.key), "kind": JSON(failure.kind.rawValue), "message": JSON(failure.message),
             "contact": JSON(failure.contact), "list": JSON(failure.list), "line": JSON(failure.line),
+            "record": JSON(failure.record),
         ])
     }
 
@@ -212,7 +213,9 @@ struct SyncSummary {
         let contact = failure.contact.map { "contact \($0)" }
         // Other messages about a record begin with its place.
         let isRefused = failure.kind == .unsupportedURL
-        let place = isRefused ? failure.line.map { ListPlace(list: failure.list, line: $0).description } : nil
+        let place =
+            isRefused
+            ? failure.line.map { ListPlace(list: failure.list, line: $0, record: failure.record).description } : nil
         let origin = [contact, place].compactMap(\.self).joined(separator: ", ")
         return "\(failure.kind)\(origin.isEmpty ? "" : " (\(origin))"): \(failure.message)"
     }

@@ -146,13 +146,13 @@ import Testing
         #expect(run.status == 0 && run.messages.isEmpty, "\(run.messages)")
     }
 
-    @Test(arguments: [(0o644, true), (0o640, true), (0o600, false), (0o400, false)])
-    func headerFileThatOthersCanReadIsAWarning(mode: Int, warns: Bool) async throws {
+    @Test(arguments: [(0o644, true), (0o604, true), (0o640, false), (0o600, false)])
+    func headerFileThatAllCanReadIsAWarning(mode: Int, warns: Bool) async throws {
         let workplace = try Workplace()
         try workplace.write("my fields", "example.com X-Token: secret\n")
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: workplace.path("my fields"))
         let warning =
-            "avatars: warning: Other users can read the header file \"my fields\", which has mode \(String(mode, radix: 8)). "
+            "avatars: warning: All users can read the header file \"my fields\", which has mode \(String(mode, radix: 8)). "
             + "Run `chmod 600 'my fields'`.\n"
 
         let option = try await workplace.run("fetch", "name", "--header-file", "my fields")

@@ -64,13 +64,13 @@ struct HeaderFile: Sendable {
     /// Whether the warning was printed. A sync that repeats reads the file each time.
     private static let isWarned = Atomic(false)
 
-    /// Warns, once, if other users can read the tokens in `file`.
+    /// Warns, once, if all users can read the tokens in `file`. A group may be meant to: a service runs as one.
     private static func warn(of file: InputFile, at path: String) {
-        guard let mode = file.permissions, mode & (S_IRGRP | S_IROTH) != 0,
+        guard let mode = file.permissions, mode & S_IROTH != 0,
             !isWarned.exchange(true, ordering: .relaxed)
         else { return }
         Message.warning(
-            "Other users can read the header file \"\(path)\", which has mode \(String(mode, radix: 8)). "
+            "All users can read the header file \"\(path)\", which has mode \(String(mode, radix: 8)). "
                 + "Run `chmod 600 \(ShellWord.quoted(path))`."
         )
     }

@@ -8,7 +8,7 @@ import Testing
     /// Every read-only command, with each option that changes its path through the code.
     private static func commands(_ url: String) -> [[String]] {
         [
-            ["list"], ["list", "--json"], ["list", "--limit", "2", "--sort", "size"], ["list", "--owner", "1"],
+            ["list"], ["list", "--json"], ["list", "--limit", "2", "--sort", "size"], ["list", "--owner", url],
             ["show", url], ["show", url, "--json"], ["path", url], ["stats"], ["stats", "--json"],
             ["stats", "--format", "prometheus"], ["changes"], ["changes", "--json"],
             ["verify"], ["verify", "--quick"],

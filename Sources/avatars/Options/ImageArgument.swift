@@ -50,8 +50,8 @@ struct ImageArgument: ParsableArguments {
         throw AvatarStoreError(
             .noSuchEntry,
             """
-            The contact "\(contact)" has no picture: its list gave none, or a URL that the store refuses, which \
-            `avatars sync LIST --dry-run` names. `avatars get --placeholder` writes the initials of the contact.
+            The contact "\(contact)" has no picture. Its list gave none, or a URL that the store refuses: `avatars sync LIST --dry-run` \
+            names such URLs. `avatars get --placeholder` writes the initials of the contact.
             """
         )
     }

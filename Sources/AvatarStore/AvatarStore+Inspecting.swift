@@ -113,10 +113,14 @@ extension AvatarStore {
         eviction: EvictionPlace?
     ) throws -> AvatarDetails {
         let validation = entry.validation
+        let isFilePresent = entry.file.map(roots.contains) ?? false
+        var overview = overview.withoutForeignFile
+        // The index does not know yet that the file was deleted.
+        if entry.file != nil, !isFilePresent, [.fresh, .stale].contains(overview.state) { overview.state = .missing }
         return AvatarDetails(
-            overview: overview.withoutForeignFile,
+            overview: overview,
             localFile: entry.file.flatMap { FilePath.isPublishedName($0.path) ? roots.path(of: $0) : nil },
-            isFilePresent: entry.file.map(roots.contains) ?? false,
+            isFilePresent: isFilePresent,
             sha256: entry.sha256.map(Hexadecimal.text),
             mediaType: entry.file?.mediaType,
             width: entry.file?.width,

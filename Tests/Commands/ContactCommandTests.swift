@@ -37,7 +37,9 @@ import Testing
             let without = try await workplace.start(command + ["--contact", "-b/2"]).end()
             let unknown = try await workplace.start(command + ["--contact", "carl"]).end()
 
-            #expect(without.status == 1 && without.messages.contains("The contact \"-b/2\" has no picture."))
+            #expect(
+                without.status == 1 && without.messages.contains("The store has no picture of the contact \"-b/2\".")
+            )
             #expect(unknown.status == 1 && unknown.messages.contains("The store has no contact \"carl\"."))
             #expect(without.bytes.isEmpty && unknown.bytes.isEmpty)
         }

@@ -60,7 +60,7 @@ import Testing
     @Test func restoreNamesTheOwner() async throws {
         try await withStore { workplace in
             let own = try await workplace.run("restore", "backup", "--store", "again")
-            #expect(own.text.hasSuffix("again/index.sqlite, owned by root.\n"), "\(own.text)")
+            #expect(own.text.hasSuffix("again/index.sqlite; the files belong to root.\n"), "\(own.text)")
             #expect(own.messages.isEmpty, "\(own.messages)")
 
             try FileManager.default.createDirectory(

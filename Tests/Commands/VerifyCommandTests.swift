@@ -148,7 +148,11 @@ import Testing
 
             #expect(found.status == 1)
             #expect(found.text.contains("missing"))
-            #expect(found.text.hasSuffix("The next read or sync fetches images that are missing from caches again.\n"))
+            #expect(
+                found.text.hasSuffix(
+                    "A sync of your lists fetches images that are missing from caches again; so does `avatars get`.\n"
+                )
+            )
             #expect(try synced.object.number("fetched") == 1)
             #expect(healed.status == 0)
         }

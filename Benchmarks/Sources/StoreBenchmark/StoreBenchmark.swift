@@ -7,7 +7,8 @@ import Foundation
 struct StoreBenchmark {
     /// The names of all parts, in the order in which they run.
     static let parts = [
-        "saving", "single", "diskcache-set", "trimming", "trimming-few", "opening", "size", "loaded", "curves",
+        "saving", "single", "diskcache-set", "trimming", "trimming-few", "trimming-halves", "opening", "size", "loaded",
+        "curves",
     ]
 
     static func main() {
@@ -47,6 +48,7 @@ struct StoreBenchmark {
             case "single": for place in places { table.add(try place.saving.single(rounds: 5)) }
             case "diskcache-set": for place in places { table.add(try place.saving.diskcache(rounds: 3)) }
             case "trimming": table.add(try TrimmingRows(shelf: shelf).half(in: disk, rounds: 3))
+            case "trimming-halves": table.add(try TrimmingRows(shelf: shelf).halves(in: places.last ?? disk))
             case "trimming-few": table.add(try TrimmingRows(shelf: shelf).few(rounds: 7))
             case "opening": table.add(try OpeningRows(shelf: shelf).run(rounds: 15))
             case "size": table.add(try IndexSizeRow(directory: disk.directory).run())

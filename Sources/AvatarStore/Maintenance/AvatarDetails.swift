@@ -75,7 +75,7 @@ struct EntryExplanation {
             sentences.append("It is fresh for another \(Self.span(until.seconds(since: now))) (\(judged.reason)).")
         } else {
             sentences.append(
-                "It has been due for revalidation for \(Self.span(now.seconds(since: until))) (\(judged.reason))."
+                "It became stale \(Self.span(now.seconds(since: until))) ago (\(judged.reason)), and is due for revalidation."
             )
         }
         return sentences

@@ -81,8 +81,8 @@ extension AvatarStore {
     private static func remedy(for error: any Error) -> String? {
         guard let error = error as? AvatarStoreError, error.code == .damagedIndex else { return nil }
         return
-            "Restore a backup with `avatars restore BACKUP`. Without one, `avatars verify --repair` rebuilds the index from "
-            + "the documents."
+            "With a backup, move the directory of the store away, then run `avatars restore BACKUP`. Without one, "
+            + "`avatars verify --repair` rebuilds the index from the documents, if these are left."
     }
 
     /// The findings about the open store and its machine.
@@ -103,7 +103,10 @@ extension AvatarStore {
     /// A warning if files are missing among those of at most 200 entries: the first ones, and as many from a random place on.
     private func missingFiles(_ statistics: StoreStatistics) throws -> [Diagnosis] {
         let places = [0, Int64.random(in: 0...Int64(statistics.entries))]
-        let files = try places.flatMap { try parts.index.fetchableEntries(after: $0, limit: 100) }.compactMap(\.file)
+        let entries = try places.flatMap { try parts.index.fetchableEntries(after: $0, limit: 100) }
+        // The two pages may overlap, and entries may share a file.
+        var seen: Set<Int64> = []
+        let files = entries.compactMap(\.file).filter { seen.insert($0.id).inserted }
         let missing = files.count { !parts.roots.contains($0) }
         guard missing > 0 else { return [] }
         return [

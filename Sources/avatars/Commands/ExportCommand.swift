@@ -44,14 +44,8 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(name: .customLong("class"), help: "Only images of this class.")
     var storageClass: StorageClass?
 
-    /// Filters the images by a contact id; `nil` for all.
-    @Option(
-        name: [.customLong("owner"), .customLong("contact")],
-        parsing: .unconditional,
-        help: ArgumentHelp("Only images of this contact.", valueName: "id"),
-        completion: .storeContact
-    )
-    var owner: String?
+    /// Filters by the id of a contact.
+    @OptionGroup var contactFilter: ContactFilter
 
     /// Exports a gallery instead of the images alone.
     @Flag(help: "Also write pages for a browser: index.html and a page for each contact.")
@@ -116,7 +110,7 @@ struct ExportCommand: AsyncParsableCommand {
         let target = StoreLocation.absolute(directory)
         var query = AvatarListQuery()
         query.storageClass = storageClass
-        query.contact = owner
+        query.contact = contactFilter.id
         if mirror { return try await writeMirror(query, to: target) }
         let report = try await store.withStore(.readOnly, configure: configure) { store in
             do {

@@ -34,14 +34,8 @@ struct ListCommand: AsyncParsableCommand {
     )
     var host: String?
 
-    /// Filters by a contact id; `nil` for all.
-    @Option(
-        name: [.customLong("owner"), .customLong("contact")],
-        parsing: .unconditional,
-        help: ArgumentHelp("Only images of this contact.", valueName: "id"),
-        completion: .storeContact
-    )
-    var owner: String?
+    /// Filters by the id of a contact.
+    @OptionGroup var contactFilter: ContactFilter
 
     /// Filters by a part of a contact's name; `nil` for all.
     @Option(
@@ -112,7 +106,7 @@ struct ListCommand: AsyncParsableCommand {
         query.storageClass = storageClass
         query.state = state
         query.host = host
-        query.contact = owner
+        query.contact = contactFilter.id
         query.contactName = name
         query.order = sort
         query.isReversed = reverse
@@ -149,10 +143,12 @@ struct ListCommand: AsyncParsableCommand {
     ///
     /// - Throws: `noSuchEntry` if the contact of `--contact` is unknown; an error of the index.
     private func explainEmptiness(of store: AvatarStore) throws {
-        if let owner, try store.contact(owner) == nil { throw try AvatarStoreError.unknownContact(owner, in: store) }
+        if let owner = contactFilter.id, try store.contact(owner) == nil {
+            throw try AvatarStoreError.unknownContact(owner, in: store)
+        }
         let filters = [
             storageClass.map { "--class \($0)" }, state.map { "--state \($0)" },
-            host.map { "--host \(ShellWord.quoted($0))" }, owner.map { "--contact \(ShellWord.quoted($0))" },
+            host.map { "--host \(ShellWord.quoted($0))" }, contactFilter.id.map { "--contact \(ShellWord.quoted($0))" },
             name.map { "--name \(ShellWord.quoted($0))" },
         ].compactMap(\.self)
         if !filters.isEmpty, after == nil { self.store.note("no entry matches \(filters.joined(separator: " "))") }

@@ -27,14 +27,8 @@ struct RemoveCommand: AsyncParsableCommand {
     @Argument(help: "URLs, name:NAME, contact:ID, or your own keys.", completion: .storeKey)
     var keys: [String] = []
 
-    /// A contact id. Images that another contact uses stay.
-    @Option(
-        name: [.customLong("owner"), .customLong("contact")],
-        parsing: .unconditional,
-        help: ArgumentHelp("Remove all images of this contact.", valueName: "id"),
-        completion: .storeContact
-    )
-    var owner: String?
+    /// Images that another contact uses stay.
+    @OptionGroup var contactFilter: ContactFilter
 
     /// A host name without a port.
     @Option(
@@ -63,10 +57,10 @@ struct RemoveCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    /// - Throws: `ValidationError` unless exactly one of keys, `--owner`, `--host` and `--all` is given.
+    /// - Throws: `ValidationError` unless exactly one of keys, `--contact`, `--host` and `--all` is given.
     func validate() throws {
-        let choices = [!keys.isEmpty, owner != nil, host != nil, all].filter(\.self)
-        guard choices.count == 1 else { throw ValidationError("Name exactly one of: keys, --owner, --host, --all.") }
+        let choices = [!keys.isEmpty, contactFilter.id != nil, host != nil, all].filter(\.self)
+        guard choices.count == 1 else { throw ValidationError("Name exactly one of: keys, --contact, --host, --all.") }
     }
 
     /// Removes the selected entries and prints how many entries, files and bytes are gone.
@@ -81,13 +75,15 @@ struct RemoveCommand: AsyncParsableCommand {
         }
         let access: AvatarStore.Configuration.Access = dryRun ? .readOnly : .readWriteExisting
         let (receipt, shared) = try await store.withStore(access, configure: tier.apply) { store in
-            let shared = try owner.map { try store.keysUsed(by: $0).shared } ?? 0
+            let shared = try contactFilter.id.map { try store.keysUsed(by: $0).shared } ?? 0
             return (try await dryRun ? preview(named.keys, in: store) : remove(named.keys, from: store), shared)
         }
         for key in receipt.unknown { Message.error(AvatarStoreError.unknown(key).message) }
-        if let owner, receipt.hasUnknownContact { Message.error("The store has no contact \"\(owner)\".") }
+        if let owner = contactFilter.id, receipt.hasUnknownContact {
+            Message.error("The store has no contact \"\(owner)\".")
+        }
         try print(receipt, shared: shared)
-        if let owner, erase, !dryRun, !receipt.hasUnknownContact {
+        if let owner = contactFilter.id, erase, !dryRun, !receipt.hasUnknownContact {
             store.note(
                 "a contact list that still has \"\(owner)\" brings the contact back at its next sync; remove it from the list too"
             )
@@ -113,13 +109,13 @@ struct RemoveCommand: AsyncParsableCommand {
 
     /// Removes the entries that the arguments and options select; `named` are the valid keys among the arguments.
     private func remove(_ named: [AvatarKey], from store: AvatarStore) async throws -> RemovalReceipt {
-        if let owner { return try await store.remove(contact: owner, erasing: erase) }
+        if let owner = contactFilter.id { return try await store.remove(contact: owner, erasing: erase) }
         return try await store.remove(try keys.isEmpty ? store.keys(query) : named, erasing: erase)
     }
 
     /// The receipt that `remove` would return; changes nothing.
     private func preview(_ named: [AvatarKey], in store: AvatarStore) throws -> RemovalReceipt {
-        if let owner {
+        if let owner = contactFilter.id {
             var receipt = try store.removalPreview(try store.keysUsedOnly(by: owner, erasing: erase))
             receipt.hasUnknownContact = try store.contact(owner) == nil
             return receipt
@@ -153,6 +149,11 @@ struct RemoveCommand: AsyncParsableCommand {
         }
         let others = shared == 1 ? "another contact uses" : "other contacts use"
         let images = "the contact from \(Wording.count(shared, "image")) that \(others)"
+        if let contact = contactFilter.id, receipt.rows == 0, shared == 0, !receipt.hasUnknownContact {
+            let removed = dryRun ? "Would remove" : "Removed"
+            let text = "\(removed) the contact \"\(contact)\", which had no image\(dryRun ? "" : traces).\n"
+            return try output.print(json, text: text, quiet: store.quiet, isData: dryRun)
+        }
         let sentence =
             dryRun
             ? "Would remove \(gone)\(shared > 0 ? ", and unlink \(images)" : "")."

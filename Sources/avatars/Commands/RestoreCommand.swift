@@ -71,7 +71,7 @@ struct RestoreCommand: AsyncParsableCommand {
                     + "`\(user.chown(configuration.layout.ownFolders))`."
             )
         }
-        let owner = geteuid() == 0 ? ", owned by root" : ""
+        let owner = geteuid() == 0 ? "; the files belong to root" : ""
         try output.print(
             report,
             sentence: "Restored \(report.summary) to \(configuration.layout.indexPath)\(owner).",

@@ -119,7 +119,8 @@ struct VerifyCommand: AsyncParsableCommand {
         var remarks = ""
         let caches = store.layout.cachesRoot + "/"
         if report.faults.contains(where: { $0.kind == .missing && $0.path?.hasPrefix(caches) == true }) {
-            remarks += "The next read or sync fetches images that are missing from caches again.\n"
+            remarks +=
+                "A sync of your lists fetches images that are missing from caches again; so does `avatars get`.\n"
         }
         if kinds.contains(.damagedIndex), report.lost == nil {
             remarks +=

@@ -50,8 +50,9 @@ struct ImageArgument: ParsableArguments {
         throw AvatarStoreError(
             .noSuchEntry,
             """
-            The contact "\(contact)" has no picture. Its list gave none, or a URL that the store refuses: `avatars sync LIST --dry-run` \
-            names such URLs. `avatars get --placeholder` writes the initials of the contact.
+            The store has no picture of the contact "\(contact)". Its list gave none, or a URL that the store refuses \
+            (`avatars sync LIST --dry-run` names these), or the last sync did not fetch it (`avatars doctor` says why). \
+            `avatars get --placeholder` writes the initials of the contact.
             """
         )
     }

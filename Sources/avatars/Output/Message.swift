@@ -38,7 +38,10 @@ extension AvatarStoreError {
         case .syncIsRunning: "Wait for it with --wait."
         case .foreignIndex, .unusableRoot: "Choose another directory with --store."
         case .damagedIndex:
-            "Restore a backup with `avatars restore BACKUP`, or run `avatars verify --repair`, which rebuilds the index from the documents."
+            """
+            With a backup, move the directory of the store away, then run `avatars restore BACKUP`. Without one, \
+            `avatars verify --repair` rebuilds the index from the documents, if these are left.
+            """
         case .busy: "Try again in a moment."
         case .diskFull: "Free space on that disk; you may delete files in the store's caches directory."
         case .overBudget: "`avatars config budget` shows and sets the budget."

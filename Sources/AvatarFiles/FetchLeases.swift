@@ -1,6 +1,6 @@
 package import AvatarCore
-import CAvatarSystem
 import AvatarDigest
+import CAvatarSystem
 import Synchronization
 
 #if canImport(Glibc)

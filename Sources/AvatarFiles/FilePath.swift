@@ -1,7 +1,7 @@
 import AvatarCore
+import AvatarDigest
 package import AvatarImages
 import CAvatarSystem
-import AvatarDigest
 
 /// Names of published files: `ab/cdef01-0123456789abcdef.png`.
 ///

@@ -1,6 +1,6 @@
 package import AvatarCore
-package import AvatarImages
 import AvatarDigest
+package import AvatarImages
 import Foundation
 
 #if canImport(Glibc)

@@ -1,7 +1,7 @@
 import AvatarCore
+import AvatarDigest
 import AvatarPlaceholder
 import AvatarStore
-import AvatarDigest
 import HTTPTypes
 
 /// Pictures: of a contact, and by the digest of their bytes.

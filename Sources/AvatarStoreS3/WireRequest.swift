@@ -1,5 +1,5 @@
-import CAvatarCurl
 import AvatarDigest
+import CAvatarCurl
 
 /// A request in the form in which libcurl signs and sends it.
 struct WireRequest: Sendable {

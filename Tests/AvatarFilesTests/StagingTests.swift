@@ -1,6 +1,6 @@
 import AvatarCore
-import AvatarFiles
 import AvatarDigest
+import AvatarFiles
 import Foundation
 import Testing
 

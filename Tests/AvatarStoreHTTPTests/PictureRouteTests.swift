@@ -1,7 +1,7 @@
+import AvatarDigest
 import AvatarStore
 import AvatarStoreHTTP
 import AvatarStoreTesting
-import AvatarDigest
 import Foundation
 import HTTPTypes
 import Testing

@@ -1,6 +1,6 @@
+import AvatarDigest
 import AvatarStore
 import AvatarStoreTesting
-import AvatarDigest
 import Foundation
 import Testing
 

@@ -136,6 +136,16 @@ import Testing
         )
     }
 
+    @Test func urlInThePlaceOfAColumnNameIsShownWithoutItsSecrets() async throws {
+        let workplace = try Workplace()
+        try workplace.write("bare.csv", "id,https://anna:hidden@cdn.example/p?token=secret\n1,https://cdn.example/q\n")
+
+        let run = try await workplace.run("sync", "bare.csv", "--dry-run")
+
+        #expect(run.messages.contains("https://cdn.example/p"), "\(run.messages)")
+        #expect(!run.messages.contains("hidden") && !run.messages.contains("secret"), "\(run.messages)")
+    }
+
     @Test func listsWithoutAFieldForImagesAreNamedOnce_unlessTheirAddressesGiveTheImages() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()

@@ -114,6 +114,22 @@ import Testing
         }
     }
 
+    @Test(arguments: ["remove", "list", "export"])
+    func secondOrEmptyContactIsAUsageError(command: String) async throws {
+        let workplace = try Workplace()
+        try workplace.write("people.json", #"[{"id": "1"}, {"id": "2"}]"#)
+        try await workplace.run("sync", "people.json").requireSuccess()
+        let folder = command == "export" ? ["out"] : []
+
+        let twice = try await workplace.start([command, "--contact", "1", "--owner", "2"] + folder).end()
+        let empty = try await workplace.start([command, "--contact", ""] + folder).end()
+        let still = try await workplace.run("remove", "--contact", "2")
+
+        #expect(twice.status == 64 && twice.messages.contains("--contact was given 2 times."), "\(twice.messages)")
+        #expect(empty.status == 64 && empty.messages.contains("--contact must not be empty."), "\(empty.messages)")
+        #expect(still.text == "Removed the contact \"2\", which had no image.\n", "\(still.text)")
+    }
+
     // MARK: move
 
     @Test func imagesMoveAndAreCountedOnce() async throws {

@@ -236,7 +236,7 @@ import Testing
             let run = try await workplace.run("show", origin.url("/gone.png"))
 
             #expect(run.text.contains("state "))
-            let cause = "127.0.0.1:\(origin.port) has no such image (404 or 410) at 20"
+            let cause = "the request to 127.0.0.1:\(origin.port) ended with 404 or 410: no such image at 20"
             #expect(run.text.contains("The last check failed (gone, once): \(cause)"), "\(run.text)")
         }
     }

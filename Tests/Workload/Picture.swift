@@ -1,5 +1,5 @@
-import AvatarStoreTesting
 import AvatarDigest
+import AvatarStoreTesting
 
 /// The content of an image. It follows from key and version, so that every process can compute it.
 package struct Picture: Hashable, Sendable {

@@ -1,7 +1,7 @@
+import AvatarDigest
 package import AvatarFiles
 package import AvatarStore
 import AvatarStoreTesting
-import AvatarDigest
 
 #if canImport(Glibc)
 import Glibc

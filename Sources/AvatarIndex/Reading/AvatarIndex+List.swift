@@ -69,7 +69,8 @@ extension AvatarIndex {
         if query.contact != nil {
             conditions.append("avatar.id IN (SELECT avatar_id FROM owner WHERE contact = ?4)")
         }
-        if query.contactName != nil { conditions.append("avatar.id IN (\(namedImages))") }
+        // The plus sign keeps SQLite from starting with the matches. It would sort all of them for each page.
+        if query.contactName != nil { conditions.append("+avatar.id IN (\(namedImages))") }
         if query.after != nil {
             let goesOn = query.isReversed ? "avatar.key < ?7" : "avatar.key > ?7"
             conditions.append(query.order == .key ? goesOn : "(\(query.valueSQL), avatar.key) > (?6, ?7)")

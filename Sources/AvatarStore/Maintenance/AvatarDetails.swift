@@ -138,21 +138,23 @@ struct EntryExplanation {
 }
 
 extension FailureKind {
-    /// The failure of a request to `host`, as the clause before its time. The index keeps the kind, not the status.
+    /// The failure of a request to `host`, as the clause before its time.
+    ///
+    /// The index keeps the kind, neither the status nor the host that returned it, which may be one that `host` redirected to.
     fileprivate func cause(at host: String) -> String? {
         switch self {
-        case .gone: "\(host) has no such image (404 or 410)"
-        case .refused: "\(host) refused the image (401 or 403)"
-        case .rateLimited: "\(host) asked for fewer requests (429)"
-        case .serverError: "\(host) returned a server error (5xx)"
-        case .unexpectedStatus: "\(host) returned a status that delivers no image"
-        case .notImage: "\(host) returned a body that is not an image"
-        case .tooLarge: "\(host) returned an image over the limit in bytes"
-        case .tooManyPixels: "\(host) returned an image over the limit in pixels"
-        case .truncated: "\(host) returned an incomplete image"
-        case .timeout: "\(host) took longer than the time limit"
-        case .unreachable: "the connection to \(host) failed"
-        case .tooManyRedirects: "\(host) redirected too often"
+        case .gone: "the request to \(host) ended with 404 or 410: no such image"
+        case .refused: "the request to \(host) ended with 401 or 403: access denied"
+        case .rateLimited: "the request to \(host) ended with 429: too many requests"
+        case .serverError: "the request to \(host) ended with 5xx: server error"
+        case .unexpectedStatus: "the request to \(host) ended with a status that delivers no image"
+        case .notImage: "the request to \(host) brought a body that is not an image"
+        case .tooLarge: "the request to \(host) brought an image over the limit in bytes"
+        case .tooManyPixels: "the request to \(host) brought an image over the limit in pixels"
+        case .truncated: "the request to \(host) brought an incomplete image"
+        case .timeout: "the request to \(host) took longer than the time limit"
+        case .unreachable: "the connection for the request to \(host) failed"
+        case .tooManyRedirects: "the request to \(host) was redirected too often"
         case .forbiddenAddress: "the address of \(host), or of a redirect, is not allowed"
         case .unsupportedURL: "\(host) redirected to a URL that is not supported"
         default: nil

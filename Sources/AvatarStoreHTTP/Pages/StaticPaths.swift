@@ -1,6 +1,6 @@
 import AvatarCore
-import AvatarStore
 import AvatarDigest
+import AvatarStore
 
 /// The paths of an exported gallery, relative to the page that names them.
 struct StaticPaths {

@@ -117,7 +117,8 @@ struct ExportCommand: AsyncParsableCommand {
                 return try await writeNew(query, to: target, in: store)
             } catch var error as AvatarStoreError where error.code == .notEmpty {
                 let omitted = html || asVCard ? ", without pages and cards" : ""
-                error.message += " To bring the pictures of a folder up to date, use --mirror\(omitted)."
+                error.message +=
+                    " Name a new or empty folder. To bring the pictures of a folder up to date, use --mirror\(omitted)."
                 throw error
             }
         }

@@ -148,7 +148,8 @@ struct ListCommand: AsyncParsableCommand {
         }
         let filters = [
             storageClass.map { "--class \($0)" }, state.map { "--state \($0)" },
-            host.map { "--host \(ShellWord.quoted($0))" }, contactFilter.id.map { "--contact \(ShellWord.quoted($0))" },
+            host.map { "--host \(ShellWord.quoted($0))" },
+            contactFilter.id.map { "--contact \(ShellWord.quoted(Wording.redacted($0)))" },
             name.map { "--name \(ShellWord.quoted($0))" },
         ].compactMap(\.self)
         if !filters.isEmpty, after == nil { self.store.note("no entry matches \(filters.joined(separator: " "))") }

@@ -191,7 +191,7 @@ struct SyncCommand: AsyncParsableCommand {
     private func syncOnce() async throws {
         // Beside the opening of lists and store. It ends before this function does, because a process that exits while a
         // library is loading can crash.
-        async let _ = dryRun ? () : AvatarStore.prepareForRequests()
+        async let _ = dryRun || policy == .offline ? () : AvatarStore.prepareForRequests()
         let lists = contacts.isEmpty ? nil : try await ContactLists.open(contacts, self.lists.reading)
         if lists?.count == 0 { return try finish(SyncSummary(SyncReport())) }
         let summary =

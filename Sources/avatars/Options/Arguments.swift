@@ -54,13 +54,13 @@ extension AvatarStoreError {
 
     /// The error `noSuchEntry` for the id of a contact that no list named. It names a contact whose name begins with `id`.
     static func unknownContact(_ id: String, in store: AvatarStore) throws -> AvatarStoreError {
+        let named = try store.contacts(matching: id, limit: 5).contacts.first { $0.name != nil }
         let advice =
-            try store.contacts(matching: id, limit: 1).contacts.first.flatMap { contact in
-                contact.name.map {
-                    "\"\($0)\" has the id \"\(contact.id)\"; `avatars list --name \(ShellWord.quoted(id))` searches names."
-                }
+            named.map { contact in
+                "\"\(contact.name ?? "")\" has the id \"\(Wording.redacted(contact.id))\"; "
+                    + "`avatars list --name \(ShellWord.quoted(Wording.redacted(id)))` searches names."
             } ?? "`avatars sync` brings contacts in from a list."
-        return AvatarStoreError(.noSuchEntry, "The store has no contact \"\(id)\". \(advice)")
+        return AvatarStoreError(.noSuchEntry, "The store has no contact \"\(Wording.redacted(id))\". \(advice)")
     }
 }
 

@@ -51,7 +51,7 @@ struct ImageArgument: ParsableArguments {
             .noSuchEntry,
             """
             The store has no picture of the contact "\(contact)". Its list gave none, or a URL that the store refuses \
-            (`avatars sync LIST --dry-run` names these), or the last sync did not fetch it (`avatars doctor` says why). \
+            (`avatars sync LIST --dry-run` names these), or it was removed, or the last sync did not fetch it (`avatars doctor` says why). \
             `avatars get --placeholder` writes the initials of the contact.
             """
         )

@@ -1,5 +1,4 @@
 import AvatarContacts
-import AvatarStore
 import Synchronization
 
 /// Contact lists whose images are not read: a field that seems to have them has an unknown name, or the list has no field for
@@ -22,7 +21,8 @@ final class UnreadFields: Sendable {
     func note(_ list: ContactList, named name: String, after records: ContactList.AsyncIterator) {
         let subject = name == "-" ? "Standard input" : "\"\(name)\""
         let note: Note
-        if let field = records.unreadImageField.map(Self.shown) {
+        // A list without a header has URLs where names should be.
+        if let field = records.unreadImageField.map(Wording.redacted) {
             var text = "\(subject): the field \"\(field)\" is not read; did you mean avatarURL?"
             if list.format == .csv { text += " Name the column with --column photo=\"\(field)\"." }
             note = Note(list: name, text: text, hasEmails: false)
@@ -37,16 +37,11 @@ final class UnreadFields: Sendable {
         }
     }
 
-    /// The name of a field for a message. A list without a header has URLs where names should be.
-    private static func shown(_ name: String) -> String {
-        name.contains("://") ? AvatarKey.redact(name) : name
-    }
-
     /// The warning about a list without a field for images: its fields, and the names that are read.
     private static func warning(_ subject: String, _ fields: ContactList.FieldsWithoutImage, isCSV: Bool) -> String {
         let rest = fields.names.count - mostNames
         let names =
-            fields.names.prefix(mostNames).map { "\"\(shown($0).prefix(60))\"" }.joined(separator: ", ")
+            fields.names.prefix(mostNames).map { "\"\(Wording.redacted($0).prefix(60))\"" }.joined(separator: ", ")
             + (rest > 0 ? " and \(rest) more" : "")
         let known = ContactList.imageFieldNames
         let choices = known.dropLast().joined(separator: ", ") + " or " + known.suffix(1).joined()

@@ -53,6 +53,11 @@ enum Wording {
         return lines.joined(separator: "\n")
     }
 
+    /// A name or id without user info, query and fragment if it is a URL. Lists may have URLs in places of names and ids.
+    static func redacted(_ name: String) -> String {
+        name.contains("://") ? AvatarKey.redact(name) : name
+    }
+
     /// `text` with control characters, line breaks and bidirectional controls replaced by U+FFFD.
     ///
     /// Names come from outside, and could otherwise break a line, hide a file's extension or command the terminal.

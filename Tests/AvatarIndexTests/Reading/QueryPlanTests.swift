@@ -237,6 +237,21 @@ import Testing
         }
     }
 
+    /// A part of a name has no index, so the names are read. The page still walks the keys and sorts nothing.
+    @Test func aSearchByNameGoesOnAtTheKeyOfThePage() throws {
+        try withIndex { index in
+            try index.write { try $0.link("anna", to: $0.add(Self.key.rawValue, file: $0.addFile(1))) }
+            var query = AvatarListQuery()
+            query.contactName = "ada"
+            query.after = "a"
+            _ = try index.list(query)
+
+            let steps = try index.readers.read { try Self.plans($0.connection) }.joined(separator: "\n")
+            #expect(steps.contains("avatar USING INDEX sqlite_autoindex_avatar_1 (key>?)"), "\(steps)")
+            #expect(!steps.contains("TEMP B-TREE"), "\(steps)")
+        }
+    }
+
     @Test(arguments: writes)
     func aWriteFindsItsRowsByAnIndex(_ example: Case) throws {
         try withIndex { index in

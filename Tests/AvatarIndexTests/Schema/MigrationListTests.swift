@@ -1,5 +1,5 @@
-import AvatarMigrations
 import AvatarDigest
+import AvatarMigrations
 import Foundation
 import Testing
 

@@ -1,7 +1,7 @@
 import AvatarCore
+import AvatarDigest
 import AvatarStore
 import AvatarStoreTesting
-import AvatarDigest
 import Foundation
 import Testing
 

@@ -1,5 +1,5 @@
-import AvatarStoreTesting
 import AvatarDigest
+import AvatarStoreTesting
 import Foundation
 import ProgramRunning
 

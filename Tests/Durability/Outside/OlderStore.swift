@@ -1,5 +1,5 @@
-import AvatarSQLite
 import AvatarDigest
+import AvatarSQLite
 import Foundation
 import ProgramRunning
 

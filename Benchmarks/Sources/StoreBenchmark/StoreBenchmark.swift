@@ -8,7 +8,7 @@ struct StoreBenchmark {
     /// The names of all parts, in the order in which they run.
     static let parts = [
         "saving", "single", "diskcache-set", "trimming", "trimming-few", "trimming-halves", "opening", "size", "loaded",
-        "curves",
+        "random", "curves",
     ]
 
     static func main() {
@@ -38,7 +38,8 @@ struct StoreBenchmark {
         let places = [disk, memory].filter { access($0.directory, W_OK) == 0 }
         // Existing stores are reused: making a million images takes longer than measuring. They lie on a file system in
         // memory if there is one, to keep the disk out of the figures.
-        let shelf = Shelf(ProcessInfo.processInfo.environment["BENCH_STORES"] ?? (places.last ?? disk).directory)
+        let kept = ProcessInfo.processInfo.environment["BENCH_STORES"]
+        let shelf = Shelf(kept ?? (places.last ?? disk).directory)
         var table = FigureTable()
         for part in parts {
             print("\n\(part) (load \(machineLoad()))")
@@ -53,6 +54,7 @@ struct StoreBenchmark {
             case "opening": table.add(try OpeningRows(shelf: shelf).run(rounds: 15))
             case "size": table.add(try IndexSizeRow(directory: disk.directory).run())
             case "loaded": table.add(try LoadedHitRow(directory: disk.directory).run(rounds: 41))
+            case "random": table.add(try RandomHitRows(directory: kept ?? disk.directory).run(rounds: 5))
             default: try GrowthCurves(shelf: shelf).draw(to: "Benchmarks/results/growth.svg", rounds: 7)
             }
             // Written after each part, so that a failure of the next one loses no figures.

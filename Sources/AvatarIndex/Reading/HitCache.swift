@@ -1,4 +1,5 @@
 import AvatarCore
+import Dispatch
 import Synchronization
 
 #if canImport(Glibc)
@@ -21,6 +22,8 @@ import Darwin
 final class HitCache: Sendable {
     /// The number of recently used entries that are kept at least; at most twice as many. Each takes about 400 bytes.
     static let capacity = 1 << 17
+    /// The number of hits from which on another thread frees them.
+    private static let manyHits = 1000
     /// The number of locks. Keys are spread over them by their hash, so that reads seldom wait for each other.
     fileprivate static let shardCount = 64
     /// Large enough that a batch of a sync, which changes some hundred entries, leaves nearly all others in memory.
@@ -116,13 +119,17 @@ final class HitCache: Sendable {
 
     /// Forgets everything, and keeps nothing from now on. SQLite may unmap its memory after this.
     func close() {
+        var hits: [[Int: Found]] = []
         for lock in locks {
             lock.shard.withLock { shard in
+                if !shard.young.isEmpty { hits += [shard.young, shard.old] }
                 shard.forget()
                 shard.walIndex = nil
                 shard.isClosed = true
             }
         }
+        // Many hits take longer to free than the store to close, so another thread frees them.
+        if hits.reduce(0, { $0 + $1.count }) > Self.manyHits { DispatchQueue.global().async { [hits] in _ = hits } }
     }
 
     // MARK: Commits of this process

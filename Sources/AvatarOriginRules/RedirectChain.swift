@@ -14,8 +14,8 @@ package struct RedirectChain: Sendable {
     private let conditionalURL: String
     /// The URL of the current hop.
     package private(set) var url: AvatarKey
-    /// The hops since a cookie last changed. A redirect back to one of them is a circle.
-    private var visited: [AvatarKey]
+    /// The hops before the current one, since a cookie last changed. A redirect back to one of them is a circle.
+    private var visited: [AvatarKey] = []
     /// The cookies that redirects have set, for later hops.
     package private(set) var cookies = CookieJar()
     /// Whether the current hop has another origin (scheme, host and port) than the first one.
@@ -33,7 +33,6 @@ package struct RedirectChain: Sendable {
         self.url = first
         conditionalURL = request.conditionalURL ?? first.rawValue
         self.limit = limit
-        visited = [first]
     }
 
     /// Whether the conditions of the request belong to the current hop.
@@ -63,7 +62,11 @@ package struct RedirectChain: Sendable {
                 "\(url.redacted) redirects again, and the limit is \(limit) redirects for one image."
             )
         }
-        if cookies.store(fields[values: .setCookie], from: url, at: now) { visited.removeAll() }
+        if cookies.store(fields[values: .setCookie], from: url, at: now) {
+            visited.removeAll()
+        } else {
+            visited.append(url)
+        }
         guard !visited.contains(next) else {
             throw OriginError(
                 .tooManyRedirects,
@@ -73,7 +76,6 @@ package struct RedirectChain: Sendable {
         if url.isSecure, !next.isSecure { hasLostEncryption = true }
         hasLeftOrigin = next.host != first.host || next.isSecure != first.isSecure
         count += 1
-        visited.append(next)
         url = next
         var redirection = redirection ?? Redirection(to: next.rawValue)
         redirection.follow(to: next, status: status, fields: fields, at: now)

@@ -80,8 +80,8 @@ package final class ChangedRows {
     package private(set) var insertionCount = 0
     /// Whether the changes of statements that tell them are recorded. If not, these statements run at full speed.
     package let isRecording: Bool
-    /// The table that is observed during the whole transaction; `nil`: none.
-    private let observed: String?
+    /// The name of the table that is observed during the whole transaction, with a NUL; `nil`: none.
+    private let observed: ContiguousArray<CChar>?
     /// Whether a statement runs that tells its changes.
     private var isTelling = false
     /// Whether SQLite calls the hook during the whole transaction.
@@ -92,7 +92,7 @@ package final class ChangedRows {
     ///   them. Default: none.
     package init(isRecording: Bool, observing observed: String? = nil) {
         self.isRecording = isRecording
-        self.observed = observed
+        self.observed = observed?.utf8CString
     }
 
     /// Runs `body`, and records its changes to the observed table.
@@ -128,7 +128,7 @@ package final class ChangedRows {
 
     /// Records one changed row.
     private func record(_ operation: Int32, table: UnsafePointer<CChar>, id: Int64) {
-        if isObserving, let observed, strcmp(table, observed) == 0 {
+        if isObserving, isObserved(table) {
             if operation == SQLITE_INSERT { insertionCount += 1 } else { touched.insert(id) }
         }
         guard isTelling else { return }
@@ -137,6 +137,10 @@ package final class ChangedRows {
         case SQLITE_DELETE: deleted[String(cString: table), default: []].insert(id)
         default: break
         }
+    }
+
+    private func isObserved(_ table: UnsafePointer<CChar>) -> Bool {
+        observed?.withUnsafeBufferPointer { name in name.baseAddress.map { strcmp(table, $0) == 0 } } == true
     }
 
     private static let hook:

@@ -39,9 +39,18 @@ package struct CacheControl: Hashable, Sendable {
 
     /// Reads the value of a Cache-Control field.
     package init(_ value: String) {
-        var seen: Set<String> = []
-        for directive in DirectiveReader(value)
-        where directive.isQualified || seen.insert(directive.name).inserted {
+        // Most values have one directive, and need no set.
+        var first: String?
+        var others: Set<String> = []
+        for directive in DirectiveReader(value) {
+            if !directive.isQualified {
+                guard directive.name != first else { continue }
+                if first == nil {
+                    first = directive.name
+                } else if !others.insert(directive.name).inserted {
+                    continue
+                }
+            }
             apply(directive)
         }
     }

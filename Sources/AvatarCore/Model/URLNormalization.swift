@@ -97,7 +97,7 @@ extension URLNormalization {
 extension URLNormalization {
     /// Whether `url` is normalised already, found in one pass without allocating.
     ///
-    /// The answer `true` is certain. The answer may be `false` for a normalised URL with a rare part, such as a port.
+    /// The answer `true` is certain. The answer may be `false` for a normalised URL with a rare part, such as an IPv6 address.
     private static func isNormalized(_ url: String) -> Bool {
         url.utf8.withContiguousStorageIfAvailable { bytes in
             guard bytes.count <= AvatarKey.maximumBytes, let hostStart = endOfScheme(bytes),
@@ -113,17 +113,33 @@ extension URLNormalization {
         return bytes.starts(with: "http://".utf8) ? 7 : nil
     }
 
-    /// The index of the slash after a host name; `nil` for a port, user info or a character that must be changed.
+    /// The index of the slash after a host name and its port; `nil` for user info or a character that must be changed.
     private static func endOfHost(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         let allowed = URLCharacterSet.host
         var index = start
         while index < bytes.count, allowed.contains(bytes[index]) {
             index += 1
         }
-        guard index < bytes.count, bytes[index] == UInt8(ascii: "/"), isHostName(bytes[start..<index]) else {
-            return nil
+        guard index < bytes.count, isHostName(bytes[start..<index]) else { return nil }
+        if bytes[index] == UInt8(ascii: ":") {
+            guard let end = endOfPort(bytes, from: index + 1, defaultPort: start == 8 ? 443 : 80) else { return nil }
+            index = end
         }
-        return index
+        return index < bytes.count && bytes[index] == UInt8(ascii: "/") ? index : nil
+    }
+
+    /// The index after the digits of a port; `nil` unless it is a number from 1 to 65535 in its shortest spelling, and not
+    /// `defaultPort`.
+    private static func endOfPort(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int, defaultPort: Int) -> Int? {
+        var index = start
+        var port = 0
+        while index < bytes.count, isDigit(bytes[index]) {
+            port = port * 10 + Int(bytes[index] - UInt8(ascii: "0"))
+            // Also for a zero at the beginning.
+            guard port > 0, port <= 65_535 else { return nil }
+            index += 1
+        }
+        return port == 0 || port == defaultPort ? nil : index
     }
 
     /// The index of the question mark or of the end; `nil` if the path is not normalised.

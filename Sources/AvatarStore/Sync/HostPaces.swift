@@ -3,8 +3,13 @@ import AvatarCore
 /// The paces of the hosts of one sync, and the time at which the next host may go on.
 ///
 /// Times are durations since the sync began.
-struct HostPaces {
-    private var paces: [String: HostPace] = [:]
+struct HostPaces: ~Copyable {
+    /// A class, because a copy in the dictionary would be changed in three steps, each with a look-up.
+    private final class Kept {
+        var pace = HostPace()
+    }
+
+    private var paces: [String: Kept] = [:]
     /// Hosts whose next request must wait. They have no turn in the queues.
     private(set) var waiting: Set<String> = []
     /// The number of paces at which those of idle hosts are dropped. A list may name a million hosts.
@@ -18,25 +23,33 @@ struct HostPaces {
     init() {}
 
     /// The pace of `host`; `nil` if it got no request.
-    subscript(host: String) -> HostPace? { paces[host] }
+    subscript(host: String) -> HostPace? { paces[host]?.pace }
 
     /// Records that a request to `host` begins.
     ///
     /// - Returns: the slowdowns of the host so far, for the turn of the request.
     mutating func begin(_ host: String, at now: Duration) -> Int {
-        if paces.count >= mostKept, paces[host] == nil { dropUnlimited() }
-        return paces[host, default: HostPace()].begin(at: now)
+        kept(host).pace.begin(at: now)
+    }
+
+    /// The pace of `host`, which is made if necessary.
+    private mutating func kept(_ host: String) -> Kept {
+        if let kept = paces[host] { return kept }
+        if paces.count >= mostKept { dropUnlimited() }
+        let kept = Kept()
+        paces[host] = kept
+        return kept
     }
 
     /// Drops the paces of hosts without a limit. Such a host has lost nothing but its record as a host that answers.
     private mutating func dropUnlimited() {
-        paces = paces.filter { $0.value.isSpaced }
+        paces = paces.filter { $0.value.pace.isSpaced }
         mostKept = max(Self.usuallyKept, 2 * paces.count)
     }
 
     /// Records an answer of `host`, other than a failure of the host.
     mutating func answered(_ host: String, _ turn: HostTurn, at now: Duration) {
-        paces[host]?.answered(turn, at: now)
+        paces[host]?.pace.answered(turn, at: now)
     }
 
     /// Records a refusal (429 or 503) of `host`, as `HostPace.refused`.
@@ -49,13 +62,12 @@ struct HostPaces {
         at now: Duration
     ) -> HostPace.Reaction {
         hasSlowed = true
-        return paces[host, default: HostPace()]
-            .refused(turn, retryAfter: retryAfter, longest: longest, active: active, at: now)
+        return kept(host).pace.refused(turn, retryAfter: retryAfter, longest: longest, active: active, at: now)
     }
 
     /// Whether the next request to `host` must wait. Remembers the answer for `takeDue` and `alarm`.
     mutating func mustWait(_ host: String, at now: Duration) -> Bool {
-        let mustWait = paces[host].map { $0.earliest > now } ?? false
+        let mustWait = paces[host].map { $0.pace.earliest > now } ?? false
         if mustWait { waiting.insert(host) } else if !waiting.isEmpty { waiting.remove(host) }
         return mustWait
     }
@@ -63,7 +75,7 @@ struct HostPaces {
     /// Takes the hosts that need not wait any longer.
     mutating func takeDue(at now: Duration) -> [String] {
         guard !waiting.isEmpty else { return [] }
-        let due = waiting.filter { (paces[$0]?.earliest ?? .zero) <= now }
+        let due = waiting.filter { (paces[$0]?.pace.earliest ?? .zero) <= now }
         waiting.subtract(due)
         return Array(due)
     }
@@ -76,6 +88,6 @@ struct HostPaces {
 
     /// The time of the next request to a waiting host that has one; `nil` without such a host.
     func alarm(for hasRequest: (String) -> Bool) -> Duration? {
-        waiting.lazy.filter(hasRequest).compactMap { paces[$0]?.earliest }.min()
+        waiting.lazy.filter(hasRequest).compactMap { paces[$0]?.pace.earliest }.min()
     }
 }

@@ -13,16 +13,8 @@ package struct Rounds {
     package init() {}
 
     /// Runs both sides `rounds` times, each with the number of the round.
-    ///
-    /// - Parameter prepare: Runs before each side, and is not measured.
-    package init(
-        _ rounds: Int,
-        of work: Int,
-        prepare: () throws -> Void = {},
-        _ our: (Int) throws -> Void,
-        _ their: (Int) throws -> Void
-    ) throws {
-        for round in 0..<rounds { try add(round, of: work, prepare: prepare, { try our(round) }, { try their(round) }) }
+    package init(_ rounds: Int, of work: Int, _ our: (Int) throws -> Void, _ their: (Int) throws -> Void) throws {
+        for round in 0..<rounds { try add(round, of: work, { try our(round) }, { try their(round) }) }
     }
 
     /// Runs both sides once; in odd rounds the other side first.

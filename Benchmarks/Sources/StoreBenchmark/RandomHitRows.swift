@@ -17,17 +17,19 @@ struct RandomHitRows {
             // Not measured: the kernel's first look at each file.
             for number in 0..<count { _ = floor.read(number) }
             let numbers = randomNumbers(rounds * Self.hits, below: count, seed: 9)
-            let result = try Rounds(rounds, of: Self.hits, prepare: { try age(pictures) }) { round in
-                let store = try pictures.open()
-                for number in numbers[round * Self.hits..<(round + 1) * Self.hits] {
-                    guard try store.storedAvatar(for: pictures.urls[number])?.bytes.count == pictures.bytes else {
-                        throw BenchmarkError("\(pictures.urls[number]) is not stored.")
+            var result = Rounds()
+            for round in 0..<rounds {
+                let part = numbers[round * Self.hits..<(round + 1) * Self.hits]
+                try result.add(round, of: Self.hits, prepare: { try age(pictures) }) {
+                    let store = try pictures.open()
+                    for number in part {
+                        guard try store.storedAvatar(for: pictures.urls[number])?.bytes.count == pictures.bytes else {
+                            throw BenchmarkError("\(pictures.urls[number]) is not stored.")
+                        }
                     }
-                }
-                try pictures.close(store)
-            } _: { round in
-                for number in numbers[round * Self.hits..<(round + 1) * Self.hits] {
-                    precondition(floor.read(number).count == pictures.bytes)
+                    try pictures.close(store)
+                } _: {
+                    for number in part { precondition(floor.read(number).count == pictures.bytes) }
                 }
             }
             return Figure(

@@ -129,7 +129,7 @@ struct ServeCommand: AsyncParsableCommand {
             defer { if case .path(let path) = socket { unlink(path) } }
             announce(socket, server, isOpen: token == nil)
             let isSyncing = !sync.isEmpty || every != nil
-            try await Self.run(server, isSyncing ? periodicSync(of: store) : nil)
+            try await Self.run(server, isSyncing ? try periodicSync(of: store) : nil)
         }
     }
 
@@ -176,7 +176,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func periodicSync(of store: AvatarStore) -> ListSync {
+    private func periodicSync(of store: AvatarStore) throws -> ListSync {
         var options = SyncOptions()
         options.prunes = prune
         options.mode = origin.mode
@@ -184,7 +184,7 @@ struct ServeCommand: AsyncParsableCommand {
         return ListSync(
             store: store,
             paths: sync,
-            reading: lists.reading,
+            reading: try lists.reading(),
             options: options,
             pause: every ?? .seconds(900),
             note: { [self] in self.store.note($0) }

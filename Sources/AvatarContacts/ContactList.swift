@@ -80,8 +80,8 @@ public struct ContactList: AsyncSequence, Sendable {
 
     /// Reads the list once from beginning to end, without decoding its records.
     ///
-    /// - Returns: The number of records, including unreadable ones. It is 0 for an empty JSON array and for an empty list
-    ///   in any other format.
+    /// - Returns: The number of records, including unreadable ones. It is 0 for an empty JSON array, for a CSV list of a header
+    ///   row, and for an empty list of lines or cards.
     /// - Throws: `unreadableList` if the list as a whole is unreadable: it is not UTF-8 (vCards may use other charsets),
     ///   not in its format, of the wrong shape, cut short, continues after its end, or the file cannot be read. The
     ///   message names the list, the line and the expected text.
@@ -143,6 +143,12 @@ public struct ContactList: AsyncSequence, Sendable {
         /// `nil` before the first contact, if the first row of a CSV list or any contact so far has a field for images, and
         /// for other formats.
         public var fieldsWithoutImage: FieldsWithoutImage? { decoder.imageFields.fieldsWithoutImage }
+
+        /// The columns of a CSV list in which neither ids nor names are found, so that ids are derived from addresses, numbers
+        /// or images.
+        ///
+        /// `nil` before the first contact, if there is a column for either, and for other formats.
+        public var columnsWithoutIdentity: [String]? { decoder.columnsWithoutIdentity }
 
         /// Returns the next record, or `nil` after the last one.
         ///

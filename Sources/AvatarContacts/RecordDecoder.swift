@@ -47,12 +47,15 @@ struct RecordDecoder {
     private(set) var unreadImage = UnreadImageField()
     /// Whether the list has a field for images.
     private(set) var imageFields = ImageFieldSurvey()
+    /// The columns of a CSV list without ids and names; `nil` for other lists and before the first contact.
+    private(set) var columnsWithoutIdentity: [String]?
 
     /// Returns a decoder for the list that follows this one, if both are read as one.
     func ofNextList() -> RecordDecoder {
         var next = self
         next.unreadImage = UnreadImageField()
         next.imageFields = ImageFieldSurvey()
+        next.columnsWithoutIdentity = nil
         return next
     }
 
@@ -92,9 +95,9 @@ struct RecordDecoder {
     /// Decodes the row of one contact.
     private mutating func record(from row: [UInt8], of columns: CSVColumns, line: Int) -> ContactRecord {
         let record = RowDecoder(row, columns: columns).record(in: line, among: &namesakes, unread: &unreadImage)
-        if columns.photo == nil, case .contact = record {
-            imageFields.note(columns.allNames, hasEmails: !columns.emails.isEmpty)
-        }
+        guard case .contact = record else { return record }
+        if columns.photo == nil { imageFields.note(columns.allNames, hasEmails: !columns.emails.isEmpty) }
+        if columnsWithoutIdentity == nil, !columns.haveIdentity { columnsWithoutIdentity = columns.allNames }
         return record
     }
 

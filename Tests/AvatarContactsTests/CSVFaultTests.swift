@@ -6,7 +6,12 @@ import Testing
 struct CSVFaultTests {
     private static let chooses = "choose one, such as --column photo="
 
+    private static let empty = "the list is empty; expected a first row that names the columns, such as id,name,photo."
+
     @Test(arguments: [
+        ("", "people, line 1: " + empty), ("\u{FEFF}", "people, line 1: " + empty),
+        ("\n\r\n", "people, line 3: " + empty),
+        ("sep=;\n", "people, line 2: " + empty),
         ("id,name\n1,a\0b\n", "people, line 2: found a NUL character; a CSV list must be plain text."),
         ("id,name\n1,\"a\n\0\"\n", "people, line 3: found a NUL character; a CSV list must be plain text."),
         ("id\r1\r2\r", "people, line 1: found a carriage return without a line feed; save the list with line feeds."),

@@ -93,10 +93,23 @@ struct CSVListTests {
         #expect(try list.validate() == 3)
     }
 
-    @Test(arguments: ["", "\n\r\n", "id,name\n", "id,name", "\u{FEFF}id\r\n"])
+    @Test(arguments: ["id,name\n\n,\n", "id,name\n", "id,name", "\u{FEFF}id\r\n"])
     func listWithoutRowsHasNoRecords(text: String) async throws {
         #expect(try ContactList.of(text, as: .csv).validate() == 0)
         #expect(try await ContactList.of(text, as: .csv).records() == [])
+    }
+
+    @Test(arguments: [
+        ("mail,Photo URL\n\na@a.example,\n", ["mail", "Photo URL"]), ("nr,photo\n1,\n", ["nr", "photo"]),
+        ("nr,photo\n", nil), ("id,mail\n1,\n", nil), ("mail,Company\na@a.example,\n", nil),
+    ])
+    func columnsOfAListWithoutIdsAndNamesAreKnown(text: String, columns: [String]?) async throws {
+        var records = ContactList.of(text, as: .csv).makeAsyncIterator()
+        #expect(records.columnsWithoutIdentity == nil)
+
+        while try await records.next() != nil {}
+
+        #expect(records.columnsWithoutIdentity == columns)
     }
 
     @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian])

@@ -184,6 +184,35 @@ import Testing
         }
     }
 
+    @Test func listWithoutAColumnForIdsAndNamesIsNamed() async throws {
+        let workplace = try Workplace()
+        try workplace.write("staff.csv", "Nr,Wer,photo\n1,Ada,https://a.example/1\n2,Bo,https://a.example/2\n")
+
+        let run = try await workplace.run("sync", "staff.csv", "--dry-run")
+        let named = try await workplace.run("sync", "staff.csv", "--dry-run", "--column", "name=Wer")
+
+        #expect(
+            run.messages
+                == "avatars: warning: \"staff.csv\" has no column for ids or names; its columns are \"Nr\", \"Wer\", \"photo\". "
+                + "Each contact gets an id from its e-mail addresses, telephone numbers or image, and another one when these "
+                + "change. Name the columns with --column id=\"COLUMN\" or --column name=\"COLUMN\".\n"
+        )
+        #expect(run.status == 0 && named.messages.isEmpty, "\(named.messages)")
+    }
+
+    @Test(arguments: [["sync", "people.csv"], ["serve", "--sync", "people.csv"]])
+    func mistypedColumnIsExplainedOnce(arguments: [String]) async throws {
+        let workplace = try Workplace()
+        let run = try await workplace.start(arguments + ["--column", "mail=Address"]).end()
+
+        #expect(run.status == 64)
+        #expect(run.messages.split(separator: "PART is one of").count == 2, "\(run.messages)")
+        #expect(
+            run.messages.split(separator: "mail=Address").count == 2 && !run.messages.contains("Help:"),
+            "\(run.messages)"
+        )
+    }
+
     @Test func listInLatin1NamesTheByteAndTheCommand() async throws {
         let workplace = try Workplace()
         try workplace.write("old.csv", Array("id,name\n1,J".utf8) + [0xFC] + Array("rg\n".utf8))

@@ -265,6 +265,23 @@ import Testing
         #expect(try later.object.number(field) == number)
     }
 
+    @Test func noneResetsASettingThatIsShownAsNone() async throws {
+        let workplace = try Workplace()
+        try workplace.write("ca.pem", "")
+        try await workplace.run("config", "maximum-freshness", "2h").requireSuccess()
+        try await workplace.run("config", "ca-file", "ca.pem").requireSuccess()
+
+        for (name, field) in [("maximum-freshness", "maximumFreshness"), ("ca-file", "caFile")] {
+            #expect(try await !workplace.run("config", "--json").object.isNull(field))
+            let run = try await workplace.run("config", name, "none")
+            #expect(run.status == 0 && run.text == "\(name)  none\n", "\(run.messages)")
+            #expect(try await workplace.run("config", "--json").object.isNull(field))
+        }
+        for name in ["budget", "max-pixels", "keep-names"] {
+            #expect(try await workplace.run("config", name, "none").status == 64)
+        }
+    }
+
     @Test func lowerBudgetTrimsBeforeTheCommandEnds() async throws {
         try await withStore { workplace, _ in
             let budget = "\(2 * Self.size)B"

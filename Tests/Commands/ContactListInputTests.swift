@@ -52,7 +52,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [("people.json", "[]"), ("people.json", "{\"contacts\": []}"), ("people.txt", "# nobody\n\n")])
+    @Test(arguments: [
+        ("people.json", "[]"), ("people.json", "{\"contacts\": []}"), ("people.txt", "# nobody\n\n"),
+        ("people.txt", ""),
+        ("people.ndjson", ""), ("people.vcf", ""), ("people.csv", "id,name\n"),
+    ])
     func emptyListIsNothingToDo(name: String, text: String) async throws {
         let workplace = try Workplace()
         try workplace.write(name, text)
@@ -62,6 +66,28 @@ import Testing
         #expect(run.status == 0)
         #expect(run.messages == "avatars: warning: \"\(name)\" has no contacts.\n")
         #expect(try run.object.number("contacts") == 0)
+    }
+
+    @Test func listWithoutContactsNeverEmptiesAStore_andAnEmptyFileIsNoListThatBeginsWithAHeader() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("people.txt", origin.list(2))
+            try await workplace.run("sync", "people.txt", "--allow-private-network").requireSuccess()
+            let lists = [
+                ("empty.csv", "", 2), ("empty.json", "", 2), ("head.csv", "id,photo\n", 0), ("none.json", "[]", 0),
+                ("empty.ndjson", "", 0), ("empty.vcf", "", 0), ("empty.txt", "", 0),
+            ]
+            for (name, text, status) in lists {
+                try workplace.write(name, text)
+                let run = try await workplace.run("sync", name, "--prune")
+
+                #expect(run.status == Int32(status), "\(name)")
+                let reason =
+                    status == 0 ? "--prune unlinked no contact" : "\(name), line 1: the list is empty; expected"
+                #expect(run.messages.contains(reason), "\(run.messages)")
+                #expect(try await workplace.run("list", "--json").lines.count == 2)
+            }
+        }
     }
 
     @Test func oneBrokenRecordInAHundredDoesNotStopTheOthers() async throws {

@@ -86,6 +86,10 @@ import Testing
         "found", "stored", "replaced", "unchanged", "failed", "bytes", "failures",
     ]
 
+    private static let mirrorFields: Set<String> = [
+        "written", "bytes", "unchanged", "deleted", "missing", "blocked", "foreign", "originals", "names",
+        "formerNames",
+    ]
     private static let ignoreFields: Set<String> = ["digests", "entries", "contacts", "files", "bytes"]
     private static let digest = String(repeating: "0", count: 64)
 
@@ -143,6 +147,8 @@ import Testing
         (
             ["export", "cards", "--size", "64", "--as-vcard"], ["images", "bytes", "missing", "originals", "cards"]
         ),
+        (["export", "mirror", "--mirror", "--dry-run"], mirrorFields.union(["filesToWrite", "filesToDelete"])),
+        (["export", "mirror", "--mirror"], mirrorFields),
         (["import", "folder", "--dry-run"], importFields), (["import", "folder"], importFields),
         (["trim", "--budget", "0", "--dry-run"], trimFields), (["trim", "--budget", "0"], trimFields),
         (["remove", "--all", "--dry-run"], ["rows", "files", "bytes", "erased", "sharedObjects"]),

@@ -33,6 +33,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [[], ["--quiet"], ["--json"]])
+    func messagesFollowTheTable(options: [String]) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            for path in ["/a.png", "/c.png"] { origin.setResponse(.status(404), for: path) }
+            let urls = ["/a.png", "/b.png", "/c.png"].map { "'\(origin.url($0))'" }.joined(separator: " ")
+            let options = options.joined(separator: " ")
+
+            let run = try await workplace.shell("\"$AVATARS\" fetch --allow-private-network \(options) \(urls) 2>&1")
+
+            let messages = run.lines.indices.filter { run.lines[$0].hasPrefix("avatars: ") }
+            let expected = ["": [4, 5], "--quiet": [0, 1], "--json": [0, 3]][options]
+            #expect(messages == expected, "\(run.text)")
+        }
+    }
+
     @Test func failedEntriesAreFetchedAgain_withoutWaitingForTheirBackoff() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()

@@ -47,7 +47,7 @@ import Testing
         let latin = try await workplace.run("sync", "--header-file", "latin.txt")
 
         #expect(missing.status == 2 && latin.status == 2)
-        #expect(missing.messages == "avatars: Cannot read \"nofile\": No such file or directory.\n")
+        #expect(missing.messages == "avatars: Cannot read the header file \"nofile\": No such file or directory.\n")
         #expect(latin.messages.contains("The header file \"latin.txt\" must be UTF-8 text"))
     }
 

@@ -122,7 +122,9 @@ import Testing
             let fresh = try await workplace.start(words + ["--dry-run"]).end()
             #expect(!workplace.exists("out"))
             let first = try await workplace.start(words).end()
-            #expect(try fresh.object.number("written") == 3 && fresh.text == first.text)
+            #expect(try fresh.object.number("written") == 3)
+            #expect(try fresh.object.texts("filesToWrite") == ["u1.png", "u2.png", "u3.png"])
+            #expect(withoutFiles(fresh) == first.text)
 
             try workplace.write("out/notes.txt", "mine")
             try workplace.write("out/u2.png", "edited")
@@ -134,10 +136,21 @@ import Testing
             let done = try await workplace.start(words).end()
 
             #expect(preview.status == done.status)
-            #expect(preview.text == done.text && preview.messages == done.messages)
-            #expect(text.text.hasPrefix("Would write "), "\(text.text)")
+            #expect(withoutFiles(preview) == done.text && preview.messages == done.messages)
+            let toWrite = options.isEmpty ? ["u4.png"] : ["u2.png", "u4.png"]
+            let toDelete = options.isEmpty ? ["u3.png"] : ["notes.txt", "u3.png"]
+            #expect(try preview.object.texts("filesToWrite") == toWrite)
+            #expect(try preview.object.texts("filesToDelete") == toDelete)
+            let lines = toWrite.map { "write   \($0)" } + toDelete.map { "delete  \($0)" }
+            #expect(text.lines.dropLast() == lines[...], "\(text.text)")
+            #expect(text.lines.last?.hasPrefix("Would write ") == true, "\(text.text)")
             #expect(try done.object.number("deleted") == (options.isEmpty ? 1 : 2))
         }
+    }
+
+    /// The JSON text of a dry run without its lists of files.
+    private func withoutFiles(_ run: Run) -> String {
+        run.text.replacing(/"filesTo(Delete|Write)":\[[^\]]*\],/, with: "")
     }
 
     /// The bytes and the time of each file in the folder.
@@ -196,9 +209,61 @@ import Testing
         }
     }
 
+    @Test func mirrorKeepsItsNaming_untilAnotherIsAskedFor() async throws {
+        try await withStore { workplace, origin in
+            let first = try await workplace.run("export", "out", "--mirror", "--names", "keys", "--json")
+            let byKey = try names(workplace)
+            let kept = try await workplace.run("export", "out", "--mirror", "--json")
+            #expect(try first.object.text("names") == "keys" && first.object.text("formerNames") == nil)
+            #expect(try kept.object.number("unchanged") == 3 && kept.object.text("names") == "keys")
+            #expect(try names(workplace) == byKey)
+
+            // A mirror without files remembers too, and its manifest is still one to import.
+            try await workplace.run("remove", "--all", "--yes").requireSuccess()
+            try await workplace.run("export", "out", "--mirror").requireSuccess()
+            let imported = try await workplace.run("import", "out", "--json", "--store", "other")
+            try await sync(["u1", "u2", "a/b"], in: workplace, origin)
+            try await workplace.run("export", "out", "--mirror").requireSuccess()
+            #expect(try imported.status == 0 && imported.object.number("found") == 0)
+            #expect(try names(workplace) == byKey)
+
+            let preview = try await workplace.run("export", "out", "--mirror", "--names", "ids", "-n")
+            let renamed = try await workplace.run("export", "out", "--mirror", "--names", "ids")
+            let again = try await workplace.run("export", "out", "--mirror", "--names", "ids", "--json")
+            #expect(preview.text.contains(#"--names ids would replace the naming "keys""#), "\(preview.text)")
+            #expect(renamed.text.contains(#"--names ids replaces the naming "keys""#), "\(renamed.text)")
+            #expect(try again.object.number("unchanged") == 3 && again.object.text("formerNames") == nil)
+            #expect(try names(workplace).contains("u1.png"))
+        }
+    }
+
+    @Test func mirrorOfAVersionThatKeptNoNaming_isNamedByIds() async throws {
+        try await withStore(ids: ["u1"]) { workplace, _ in
+            try await workplace.run("export", "out", "--mirror", "--names", "keys").requireSuccess()
+            let manifest = try String(decoding: workplace.read("out/manifest.jsonl"), as: UTF8.self)
+            try workplace.write("out/manifest.jsonl", manifest.replacing(#""names":"keys","#, with: ""))
+
+            let run = try await workplace.run("export", "out", "--mirror", "--json")
+
+            #expect(try run.object.number("written") == 1 && run.object.number("deleted") == 1)
+            #expect(try run.object.text("names") == "ids" && run.object.text("formerNames") == nil)
+            #expect(try names(workplace) == ["u1.png"])
+        }
+    }
+
     @Test(arguments: [
-        ["--names", "ids"], ["--delete-foreign"], ["--dry-run"], ["--mirror", "--html"], ["--mirror", "--as-vcard"],
+        (["--names", "ids"], "--names needs --mirror"), (["--delete-foreign"], "--delete-foreign needs --mirror"),
+        (["--dry-run", "--names", "ids"], "--names and --dry-run need --mirror"),
+        (["--html", "--names", "ids"], "--names needs --mirror"),
     ])
+    func optionsOfMirrorsNeedAMirror(arguments: [String], message: String) async throws {
+        let workplace = try Workplace()
+        let run = try await workplace.start(["export", "out"] + arguments).end()
+        #expect(run.status == 64)
+        #expect(run.messages.contains(message), "\(run.messages)")
+    }
+
+    @Test(arguments: [["--mirror", "--html"], ["--mirror", "--as-vcard"]])
     func optionsThatContradictEachOtherAreUsageErrors(arguments: [String]) async throws {
         let workplace = try Workplace()
         let run = try await workplace.start(["export", "out"] + arguments).end()

@@ -27,6 +27,9 @@ final class CSVColumns: Sendable {
     /// The names of all columns that have one.
     let allNames: [String]
 
+    /// Whether a column has ids or names.
+    var haveIdentity: Bool { id != nil || !(names + nameParts + nameFallbacks).isEmpty }
+
     /// Finds the columns by the header of a list.
     ///
     /// - Parameters:

@@ -23,8 +23,13 @@ struct CSVSplitter: RecordSplitter {
     }
 
     mutating func next() throws(AvatarStoreError) -> RawRecord? {
-        if columns == nil { columns = try header() }
-        guard let columns else { return nil }
+        let columns: CSVColumns
+        if let known = self.columns {
+            columns = known
+        } else {
+            columns = try header()
+            self.columns = columns
+        }
         guard let row = try row(separator: columns.separator) else { return nil }
         guard row.isEnded || row.fieldCount >= columns.count else {
             throw cursor.fault(
@@ -46,8 +51,11 @@ struct CSVSplitter: RecordSplitter {
         return .row(row.bytes, of: columns, line: row.line)
     }
 
-    /// Reads the first row; `nil` if the list has none.
-    private mutating func header() throws(AvatarStoreError) -> CSVColumns? {
+    /// Reads the first row.
+    ///
+    /// - Throws: `unreadableList` also if there is none: a file that was cut off at its beginning must not count as a list
+    ///   without contacts.
+    private mutating func header() throws(AvatarStoreError) -> CSVColumns {
         while let row = try row(separator: declared) {
             guard !row.isTooLong, row.fieldCount <= CSVColumns.maximumCount else {
                 throw cursor.fault(
@@ -66,7 +74,7 @@ struct CSVSplitter: RecordSplitter {
                 throw cursor.fault(error.reason, line: row.line)
             }
         }
-        return nil
+        throw cursor.fault("the list is empty; expected a first row that names the columns, such as id,name,photo")
     }
 
     /// Reads the next row that has a value.

@@ -147,7 +147,8 @@ private actor PictureImport {
     func run() async throws -> ImportReport {
         let folder = try PictureFolder(reading: directory)
         let manifest = try PictureManifest.lines(of: folder)
-        let lines = manifest ?? []
+        // The manifest of a mirror without files has a line that names none.
+        let lines = (manifest ?? []).filter { $0.entry?.file != "" || $0.entry?.names == nil }
         var listed = Set(lines.compactMap(\.entry?.file))
         // An export writes pages for people, or cards, beside its manifest.
         if manifest != nil {

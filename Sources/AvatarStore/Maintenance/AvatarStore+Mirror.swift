@@ -4,94 +4,15 @@ import AvatarImages
 import AvatarIndex
 import Foundation
 
-/// How `AvatarStore.mirrorPictures(_:to:options:progress:)` writes a folder.
-public struct MirrorOptions: Sendable {
-    /// The names of the files. A name never passes from one picture or contact to another.
-    public enum Names: String, Sendable, CaseIterable {
-        /// A file for each contact with a picture, under the id of the contact. An id with characters that file names lack is
-        /// followed by 12 digits of its digest.
-        case ids
-        /// A file for each contact with a picture, under the name of the contact and 12 digits of its id's digest.
-        case names
-        /// A file for each image, under the end of its URL, or its own name, and 12 digits of its key's digest.
-        case keys
-    }
-
-    /// The names. Default: `ids`.
-    public var names: Names
-    /// The rendition to write of each picture, made if necessary and not stored. If it cannot be made, the original is
-    /// written. Default: `nil`, all originals.
-    public var rendition: Rendition?
-    /// The permission bits of the files; those of a new folder follow from them. Default: `nil`, those of the store's files.
-    public var fileMode: UInt32?
-    /// Whether to delete files that no mirroring wrote, or that were changed since, symbolic links among them. Folders stay.
-    /// Default: no.
-    public var deletesForeign: Bool
-    /// Whether to change nothing, and only report what a mirroring would do. Default: no.
-    public var isDryRun = false
-
-    /// Options with these values. Each parameter is described at the property of its name.
-    public init(
-        names: Names = .ids,
-        rendition: Rendition? = nil,
-        fileMode: UInt32? = nil,
-        deletesForeign: Bool = false
-    ) {
-        self.names = names
-        self.rendition = rendition
-        self.fileMode = fileMode
-        self.deletesForeign = deletesForeign
-    }
-}
-
-/// The result of mirroring a store into a folder.
-public struct MirrorReport: Hashable, Sendable {
-    /// The files that were written.
-    public var written = 0
-    /// The bytes of those files.
-    public var bytes = 0
-    /// The files that stayed as they were.
-    public var unchanged = 0
-    /// The files of vanished contacts and images that were deleted, and foreign files with `MirrorOptions.deletesForeign`.
-    public var deleted = 0
-    /// The pictures left out because their file in the store is missing or damaged. A file of an earlier mirroring stays.
-    public var missing = 0
-    /// The pictures left out because a foreign file has their name.
-    public var blocked = 0
-    /// The names of those pictures' files, at most `maximumListedFiles`.
-    public var blockedFiles: [String] = []
-    /// The foreign files that stay, those with the name of a picture among them.
-    public var foreign = 0
-    /// Their names, at most `maximumListedFiles`.
-    public var foreignFiles: [String] = []
-    /// The originals written because no rendition could be made of them; 0 without renditions.
-    public var originals = 0
-
-    /// The most files that a report names.
-    public static let maximumListedFiles = 5
-
-    /// Counts a picture that is left out because a foreign file has its name.
-    fileprivate mutating func block(_ file: String) {
-        blocked += 1
-        if blockedFiles.count < Self.maximumListedFiles { blockedFiles.append(file) }
-    }
-
-    /// Counts a foreign file that stays.
-    fileprivate mutating func keepForeign(_ file: String) {
-        foreign += 1
-        if foreignFiles.count < Self.maximumListedFiles { foreignFiles.append(file) }
-    }
-}
-
 extension AvatarStore {
     /// Makes `directory` a mirror of the stored pictures, for a web server or a copying program: writes what is new or
     /// changed, leaves what is unchanged, deletes what has vanished.
     ///
-    /// The file `manifest.jsonl` tells the next mirroring which files are its own; a file counts as unchanged if its length
+    /// The file `manifest.jsonl` tells the next mirroring how the files are named and which are its own; a file counts as unchanged if its length
     /// and time of change are those in the manifest. All other files are foreign: they stay, and a picture with such a name
     /// is left out, unless `MirrorOptions.deletesForeign` is set. Each file appears whole, by a rename, with the time
     /// of this call; nothing is synchronized to stable storage. With `MirrorOptions.isDryRun` nothing is written, and the
-    /// report tells what would be. Memory: about 500 bytes per picture. Changes nothing in the
+    /// report lists what would be. Memory: about 500 bytes per picture. Changes nothing in the
     /// store; possible in a store that is open for reading only.
     ///
     /// - Parameter query: the pictures to mirror; of its conditions only the class and the contact count. Default: all.
@@ -147,6 +68,7 @@ private actor PictureMirror {
     private var names: Set<String> = []
     /// The names among them of files that this run writes.
     private var written: Set<String> = []
+    /// The result so far. Its naming is known once the manifests are read.
     private var report = MirrorReport()
     private var manifestBytes = 0
     private var journalBytes = 0
@@ -183,14 +105,10 @@ private actor PictureMirror {
 
     func run() async throws -> MirrorReport {
         if options.isDryRun {
-            if Directory.exists(directory) {
-                let folder = try PictureFolder(reading: directory)
-                try readManifests(of: folder)
-                try await writePictures(to: folder)
-                try deleteOthers(in: folder)
-            } else {
-                try await writePictures(to: nil)
-            }
+            let folder = Directory.exists(directory) ? try PictureFolder(reading: directory) : nil
+            try readManifests(of: folder)
+            try await writePictures(to: folder)
+            if let folder { try deleteOthers(in: folder) }
             return report
         }
         let folder = try PictureFolder(writing: directory, fileMode: mode)
@@ -201,6 +119,7 @@ private actor PictureMirror {
         try folder.append([], to: Self.newManifest, at: 0, mode: mode)
         try await writePictures(to: folder)
         try deleteOthers(in: folder)
+        if manifestBytes == 0 { try noteNaming(in: folder) }
         try folder.rename(Self.newManifest, to: Self.manifest)
         folder.remove(Self.journal)
         return report
@@ -219,21 +138,33 @@ private actor PictureMirror {
         }
     }
 
-    /// Learns which files earlier runs wrote. The journal has those of a run that was killed.
-    private func readManifests(of folder: PictureFolder) throws {
-        let journal = try PictureManifest.lines(of: folder, named: Self.journal) ?? []
-        for line in try (PictureManifest.lines(of: folder) ?? []) + journal {
-            if let entry = line.entry, PictureFolder.isPlain(entry.file) { known[entry.file] = entry }
+    /// Learns which files earlier runs wrote, and how they are named. The journal has those of a run that was killed.
+    ///
+    /// - Parameter folder: `nil` in the dry run for a folder that does not exist.
+    private func readManifests(of folder: PictureFolder?) throws {
+        var former: MirrorOptions.Names?
+        if let folder {
+            let journal = try PictureManifest.lines(of: folder, named: Self.journal) ?? []
+            for line in try (PictureManifest.lines(of: folder) ?? []) + journal {
+                guard let entry = line.entry else { continue }
+                former = entry.names.flatMap(MirrorOptions.Names.init) ?? former
+                // A run that was killed may have noted a file, and left the earlier one in its place.
+                guard PictureFolder.isPlain(entry.file), !isOwn(entry.file, in: folder) else { continue }
+                known[entry.file] = entry
+            }
+            if case .file(let bytes) = try folder.read(Self.journal, limit: PictureManifest.maximumBytes) {
+                // A line that was cut short gives way to the next one.
+                journalBytes = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+            }
         }
-        if case .file(let bytes) = try folder.read(Self.journal, limit: PictureManifest.maximumBytes) {
-            journalBytes = bytes.count
-        }
+        report.names = options.names ?? former ?? .ids
+        report.formerNames = former == report.names ? nil : former
     }
 
     // MARK: The pictures
 
     private func forEachPicture(_ body: (Wanted) async throws -> Void) async throws {
-        if options.names == .keys { return try await forEachImage(body) }
+        if report.names == .keys { return try await forEachImage(body) }
         if let contact = query.contact {
             if let wanted = try index.contact(contact).flatMap(wanted) { try await body(wanted) }
             return
@@ -268,14 +199,14 @@ private actor PictureMirror {
         if let storageClass = query.storageClass, try index.entry(for: key)?.file?.storageClass != storageClass {
             return nil
         }
-        let title = options.names == .names ? contact.name ?? contact.id : contact.id
+        let title = report.names == .names ? contact.name ?? contact.id : contact.id
         return Wanted(key: key, title: title, identity: contact.id, owners: [contact.id])
     }
 
     private func name(of picture: Wanted, _ mediaType: String) -> String {
         let format = ImageFormat(rawValue: mediaType)
         // An id that is a file name as it stands is the name of no other id.
-        return options.names == .ids && PictureName.isExact(picture.title, format: format)
+        return report.names == .ids && PictureName.isExact(picture.title, format: format)
             ? PictureName.make(title: picture.title, format: format)
             : PictureName.makeDistinct(title: picture.title, identity: picture.identity, format: format)
     }
@@ -309,6 +240,7 @@ private actor PictureMirror {
         written.insert(name)
         report.written += 1
         report.bytes += image.bytes.count
+        if options.isDryRun { report.filesToWrite.append(name) }
         guard !options.isDryRun, let folder else { return }
         var line = PictureManifest.Entry(file: name)
         line.key = picture.key.rawValue
@@ -382,6 +314,11 @@ private actor PictureMirror {
         return nil
     }
 
+    /// Appends a line to the manifest that only tells how the files are named, because there is no file.
+    private func noteNaming(in folder: PictureFolder) throws {
+        try note(PictureManifest.Entry(file: ""), in: folder, named: Self.newManifest, at: &manifestBytes)
+    }
+
     /// Appends a line to the manifest or the journal.
     private func note(
         _ entry: PictureManifest.Entry,
@@ -390,6 +327,8 @@ private actor PictureMirror {
         at position: inout Int
     ) throws {
         guard !options.isDryRun, let folder else { return }
+        var entry = entry
+        entry.names = report.names.rawValue
         let line = try entry.line
         try folder.append(line, to: name, at: position, mode: mode)
         position += line.count
@@ -406,7 +345,7 @@ private actor PictureMirror {
             if names.contains(name) {
                 if !isOwn, !written.contains(name) { report.keepForeign(name) }
             } else if isOwn || options.deletesForeign && !folder.hasFolder(name) {
-                if !options.isDryRun { folder.remove(name) }
+                if options.isDryRun { report.filesToDelete.append(name) } else { folder.remove(name) }
                 report.deleted += 1
             } else {
                 report.keepForeign(name)

@@ -21,6 +21,7 @@ enum PictureManifest {
 
     /// One image. An import requires only `file`.
     struct Entry: Codable, Hashable, Sendable {
+        /// The name of the file; empty in the only line of a mirror without files.
         var file: String
         var key: String?
         var sourceURL: String?
@@ -35,6 +36,8 @@ enum PictureManifest {
         var original: String?
         /// In a mirror: the rendition that was asked for.
         var rendition: String?
+        /// In a mirror: how its files are named, as in `MirrorOptions.Names`.
+        var names: String?
 
         /// The entry as a line, with its line feed.
         var line: [UInt8] {

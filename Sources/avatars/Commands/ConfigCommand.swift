@@ -9,7 +9,7 @@ struct ConfigCommand: AsyncParsableCommand {
         usage: "avatars config [<name> [<value>]] [--dry-run] [<options>]",
         discussion: """
             Without NAME, the command prints all settings; with NAME it prints that one, and with VALUE it changes it. The \
-            value default resets the setting. Write sizes as 64MB, 64MiB or in bytes, and times as 90s, 15m, 6h, 7d or in \
+            value default resets the setting, and so does none where none is the default. Write sizes as 64MB, 64MiB or in bytes, and times as 90s, 15m, 6h, 7d or in \
             seconds.
 
             A lower budget evicts images before the command ends, and the command prints how many. A budget below 1 MiB \
@@ -36,8 +36,10 @@ struct ConfigCommand: AsyncParsableCommand {
     @Flag(name: [.customShort("n"), .long], help: "Change nothing; print what would be evicted.")
     var dryRun = false
 
-    /// The value that resets a setting.
-    private static let back = "default"
+    /// Whether the value resets `setting`: it is `default`, or the `none` that the command prints for a setting without a value.
+    private func resets(_ setting: KeptSetting) -> Bool {
+        value == "default" || value == "none" && setting.defaultText == "none"
+    }
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
@@ -45,13 +47,13 @@ struct ConfigCommand: AsyncParsableCommand {
     /// - Throws: `ValidationError` for a setting or a value that is not valid, and for `--dry-run` without a value.
     func validate() throws {
         if dryRun && value == nil { throw ValidationError("--dry-run needs a setting and a new value.") }
-        if let setting = try setting(), let value, value != Self.back { _ = try setting.parse(value) }
+        if let setting = try setting(), let value, !resets(setting) { _ = try setting.parse(value) }
     }
 
     /// Prints all settings, prints one, or changes one and prints it with the eviction that it caused.
     func run() async throws {
         let setting = try setting()
-        let newValue = try value == Self.back ? nil : setting.flatMap { setting in try value.map(setting.parse) }
+        let newValue = try setting.flatMap { setting in try resets(setting) ? nil : value.map(setting.parse) }
         if case .text(.trustRootsFile, let path)? = newValue { _ = try CertificateFile.checked(path) }
         try await store.withStore(value == nil || dryRun ? .readOnly : .readWrite) { store in
             var evicted: EvictionReport?

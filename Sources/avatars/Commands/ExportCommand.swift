@@ -26,7 +26,8 @@ struct ExportCommand: AsyncParsableCommand {
 
             With --mirror, the folder is kept up to date: a later run writes new and changed pictures, and deletes those \
             that the store no longer has. Each contact with a picture has a file under its id, or under \
-            its name (--names names); --names keys gives each image a file. Files that avatars export did not write, and \
+            its name (--names names); --names keys gives each image a file. The mirror keeps this naming: a later run needs \
+            no --names, and one with another --names renames the files. Files that avatars export did not write, and \
             files that were changed since, stay, and a picture with the name of such a file is left out. --delete-foreign \
             deletes and replaces these files.
 
@@ -62,7 +63,10 @@ struct ExportCommand: AsyncParsableCommand {
     var mirror = false
 
     /// Only with `--mirror`.
-    @Option(help: "Name the files of a mirror by the contacts' ids or names, or by the images' keys. Default: ids.")
+    @Option(
+        help:
+            "Name the files of a mirror by the contacts' ids or names, or by the images' keys. Default: as before, ids at first."
+    )
     var names: MirrorOptions.Names?
 
     /// Only with `--mirror`.
@@ -72,7 +76,7 @@ struct ExportCommand: AsyncParsableCommand {
     /// Only with `--mirror`. Reads the folder, and makes neither it nor a file.
     @Flag(
         name: [.customShort("n"), .long],
-        help: "With --mirror: change nothing; print what would be written and deleted."
+        help: "With --mirror: change nothing; list the files to write and to delete."
     )
     var dryRun = false
 
@@ -99,8 +103,13 @@ struct ExportCommand: AsyncParsableCommand {
         if mirror, html || asVCard {
             throw ValidationError("--mirror writes pictures only. Remove it, or --html and --as-vcard.")
         }
-        if !mirror, names != nil || deleteForeign || dryRun {
-            throw ValidationError("--names, --delete-foreign and --dry-run need --mirror.")
+        let onlyOfMirrors = [(names != nil, "--names"), (deleteForeign, "--delete-foreign"), (dryRun, "--dry-run")]
+        if !mirror, case let given = onlyOfMirrors.filter(\.0).map(\.1), let last = given.last {
+            let options =
+                given.count > 1 ? "\(given.dropLast().joined(separator: ", ")) and \(last) need" : "\(last) needs"
+            throw ValidationError(
+                "\(options) --mirror, which keeps a folder up to date. Add it, or remove \(given.count > 1 ? "them" : "it")."
+            )
         }
         if directory.isEmpty { throw ValidationError("The path of the folder is empty. Name a folder.") }
     }
@@ -149,7 +158,7 @@ struct ExportCommand: AsyncParsableCommand {
     ///
     /// - Throws: `ExitCode.someFailed` if a picture is missing or left out.
     private func writeMirror(_ query: AvatarListQuery, to target: String) async throws {
-        var options = MirrorOptions(names: names ?? .ids, rendition: renditions.rendition, fileMode: fileMode)
+        var options = MirrorOptions(names: names, rendition: renditions.rendition, fileMode: fileMode)
         options.deletesForeign = deleteForeign
         options.isDryRun = dryRun
         let remains = dryRun ? "nothing was changed" : "run it again to finish \(target)"
@@ -172,18 +181,34 @@ struct ExportCommand: AsyncParsableCommand {
                     + "\(Self.list(report.foreignFiles, of: report.foreign)); --delete-foreign deletes them"
             )
         }
-        let fields: [String: JSON] = [
+        var fields: [String: JSON] = [
             "written": JSON(report.written), "bytes": JSON(report.bytes), "unchanged": JSON(report.unchanged),
             "deleted": JSON(report.deleted), "missing": JSON(report.missing), "blocked": JSON(report.blocked),
             "foreign": JSON(report.foreign), "originals": JSON(report.originals),
+            "names": JSON(report.names.rawValue), "formerNames": JSON(report.formerNames?.rawValue),
         ]
+        if dryRun {
+            fields["filesToWrite"] = .array(report.filesToWrite.map { JSON($0) })
+            fields["filesToDelete"] = .array(report.filesToDelete.map { JSON($0) })
+        }
         let written = "\(Wording.count(report.written, "file")) (\(Wording.size(report.bytes)))"
-        let text =
+        let counts =
             dryRun
             ? "Would write \(written) to \(target), leave \(report.unchanged) unchanged, delete \(report.deleted)."
             : "Wrote \(written) to \(target), left \(report.unchanged) unchanged, deleted \(report.deleted)."
-        try output.print(.object(fields), text: Wording.oneLine(text) + "\n", quiet: store.quiet, isData: dryRun)
+        let lines =
+            report.filesToWrite.map { "write   \($0)" } + report.filesToDelete.map { "delete  \($0)" }
+            + [counts + Self.renaming(report, dryRun: dryRun)]
+        let text = lines.map { Wording.oneLine($0) + "\n" }.joined()
+        try output.print(.object(fields), text: text, quiet: store.quiet, isData: dryRun)
         if report.missing + report.blocked > 0 { throw ExitCode.someFailed }
+    }
+
+    /// A sentence about the new naming of the mirror; empty if the naming stays.
+    private static func renaming(_ report: MirrorReport, dryRun: Bool) -> String {
+        guard let former = report.formerNames else { return "" }
+        return
+            " --names \(report.names) \(dryRun ? "would replace" : "replaces") the naming \"\(former)\" of this mirror."
     }
 
     /// `names` in quotation marks, and the number of the others of `count` files.

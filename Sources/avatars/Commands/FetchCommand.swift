@@ -11,7 +11,7 @@ struct FetchCommand: AsyncParsableCommand {
             avatars fetch --retry-failed [<options>]
             """,
         discussion: """
-            Prints one line per image, in the order of the URLs. An image that is stored already needs no request, \
+            Prints one line per image, in the order of the URLs, then the errors. An image that is stored already needs no request, \
             unless --policy says otherwise. Exit code 1 if an image is not available.
 
             --retry-failed requests each stored entry whose last request failed, without waiting for its backoff. A pause \
@@ -59,14 +59,18 @@ struct FetchCommand: AsyncParsableCommand {
         let options = origin.fetchOptions(policy ?? (retryFailed ? .revalidate : .cacheFirst), storage)
         var hasFailures = false
         var retries = Retries()
+        // Messages between the rows of the table would break it on a terminal.
+        let holdsMessages = !output.json && !store.quiet
+        var held: [ImageResult] = []
         let print = { (result: ImageResult) in
             if retryFailed { retries.add(result) }
-            result.report()
-            if storage != .transient, let note = result.refusalNote { store.note(note) }
+            if holdsMessages { held.append(result) } else { explain(result) }
             let line = ImageResult.table.line(result.row)
             try output.print(result.json, text: line, quiet: store.quiet)
             if result.outcome == .failed { hasFailures = true }
         }
+        // Also when the command is interrupted.
+        defer { held.forEach(explain) }
         try await withStore { store in
             let reads = StoreReads(store: store, options: options)
             let failed =
@@ -78,8 +82,16 @@ struct FetchCommand: AsyncParsableCommand {
             try await inOrder(urls, atOnce: connections, reads.result(of:), each: print)
             try await inOrder(failed, atOnce: connections, { try await retry($0, reads) }, each: print)
         }
+        held.forEach(explain)
+        held = []
         try retries.requireSuccess()
         if hasFailures { throw ExitCode.someFailed }
+    }
+
+    /// Prints what an image's row leaves out: why there is no image, or why a stored one was used or the image is not stored.
+    private func explain(_ result: ImageResult) {
+        result.report()
+        if storage != .transient, let note = result.refusalNote { store.note(note) }
     }
 
     /// Requests the image of `key` again. An image that is still fresh gets a request too: its last one failed.

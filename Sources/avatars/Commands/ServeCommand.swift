@@ -129,7 +129,7 @@ struct ServeCommand: AsyncParsableCommand {
             defer { if case .path(let path) = socket { unlink(path) } }
             announce(socket, server, isOpen: token == nil)
             let isSyncing = !sync.isEmpty || every != nil
-            try await Self.run(server, isSyncing ? periodicSync(of: store) : nil)
+            try await Self.run(server, isSyncing ? try periodicSync(of: store) : nil)
         }
     }
 
@@ -176,7 +176,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func periodicSync(of store: AvatarStore) -> ListSync {
+    private func periodicSync(of store: AvatarStore) throws -> ListSync {
         var options = SyncOptions()
         options.prunes = prune
         options.mode = origin.mode
@@ -184,7 +184,7 @@ struct ServeCommand: AsyncParsableCommand {
         return ListSync(
             store: store,
             paths: sync,
-            reading: lists.reading,
+            reading: try lists.reading(),
             options: options,
             pause: every ?? .seconds(900),
             note: { [self] in self.store.note($0) }
@@ -215,27 +215,32 @@ struct ServeCommand: AsyncParsableCommand {
 
 /// The token that requests must bear.
 enum AccessToken {
+    private static let advice = "A token must be 16 to 1,024 printable ASCII characters on one line."
+
     /// The first line of the file at `path`.
     ///
-    /// - Throws: `invalidConfiguration` if the file cannot be read, others than its owner can read it, or the token is not
-    ///   16 to 1,024 printable ASCII characters.
+    /// - Throws: `storage` if the file cannot be read; `invalidConfiguration` if others than its owner can read it, or the token
+    ///   is not 16 to 1,024 printable ASCII characters.
     static func read(_ path: String) throws -> String {
-        var information = stat()
-        guard stat(path, &information) == 0, let bytes = FileManager.default.contents(atPath: path) else {
-            throw AvatarStoreError(.invalidConfiguration, "Cannot read the token in \"\(path)\".")
-        }
-        guard information.st_mode & 0o077 == 0 else {
+        let file = try InputFile(path: path, named: "the token file \"\(path)\"")
+        let bytes = try file.allBytes()
+        guard file.permissions.map({ $0 & 0o077 == 0 }) ?? true else {
             throw AvatarStoreError(
                 .invalidConfiguration,
                 "The token in \"\(path)\" can be read by other users. Run `chmod 600` on the file."
             )
         }
-        let token = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map(String.init) ?? ""
-        guard (16...1024).contains(token.utf8.count), token.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-            throw AvatarStoreError(
-                .invalidConfiguration,
-                "The token in \"\(path)\" must be 16 to 1,024 printable ASCII characters on one line."
-            )
+        let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
+        guard let token = lines.first.map(String.init) else {
+            throw AvatarStoreError(.invalidConfiguration, "The token file \"\(path)\" is empty. \(advice)")
+        }
+        guard (16...1024).contains(token.utf8.count) else {
+            let count = Wording.count(token.utf8.count, "character")
+            throw AvatarStoreError(.invalidConfiguration, "The token in \"\(path)\" has \(count). \(advice)")
+        }
+        guard token.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+            let reason = "has a space or another character that is not printable ASCII"
+            throw AvatarStoreError(.invalidConfiguration, "The token in \"\(path)\" \(reason). \(advice)")
         }
         return token
     }

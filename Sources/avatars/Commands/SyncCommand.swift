@@ -192,8 +192,12 @@ struct SyncCommand: AsyncParsableCommand {
         // Beside the opening of lists and store. It ends before this function does, because a process that exits while a
         // library is loading can crash.
         async let _ = dryRun || policy == .offline ? () : AvatarStore.prepareForRequests()
-        let lists = contacts.isEmpty ? nil : try await ContactLists.open(contacts, self.lists.reading)
-        if lists?.count == 0 { return try finish(SyncSummary(SyncReport())) }
+        let lists = contacts.isEmpty ? nil : try await ContactLists.open(contacts, self.lists.reading())
+        if lists?.count == 0 {
+            var report = SyncReport()
+            report.hasKeptLeavers = prune
+            return try finish(SyncSummary(report))
+        }
         let summary =
             try await dryRun
             ? withStoreForPreview { SyncSummary(try await preview(lists, in: $0)) }

@@ -19,7 +19,7 @@ extension CompletionKind {
     /// The names of all settings.
     static let settingName = list(KeptSetting.all.map(\.name))
     /// Values of settings that are words.
-    static let settingValue = list(["default", "true", "false"])
+    static let settingValue = list(["default", "none", "true", "false"])
     /// The e-mail sources with a name of their own.
     static let emailSource = list(["libravatar", "gravatar"])
 }

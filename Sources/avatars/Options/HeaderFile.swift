@@ -50,7 +50,7 @@ struct HeaderFile: Sendable {
     ///
     /// - Throws: `storage` if it cannot be read; `invalidConfiguration` if it is not UTF-8.
     private static func text(of path: String) throws -> String {
-        let file = try InputFile(path: path)
+        let file = try InputFile(path: path, named: "the header file \"\(path)\"")
         warn(of: file, at: path)
         guard let text = String(validating: try file.allBytes(), as: UTF8.self) else {
             throw AvatarStoreError(

@@ -14,9 +14,10 @@ struct ListOptions: ParsableArguments {
                 + "for several. Default: columns are known by name.",
             valueName: "part=name"
         ),
-        transform: ListOptions.parseColumn
+        // Checked in `validate()`: the parser prints an error thrown here with the value and the help of the option once more.
+        transform: { text in Result { try ListOptions.parseColumn(text) } }
     )
-    var column: [NamedColumn] = []
+    var column: [Result<NamedColumn, any Error>] = []
 
     /// A column of a CSV list.
     struct NamedColumn: Sendable {
@@ -24,10 +25,17 @@ struct ListOptions: ParsableArguments {
         let name: String
     }
 
+    /// - Throws: `ValidationError` for a `--column` in another form than `PART=NAME`.
+    func validate() throws {
+        for column in column { _ = try column.get() }
+    }
+
     /// How the lists are read.
-    var reading: ListReading {
+    ///
+    /// - Throws: as `validate()`.
+    func reading() throws -> ListReading {
         var columns: [ContactList.Column: [String]] = [:]
-        for column in column { columns[column.part, default: []].append(column.name) }
+        for column in try column.map({ try $0.get() }) { columns[column.part, default: []].append(column.name) }
         return ListReading(format: format, columns: columns)
     }
 

@@ -207,10 +207,10 @@ enum CertificateFile {
     ///
     /// - Throws: `invalidConfiguration` if it is not.
     static func checked(_ path: String) throws -> String {
-        guard FileManager.default.isReadableFile(atPath: path) else {
+        guard access(path, R_OK) == 0 else {
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "Cannot read the certificates in \"\(path)\". Check that the file exists and that you may read it."
+                "Cannot read the certificates in \"\(path)\": \(String(cString: strerror(errno)))."
             )
         }
         // The client opens the file more than once, so a pipe would block it.

@@ -15,13 +15,7 @@ extension AvatarChange {
     }
 
     /// The columns of `row`.
-    static let table = Table(
-        .right("NUMBER", 7),
-        .left("KIND", 7),
-        .left("TIME", 11),
-        .left("CONTACTS", 20),
-        .left("KEY")
-    )
+    static let table = Table([.right("NUMBER", 7), .left("KIND", 7), .left("TIME", 11)], contacts: "CONTACTS")
 
     /// The cells of the change in `table`.
     func row(_ names: [String: String]) -> [Table.Cell] {

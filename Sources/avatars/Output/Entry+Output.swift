@@ -22,20 +22,11 @@ extension AvatarListItem {
         ]
     }
 
-    /// The columns of `row`. Wide terminals have room for longer contacts. A key is only shortened if it is longer than most
-    /// URLs, because readers copy keys.
-    static let table: Table = {
-        let left = Console.output.columns - 45
-        let contact = Console.output.isTerminal ? max(20, left / 3) : 20
-        return Table(
-            .left("STATE", 7),
-            .left("CLASS", 9),
-            .right("SIZE", 8),
-            .left("LAST ACCESS", 11),
-            .left("CONTACT", contact, limit: contact),
-            .left("KEY", limit: max(80, left - contact))
-        )
-    }()
+    /// The columns of `row`.
+    static let table = Table(
+        [.left("STATE", 7), .left("CLASS", 9), .right("SIZE", 8), .left("LAST ACCESS", 11)],
+        contacts: "CONTACT"
+    )
 
     /// The cells of the entry in `table`, with the names of its contacts.
     func row(_ names: [String: String]) -> [Table.Cell] {
@@ -67,6 +58,20 @@ extension [String] {
     func shortText(_ names: [String: String]) -> String {
         let first = Array(prefix(3)).text(names)
         return count > 3 ? "\(first) and \(count - 3) more" : first
+    }
+}
+
+extension Table {
+    /// A table whose last columns are contacts and keys. Wide terminals have room for longer contacts. A key is only shortened if it
+    /// is longer than most URLs, because readers copy keys.
+    ///
+    /// - Parameters:
+    ///   - columns: the other columns, with their widths.
+    ///   - heading: the heading of the column of contacts.
+    init(_ columns: [Column], contacts heading: String) {
+        let left = Console.output.columns - columns.reduce(2) { $0 + $1.width + 2 }
+        let contact = Console.output.isTerminal ? max(20, left / 3) : 20
+        self.init(columns + [.left(heading, contact, limit: contact), .left("KEY", limit: max(80, left - contact))])
     }
 }
 

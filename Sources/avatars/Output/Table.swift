@@ -1,6 +1,6 @@
 /// Rows of cells in aligned columns, for output without `--json`.
 ///
-/// Widths are counted in characters.
+/// On a terminal widths are counted in its cells, of which wide characters take two. Piped output counts characters.
 struct Table {
     /// A column.
     struct Column {
@@ -10,7 +10,7 @@ struct Table {
         var width = 0
         /// Whether cells end at the right edge of the column.
         var isRightAligned = false
-        /// The most characters of a cell on a terminal: a longer one loses its middle. `nil` for any number.
+        /// The widest cell on a terminal: a longer one loses its middle. `nil` for any number.
         var limit: Int?
 
         /// A column whose cells begin at the left.
@@ -37,12 +37,14 @@ struct Table {
             self.colour = colour
         }
 
-        /// The cell with `…` in place of the middle of its text if it has more than `limit` characters.
+        /// The cell with `…` in place of the middle of its text if it is wider than `limit` on a terminal.
         func shortened(to limit: Int?) -> Cell {
-            guard let limit, text.count > limit else { return self }
+            guard let limit, TerminalWidth.of(text) > limit else { return self }
             var cell = self
             let end = (limit - 1) / 2
-            cell.text = text.prefix(limit - 1 - end) + "…" + text.suffix(end)
+            let suffix = TerminalWidth.prefix(of: text.reversed(), fitting: end)
+            cell.text =
+                String(TerminalWidth.prefix(of: text, fitting: limit - 1 - end)) + "…" + String(suffix.reversed())
             return cell
         }
 
@@ -56,11 +58,16 @@ struct Table {
     private var columns: [Column]
     /// Whether cells are printed in their colours.
     private let hasColour = Console.output.hasColour
-    /// Whether cells are shortened to the limits of their columns. Piped output has them in full.
-    private let isShortened = Console.output.isTerminal
+    /// Whether the table is on a terminal, where cells are shortened to the limits of their columns.
+    private let isOnTerminal = Console.output.isTerminal
 
     /// Makes a table with `columns`. The column with the longest cells goes last, where it is not padded.
     init(_ columns: Column...) {
+        self.init(columns)
+    }
+
+    /// As above, with columns in an array.
+    init(_ columns: [Column]) {
         self.columns = columns.map { column in
             var column = column
             column.width = max(column.width, column.heading.count)
@@ -72,7 +79,8 @@ struct Table {
     mutating func fit(_ rows: [[Cell]]) {
         for row in rows {
             for (number, cell) in row.enumerated() {
-                columns[number].width = max(columns[number].width, cell.text.count)
+                let limit = isOnTerminal ? columns[number].limit ?? .max : .max
+                columns[number].width = max(columns[number].width, min(limit, width(of: cell.text)))
             }
         }
     }
@@ -84,7 +92,7 @@ struct Table {
 
     /// The line with `cells`, one for each column, with a line feed at its end.
     func line(_ cells: [Cell]) -> String {
-        let cells = isShortened ? zip(columns, cells).map { $1.shortened(to: $0.limit) } : cells
+        let cells = isOnTerminal ? zip(columns, cells).map { $1.shortened(to: $0.limit) } : cells
         var texts = zip(columns, cells).map { column, cell in padded(cell, column) }
         if let last = cells.last, columns.last?.isRightAligned == false {
             texts[texts.count - 1] = coloured(last.text, last.colour)
@@ -92,9 +100,13 @@ struct Table {
         return texts.joined(separator: "  ") + "\n"
     }
 
+    private func width(of text: String) -> Int {
+        isOnTerminal ? TerminalWidth.of(text) : text.count
+    }
+
     /// The text of `cell`, padded to the width of `column`.
     private func padded(_ cell: Cell, _ column: Column) -> String {
-        let padding = String(repeating: " ", count: max(0, column.width - cell.text.count))
+        let padding = String(repeating: " ", count: max(0, column.width - width(of: cell.text)))
         let text = coloured(cell.text, cell.colour)
         return column.isRightAligned ? padding + text : text + padding
     }

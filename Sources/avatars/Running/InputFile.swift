@@ -17,9 +17,11 @@ final class InputFile: Sendable {
 
     /// Opens the file at `path` on this thread.
     ///
+    /// - Parameter name: the file in messages; `nil` for its path in quotes.
     /// - Throws: `storage` if the file cannot be opened.
-    init(path: String) throws {
-        name = path == "-" ? "standard input" : "\"\(path)\""
+    init(path: String, named name: String? = nil) throws {
+        let name = name ?? (path == "-" ? "standard input" : "\"\(path)\"")
+        self.name = name
         // A duplicate, so that `deinit` leaves standard input open.
         descriptor = path == "-" ? fcntl(0, F_DUPFD_CLOEXEC, 0) : Foundation.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.unreadable(name, errno) }

@@ -88,8 +88,16 @@ import Testing
     // MARK: Tokens
 
     @Test(arguments: [
-        ("", 0o600, "16 to 1,024 printable ASCII characters"), ("short\n", 0o600, "16 to 1,024 printable"),
-        ("correct horse battery staple\n", 0o600, "16 to 1,024 printable"),
+        (
+            "", 0o600,
+            "The token file \"token\" is empty. A token must be 16 to 1,024 printable ASCII characters on one line."
+        ),
+        ("\n", 0o600, "The token file \"token\" is empty."),
+        ("short\n", 0o600, "The token in \"token\" has 5 characters. A token must be 16 to 1,024 printable"),
+        (
+            "correct horse battery staple\n", 0o600,
+            "has a space or another character that is not printable ASCII. A token must"
+        ),
         ("correct-horse-battery-staple\n", 0o644, "can be read by other users. Run `chmod 600`"),
     ])
     func badTokenIsRefused(content: String, mode: Int, message: String) async throws {
@@ -108,9 +116,11 @@ import Testing
         let workplace = try Workplace()
 
         let run = try await workplace.run("serve", "--listen", "127.0.0.1:0", "--token-file", "token")
+        let folder = try await workplace.run("serve", "--listen", "127.0.0.1:0", "--token-file", ".")
 
-        #expect(run.status == 2)
-        #expect(run.messages == "avatars: Cannot read the token in \"token\".\n")
+        #expect(run.status == 2 && folder.status == 2)
+        #expect(run.messages == "avatars: Cannot read the token file \"token\": No such file or directory.\n")
+        #expect(folder.messages == "avatars: Cannot read the token file \".\": Is a directory.\n")
         #expect(try workplace.names.isEmpty)
     }
 

@@ -64,8 +64,7 @@ struct CopyPlace {
             let paths = logs.map { "\"\($0)\"" }.joined(separator: " and ")
             throw AvatarStoreError(
                 .notEmpty,
-                "\(paths) exists already: the log of an index that is gone would change the copy. Move \(paths) away, then "
-                    + "run the command again."
+                "The log of a lost index is left and would change the copy. Move \(paths) away, then run the command again."
             )
         }
     }

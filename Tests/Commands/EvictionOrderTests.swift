@@ -20,7 +20,7 @@ import Testing
                 let shown = try await workplace.run("show", url, "--json").object
                 places[url] = shown.number("evictedAfterFiles")
                 let reasons = try #require(shown.texts("reasons"))
-                #expect(reasons.contains { $0.contains("evicted") && $0.contains("Room is needed once") })
+                #expect(reasons.contains { $0.contains("evicted") && $0.contains("room is needed after") })
             }
             #expect(places.values.sorted() == Array(0..<8))
             let predicted = places.sorted { $0.value < $1.value }.map(\.key)

@@ -62,7 +62,7 @@ import Testing
             let messages = run.messages.split(separator: "\n")
             #expect(messages.count == 1)
             #expect(messages.first?.hasPrefix("avatars: forbiddenAddress: 12 images, the first: http://") == true)
-            #expect(messages.first?.hasSuffix(" Allow it with --allow-private-network.") == true)
+            #expect(messages.first?.hasSuffix(" `avatars config allow-private-network true`.") == true)
             #expect(origin.requestCount == 0)
         }
     }

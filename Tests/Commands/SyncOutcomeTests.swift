@@ -41,6 +41,10 @@ import Testing
             #expect(waiting.contains(" 7: host \(host) is paused until "), "\(text.text)")
             #expect(waiting.contains(/is paused until ([0-9-]+ )?[0-9]{2}:[0-9]{2} \(/), "\(text.text)")
             #expect(waiting.hasSuffix(" (retry now with --ignore-pauses or --policy reload)"))
+            // A sync that ignored the pauses and fails pauses the host again. Its summary does not repeat the advice.
+            let ignoring = try await workplace.start(Self.sync + ["--ignore-pauses"]).end()
+            #expect(ignoring.lines.contains { $0.contains("host \(host) is paused until ") }, "\(ignoring.text)")
+            #expect(!ignoring.text.contains("--ignore-pauses"), "\(ignoring.text)")
         }
     }
 

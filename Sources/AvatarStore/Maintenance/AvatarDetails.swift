@@ -96,8 +96,8 @@ struct EntryExplanation {
             }
         let room = ByteSize.text(max(0, budget - used))
         return
-            "\(order). Room is needed once \(room) more are stored: \(ByteSize.text(used)) of \(ByteSize.text(budget)) are "
-            + "used."
+            "\(order). The caches use \(ByteSize.text(used)) of \(ByteSize.text(budget)), so room is needed after \(room) of "
+            + "new images."
     }
 
     /// A sentence about a file that is missing; `nil` if it is there.

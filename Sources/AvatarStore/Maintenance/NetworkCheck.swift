@@ -86,7 +86,8 @@ struct NetworkCheck {
                 "names",
                 .problem,
                 "\"\(host)\" has the address \(first), which the address guard refuses.",
-                "If you trust the host, use --allow-private-network."
+                "If you trust the host, use --allow-private-network, or for all later commands "
+                    + "`avatars config allow-private-network true`."
             )
         }
     }

@@ -207,7 +207,8 @@ struct SyncCommand: AsyncParsableCommand {
             } _: { store in
                 SyncSummary(
                     try await sync(lists, in: store),
-                    allowsPrivateNetwork: origin.allowsPrivateNetwork(in: store)
+                    allowsPrivateNetwork: origin.allowsPrivateNetwork(in: store),
+                    ignoresPauses: ignorePauses
                 )
             }
         lists?.unreadFields.report(asksByEmail: !emailSource.isEmpty)

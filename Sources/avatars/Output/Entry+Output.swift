@@ -147,7 +147,8 @@ extension AvatarDetails {
         for (number, line) in responseLines.enumerated() { facts.add(number == 0 ? "response" : "", line) }
         facts.add("fetched", fetched.map { Wording.age(of: $0.date) })
         facts.add("checked", overview.checkedAt.map { Wording.age(of: $0.date) })
-        facts.add("next check", nextCheck.map { Wording.age(of: $0.date) })
+        facts.add("next check", nextCheck.map { $0.date <= Date() ? "due" : Wording.age(of: $0.date) })
+        if nextCheck != nil { facts.add("", "`avatars fetch --policy reload KEY` asks the host now") }
         if let failure {
             let count = failureCount > 1 ? ", \(failureCount) times in a row" : ""
             facts.add("failure", "\(failure)\(count)", colour: .red)

@@ -50,10 +50,15 @@ extension AvatarStoreError {
         case .imageRefused where failure == .tooLarge: "`avatars config max-image-bytes` shows and sets the limit."
         case .imageRefused where failure == .tooManyPixels: "`avatars config max-pixels` shows and sets the limit."
         case .fetchFailed where failure == .tooManyOpenFiles: "Raise the limit with `ulimit -n 1024`."
-        case .fetchFailed where failure == .forbiddenAddress: "Allow it with --allow-private-network."
+        case .fetchFailed where failure == .forbiddenAddress: Self.privateNetworkAdvice
         default: nil
         }
     }
+
+    /// How to reach a host that the address guard refuses.
+    static let privateNetworkAdvice =
+        "If you trust the host, use --allow-private-network, or for all later commands "
+        + "`avatars config allow-private-network true`."
 
     /// The message, followed by the advice unless the message already says what to do.
     var messageWithAdvice: String {

@@ -32,7 +32,10 @@ extension SkippedImages {
     ///
     /// If there is one reason it has no count, and if that is a paused host, the line names the host:
     /// `host example.com:443 is paused until 21:03 (retry now with --ignore-pauses or --policy reload)`.
-    var waitingLines: [String] {
+    ///
+    /// - Parameter ignoresPauses: whether the sync ignored the pauses from before it, so that advising it would be useless.
+    func waitingLines(ignoresPauses: Bool) -> [String] {
+        let pauseLines = pauseLines(ignoresPauses: ignoresPauses)
         let reasons = [
             (backoff, "in backoff after a failure"), (hostPaused, "on paused hosts"), (offline, "offline"),
             (limit, "over a limit"), (interrupted, "interrupted"),
@@ -47,14 +50,14 @@ extension SkippedImages {
     private static let hostsForPeople = 3
 
     /// When the pause of each host ends, and how to send requests to it before.
-    private var pauseLines: [String] {
+    private func pauseLines(ignoresPauses: Bool) -> [String] {
         var lines = byImages.prefix(Self.hostsForPeople).map { name, host in
             let cause = host.isRetryAfter ? ", as its Retry-After asks" : ""
             return "host \(name) is paused until \(Wording.clock(host.until.date))\(cause)"
         }
         let rest = pausedHosts.count - lines.count
         if rest > 0 { lines.append("… and \(Wording.count(rest, "more host"))") }
-        guard pausedHosts.values.contains(where: { !$0.isRetryAfter }) else { return lines }
+        guard !ignoresPauses, pausedHosts.values.contains(where: { !$0.isRetryAfter }) else { return lines }
         let advice = "retry now with --ignore-pauses or --policy reload"
         return lines.count == 1 ? ["\(lines[0]) (\(advice))"] : lines + [advice]
     }

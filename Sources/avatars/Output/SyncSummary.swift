@@ -11,11 +11,14 @@ struct SyncSummary {
 
     /// Whether the sync could reach private addresses, so that advising it would be useless.
     private var allowsPrivateNetwork = false
+    /// Whether the sync ignored the pauses of hosts, so that advising it would be useless.
+    private var ignoresPauses = false
 
     /// The summary of a sync that has ended.
-    init(_ report: SyncReport, allowsPrivateNetwork: Bool = false) {
+    init(_ report: SyncReport, allowsPrivateNetwork: Bool = false, ignoresPauses: Bool = false) {
         self.report = report
         self.allowsPrivateNetwork = allowsPrivateNetwork
+        self.ignoresPauses = ignoresPauses
     }
 
     /// The summary of a dry run. Images to request count as skipped, so that the counts still add up to `wanted`.
@@ -143,7 +146,7 @@ struct SyncSummary {
     private func addWaiting(to facts: inout Facts) {
         let waiting = report.skipped - (planned.map { $0.toFetch + $0.toRevalidate } ?? 0)
         guard waiting > 0 else { return }
-        for (number, line) in report.skippedBy.waitingLines.enumerated() {
+        for (number, line) in report.skippedBy.waitingLines(ignoresPauses: ignoresPauses).enumerated() {
             facts.add(number == 0 ? "  waiting" : "", number == 0 ? "\(waiting): \(line)" : line, colour: .magenta)
         }
     }
@@ -204,7 +207,7 @@ struct SyncSummary {
         guard let first = refused.first else { return }
         let isCutShort = report.failures.count == SyncReport.largestFailureCount
         let count = "\(isCutShort ? "at least " : "")\(refused.count) images, the first: "
-        let advice = allowsPrivateNetwork ? "" : " Allow it with --allow-private-network."
+        let advice = allowsPrivateNetwork ? "" : " " + AvatarStoreError.privateNetworkAdvice
         Message.error("\(first.kind): \(refused.count > 1 ? count : "")\(first.message)\(advice)")
     }
 

@@ -44,7 +44,12 @@ struct ListSync: Service {
         let paused = report.skippedBy.pausedHosts.sorted { $0.key < $1.key }.prefix(3).map {
             "\($0.key) is paused until \(Wording.clock($0.value.until.date))"
         }
-        return (["synced: \(report)".replacing("\n", with: "; ")] + paused).joined(separator: "; ")
+        let text = "\(report)".replacing("\n", with: "; ")
+        // A sync that did all it could is "synced", any other says its outcome.
+        let complete = "sync \(SyncOutcome.complete.rawValue): "
+        let result = text.hasPrefix(complete) ? "synced: \(text.dropFirst(complete.count))" : text
+        let isRefused = report.failures.contains { $0.kind == .forbiddenAddress }
+        return ([result] + paused + (isRefused ? [AvatarStoreError.privateNetworkAdvice] : [])).joined(separator: "; ")
     }
 
     private func syncLists() async throws -> SyncReport {

@@ -135,7 +135,7 @@ package final class PictureFolder: Sendable {
         } catch let error as AvatarStoreError {
             throw error
         } catch {
-            throw AvatarStoreError(.storage, "Cannot read a picture: \(error).", underlying: error)
+            throw AvatarStoreError(.storage, "Cannot read an image: \(error).", underlying: error)
         }
         return bytes
     }

@@ -72,12 +72,12 @@ enum DecoderProtocol {
             switch status {
             case 0: nil
             case 1:
-                .cannotDecode("The format of the picture is not supported. It must be JPEG, PNG, WebP or GIF.")
-            case 2: .cannotDecode("The picture is truncated.")
-            case 3: .cannotDecode("The picture is damaged.")
+                .cannotDecode("The format of the image is not supported. It must be JPEG, PNG, WebP or GIF.")
+            case 2: .cannotDecode("The image is truncated.")
+            case 3: .cannotDecode("The image is damaged.")
             case 4:
                 .cannotDecode(
-                    "The picture has \(width) x \(height) pixels; the limits are 50 million pixels, and 65,500 on a side."
+                    "The image has \(width) x \(height) pixels; the limits are 50 million pixels, and 65,500 on a side."
                 )
             case 5:
                 .cannotDecode(
@@ -89,7 +89,7 @@ enum DecoderProtocol {
                 .decoderDied(
                     "The decoder has too little memory: it needs more than its limit of 640 MiB, or the system has no more."
                 )
-            case 8: .unavailable("The decoder cannot read the file of the picture.")
+            case 8: .unavailable("The decoder cannot read the file of the image.")
             case 9: .tooManyBytes(byteCount)
             default: .decoderDied("The decoder sent the unknown status \(status).")
             }

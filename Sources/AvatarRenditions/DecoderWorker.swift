@@ -102,6 +102,6 @@ final class DecoderWorker: Sendable {
     }
 
     private func fail(_ job: DecoderJob, _ failure: String) {
-        job.finish(.failure(RenditionError.decoderDied("The decoder \(failure) while it decoded the picture.")))
+        job.finish(.failure(RenditionError.decoderDied("The decoder \(failure) while it decoded the image.")))
     }
 }

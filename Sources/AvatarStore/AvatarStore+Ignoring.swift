@@ -132,14 +132,14 @@ extension AvatarStore {
         guard let digest = found.first else {
             throw AvatarStoreError(
                 .noSuchEntry,
-                "No stored or ignored picture has a digest that begins with \"\(text)\". `avatars show KEY` prints the digest "
-                    + "of a picture. For a picture that is not stored, pass all 64 digits."
+                "No stored or ignored image has a digest that begins with \"\(text)\". `avatars show KEY` prints the digest "
+                    + "of an image. For an image that is not stored, pass all 64 digits."
             )
         }
         guard found.count == 1 else {
             throw AvatarStoreError(
                 .invalidKey,
-                "The digests of several pictures begin with \"\(text)\". Pass more of the 64 digits."
+                "The digests of several images begin with \"\(text)\". Pass more of the 64 digits."
             )
         }
         return Hexadecimal.text(digest)
@@ -167,7 +167,7 @@ extension AvatarStoreError {
     fileprivate static func notADigest(_ text: String) -> AvatarStoreError {
         AvatarStoreError(
             .invalidKey,
-            "\"\(text.prefix(80))\" must be the SHA-256 of a picture: 64 hexadecimal digits. For a stored picture the first 8 "
+            "\"\(text.prefix(80))\" must be the SHA-256 of an image: 64 hexadecimal digits. For a stored image the first 8 "
                 + "or more digits suffice."
         )
     }

@@ -58,7 +58,7 @@ extension AvatarStore {
         guard minimum >= 2, limit >= 1 else {
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "The minimum of shared pictures (\(minimum)) must be at least 2, and the limit (\(limit)) at least 1."
+                "The minimum of shared images (\(minimum)) must be at least 2, and the limit (\(limit)) at least 1."
             )
         }
         let found = try index.sharedPictures(minimum: minimum, after: last.map(Self.position), limit: limit)
@@ -90,7 +90,7 @@ extension AvatarStore {
         guard parts.count == 2, let contacts = Int(parts[0]), let sha256 = Hexadecimal.bytes(parts[1]) else {
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "The position \"\(text.prefix(80))\" must be the `next` of a page of shared pictures."
+                "The position \"\(text.prefix(80))\" must be the `next` of a page of shared images."
             )
         }
         return (contacts, sha256)

@@ -38,7 +38,7 @@ import Testing
             let unknown = try await workplace.start(command + ["--contact", "carl"]).end()
 
             #expect(
-                without.status == 1 && without.messages.contains("The store has no picture of the contact \"-b/2\".")
+                without.status == 1 && without.messages.contains("The store has no image of the contact \"-b/2\".")
             )
             #expect(unknown.status == 1 && unknown.messages.contains("The store has no contact \"carl\"."))
             #expect(without.bytes.isEmpty && unknown.bytes.isEmpty)

@@ -43,7 +43,7 @@ import Testing
         let key = "email:" + origin.url("/two/\(Self.digest)?s=256&d=404")
         #expect(try await workplace.run("get", key, "--policy", "offline").bytes == picture)
         let none = "email:" + origin.url("/one/\(Self.digest)?s=256&d=404")
-        #expect(try await workplace.run("show", none).text.contains("no picture for the address"))
+        #expect(try await workplace.run("show", none).text.contains("no image for the address"))
 
         let receipt = try await workplace.run("remove", "--owner", "ada", "--erase", "--json")
         #expect(try receipt.object.number("rows") == 3 && receipt.object.number("files") == 1)

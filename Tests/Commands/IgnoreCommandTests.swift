@@ -55,7 +55,7 @@ import Testing
             let none = try await workplace.run("shared", "--minimum", "13")
             #expect(
                 none.status == 0 && none.text.isEmpty
-                    && none.messages.contains("no host has a picture of at least 13 contacts")
+                    && none.messages.contains("no host has an image of at least 13 contacts")
             )
             #expect(try await workplace.run("shared", "--minimum", "1").status == 64)
             #expect(try await workplace.run("shared", "--after", "x").status == 64)
@@ -68,7 +68,7 @@ import Testing
             let dry = try await workplace.run("ignore", prefix, "--dry-run")
             #expect(dry.status == 0)
             #expect(
-                dry.text.hasPrefix("Would ignore 1 picture of 12 contacts, and delete 1 file (2.0 kB"),
+                dry.text.hasPrefix("Would ignore 1 image of 12 contacts, and delete 1 file (2.0 kB"),
                 "\(dry.text)"
             )
 
@@ -102,7 +102,7 @@ import Testing
             )
 
             let undone = try await workplace.run("ignore", "--undo", prefix)
-            #expect(undone.status == 0 && undone.text.hasPrefix("Stopped ignoring 1 picture"))
+            #expect(undone.status == 0 && undone.text.hasPrefix("Stopped ignoring 1 image"))
             let back = try await workplace.run("sync", "--allow-private-network", "--json")
             #expect(try back.object.number("fetched") == 12)
             #expect(try await workplace.run("get", url).bytes == Self.silhouette)
@@ -112,14 +112,14 @@ import Testing
     @Test func invalidDigestIsReported_andTheOthersAreIgnored() async throws {
         try await withSilhouettes(3) { workplace, _ in
             let run = try await workplace.run("ignore", "nonsense", "0123456789", Self.digest)
-            #expect(run.status == 1 && run.text.hasPrefix("Ignored 1 picture"))
+            #expect(run.status == 1 && run.text.hasPrefix("Ignored 1 image"))
             #expect(
                 run.messages.contains("\"nonsense\" must be") && run.messages.contains("begins with \"0123456789\"")
             )
             let undo = try await workplace.run("ignore", "--undo", String(repeating: "a", count: 64), Self.digest)
             #expect(
                 undo.status == 1 && undo.messages.contains("is not ignored")
-                    && undo.text.hasPrefix("Stopped ignoring 1 picture")
+                    && undo.text.hasPrefix("Stopped ignoring 1 image")
             )
             #expect(try await workplace.run("ignore").status == 64)
         }

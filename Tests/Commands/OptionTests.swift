@@ -133,8 +133,8 @@ import Testing
     @Test(arguments: [
         (["list"], "Create one with `avatars sync`"), (["show", "name:x", "--store", "there"], "`avatars list` shows"),
         (["list", "--store", "damaged"], "`avatars verify --repair`"),
-        (["list", "--store", "foreign"], "Choose another directory with --store."),
-        (["migrate", "--store", "foreign"], "Choose another directory with --store."),
+        (["list", "--store", "foreign"], "Choose another folder with --store."),
+        (["migrate", "--store", "foreign"], "Choose another folder with --store."),
         (["changes", "--since", "99", "--store", "there"], "continue with `avatars changes --since "),
         (["save", "me.png", "--name", "me", "--class", "caches", "--store", "full"], "avatars config budget"),
     ])

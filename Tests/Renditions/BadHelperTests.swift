@@ -134,7 +134,7 @@ struct BadHelperTests {
         let refusal = try await refusal(script)
 
         #expect(
-            refusal == .decoderDied("The decoder sent bytes that break the protocol while it decoded the picture."),
+            refusal == .decoderDied("The decoder sent bytes that break the protocol while it decoded the image."),
             "\(name)"
         )
     }
@@ -146,7 +146,7 @@ struct BadHelperTests {
 
         #expect(
             try await refusal(script)
-                == .decoderDied("The decoder ended with exit code 5 while it decoded the picture.")
+                == .decoderDied("The decoder ended with exit code 5 while it decoded the image.")
         )
     }
 

@@ -52,7 +52,7 @@ struct BadPictureTests {
 
         #expect(
             try await refusal(of: bytes.prefix(bytes.count / 2) + [0xFF, 0xD9])
-                == .cannotDecode("The picture is truncated.")
+                == .cannotDecode("The image is truncated.")
         )
     }
 
@@ -86,7 +86,7 @@ struct BadPictureTests {
             #expect(
                 refusal
                     == .cannotDecode(
-                        "The format of the picture is not supported. It must be JPEG, PNG, WebP or GIF."
+                        "The format of the image is not supported. It must be JPEG, PNG, WebP or GIF."
                     ),
                 "\(name)"
             )
@@ -144,7 +144,7 @@ struct BadPictureTests {
         #expect(
             try await refusal(of: bytes)
                 == .cannotDecode(
-                    "The picture has 8000 x 8000 pixels; the limits are 50 million pixels, and 65,500 on a side."
+                    "The image has 8000 x 8000 pixels; the limits are 50 million pixels, and 65,500 on a side."
                 )
         )
     }
@@ -156,7 +156,7 @@ struct BadPictureTests {
         #expect(
             try await refusal(of: bytes)
                 == .cannotDecode(
-                    "The picture has 65501 x 1 pixels; the limits are 50 million pixels, and 65,500 on a side."
+                    "The image has 65501 x 1 pixels; the limits are 50 million pixels, and 65,500 on a side."
                 )
         )
     }
@@ -176,7 +176,7 @@ struct BadPictureTests {
         #expect(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
 
-        await #expect(throws: RenditionError.unavailable("The decoder cannot read the file of the picture.")) {
+        await #expect(throws: RenditionError.unavailable("The decoder cannot read the file of the image.")) {
             try await pool.make(rendition, from: ends[0])
         }
     }

@@ -126,7 +126,7 @@ struct DecoderPoolTests {
         kill(pid, SIGCONT)
 
         let refusal = try await made
-        #expect(refusal == .decoderDied("The decoder was ended by signal \(signal) while it decoded the picture."))
+        #expect(refusal == .decoderDied("The decoder was ended by signal \(signal) while it decoded the image."))
         #expect(!HelperScript.exists(pid), "a zombie")
         _ = try await pool.make(Self.rendition, of: "small.png")
         #expect(script.pids.count == 2)
@@ -141,7 +141,7 @@ struct DecoderPoolTests {
 
         let refusal = try await pool.refusal(Self.rendition, of: try Fixture.bytes("small.png"))
 
-        #expect(refusal == .decoderDied("The decoder did not respond in time while it decoded the picture."))
+        #expect(refusal == .decoderDied("The decoder did not respond in time while it decoded the image."))
         try await waitUntil("\(pid) is gone") { !HelperScript.exists(pid) }
         _ = try await pool.make(Self.rendition, of: "small.png")
         #expect(script.pids.count == 2)

@@ -82,7 +82,7 @@ public struct FetchFailure: Error, Sendable {
         FetchFailure(
             kind: .ignored,
             message:
-                "The picture of \"\(key)\" is ignored. To stop ignoring it, run `avatars ignore --undo` with its digest, which "
+                "The image of \"\(key)\" is ignored. To stop ignoring it, run `avatars ignore --undo` with its digest, which "
                 + "`avatars shared --ignored` lists."
         )
     }

@@ -106,8 +106,8 @@ struct EntryExplanation {
         case .evicted: "Its file was evicted to keep the budget; a read or a list that names it fetches it again."
         case .missing: "Its file was missing; it is fetched again when it is due or read."
         case .ignored:
-            "Its origin sends an ignored picture (\(Hexadecimal.text(entry.ignoredSHA256 ?? []))), so no picture is stored. "
-                + "Another picture of the origin will be stored. `avatars ignore --undo DIGEST` stops ignoring this one."
+            "Its host sends an ignored image (\(Hexadecimal.text(entry.ignoredSHA256 ?? []))), so the store keeps none. It "
+                + "will store another image of the host. `avatars ignore --undo DIGEST` stops ignoring this one."
         case nil: entry.file != nil && !isThere ? "Its file is missing; the next read or sync fetches it again." : nil
         }
     }
@@ -116,7 +116,7 @@ struct EntryExplanation {
     private func failing(_ failure: FailureKind) -> String {
         let count = entry.validation.failureCount
         if entry.isKnownNone {
-            return "Its source has no picture for the address; a sync of a list with the address asks again."
+            return "Its source has no image for the address; a sync of a list with the address asks again."
         }
         let times = count == 1 ? "once" : "\(count) times in a row"
         let time = entry.validation.checked.map { " at \($0.iso8601)" } ?? ""

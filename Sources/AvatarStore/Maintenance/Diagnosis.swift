@@ -81,7 +81,7 @@ extension AvatarStore {
     private static func remedy(for error: any Error) -> String? {
         guard let error = error as? AvatarStoreError, error.code == .damagedIndex else { return nil }
         return
-            "With a backup, move the directory of the store away, then run `avatars restore BACKUP`. Without one, "
+            "With a backup, move the folder of the store away, then run `avatars restore BACKUP`. Without one, "
             + "`avatars verify --repair` rebuilds the index from the documents, if these are left."
     }
 

@@ -272,7 +272,7 @@ final class TierUploads: Sendable {
         do {
             return try roots.files(of: file.storageClass).read(file)
         } catch {
-            logger.warning("a picture for the shared tier cannot be read", metadata: ["error": "\(error)"])
+            logger.warning("an image for the shared tier cannot be read", metadata: ["error": "\(error)"])
             return nil
         }
     }

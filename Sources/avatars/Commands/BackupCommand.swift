@@ -5,10 +5,10 @@ import AvatarStore
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Copies the store to a directory; other processes may use it meanwhile.",
+        abstract: "Copies the store to a folder; other processes may use it meanwhile.",
         usage: "avatars backup <dir> [<options>]",
         discussion: """
-            The directory must be empty or not exist yet. The copy is a store itself: avatars list --store <dir>.
+            The folder must be empty or not exist yet. The copy is a store itself: avatars list --store <dir>.
 
             On the same disk the copied files are hard links, which take no space but are lost with that disk. Copy \
             the backup to another disk with cp -a or rsync -aX, which keep extended attributes.
@@ -18,7 +18,7 @@ struct BackupCommand: AsyncParsableCommand {
     )
 
     /// The path of the new store, relative to the working directory or absolute.
-    @Argument(help: ArgumentHelp("The directory to copy to.", valueName: "dir"), completion: .directory)
+    @Argument(help: ArgumentHelp("The folder to copy to.", valueName: "dir"), completion: .directory)
     var directory: String
 
     @OptionGroup var progress: ProgressOptions
@@ -27,7 +27,7 @@ struct BackupCommand: AsyncParsableCommand {
 
     /// - Throws: `ValidationError` if the path is empty.
     func validate() throws {
-        if directory.isEmpty { throw ValidationError("The path of the backup is empty. Name a directory.") }
+        if directory.isEmpty { throw ValidationError("The path of the backup is empty. Name a folder.") }
     }
 
     /// Copies the store to `directory`, and warns if files of the store are missing.

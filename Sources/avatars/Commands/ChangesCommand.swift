@@ -5,7 +5,7 @@ import AvatarStore
 struct ChangesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "Lists added, changed and removed pictures and their contacts.",
+        abstract: "Lists added, changed and removed images and their contacts.",
         usage: "avatars changes [--since <n>] [--follow] [<options>]",
         discussion: """
             Pass the last sequence number you processed to --since; `now` skips all earlier changes.

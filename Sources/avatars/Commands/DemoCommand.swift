@@ -17,7 +17,7 @@ struct DemoCommand: AsyncParsableCommand {
     /// The folder that the demo leaves behind; `nil` for a temporary one, which it deletes.
     @Option(
         help: ArgumentHelp(
-            "Keep the store and the contact list in this directory, to try commands on.",
+            "Keep the store and the contact list in this folder, to try commands on.",
             valueName: "dir"
         ),
         completion: .directory

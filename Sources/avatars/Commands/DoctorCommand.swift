@@ -16,7 +16,7 @@ struct DoctorCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup(title: "Origins") var origin: OriginOptions
+    @OptionGroup(title: "Network") var origin: OriginOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 

@@ -38,7 +38,7 @@ struct FetchCommand: AsyncParsableCommand {
     @Option(name: .customLong("class"), help: "The storage class of the images.")
     var storage = FetchOptions.Storage.caches
 
-    @OptionGroup(title: "Origins") var origin: OriginOptions
+    @OptionGroup(title: "Network") var origin: OriginOptions
     @OptionGroup(title: "Several machines") var shared: SharedTierOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions

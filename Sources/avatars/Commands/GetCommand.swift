@@ -21,7 +21,7 @@ struct GetCommand: AsyncParsableCommand {
     @OptionGroup var image: ImageArgument
 
     /// The initials of the contact's name, as an SVG image.
-    @Flag(help: "With --contact: write initials as SVG if the contact has no picture.")
+    @Flag(help: "With --contact: write initials as SVG if the contact has no image.")
     var placeholder = false
 
     /// The path, or `-`; `nil` for standard output, except to a terminal.
@@ -41,7 +41,7 @@ struct GetCommand: AsyncParsableCommand {
     var storage = FetchOptions.Storage.caches
 
     @OptionGroup(title: "Sizes") var renditions: RenditionOptions
-    @OptionGroup(title: "Origins") var origin: OriginOptions
+    @OptionGroup(title: "Network") var origin: OriginOptions
     @OptionGroup(title: "Several machines") var shared: SharedTierOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
 

@@ -5,14 +5,14 @@ import AvatarStore
 struct IgnoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ignore",
-        abstract: "Ignores pictures by their bytes, such as the default picture of a service.",
+        abstract: "Ignores images by their bytes, such as the default image of a service.",
         usage: "avatars ignore <digest> ... [--undo] [--dry-run] [<options>]",
         discussion: """
-            Contacts lose an ignored picture. They get a placeholder, or the picture of an e-mail source. Their images are \
-            still checked, so another picture of their host is stored as usual. Own images (name:NAME) stay.
+            Contacts lose an ignored image. They get a placeholder, or the image of an e-mail source. The store still \
+            revalidates it, and stores another image of its host as usual. Own images (name:NAME) stay.
 
-            A digest is the SHA-256 of a picture in 64 hexadecimal digits. `avatars shared` and `avatars show` print it. The \
-            first 8 or more digits suffice for a stored picture.
+            A digest is the SHA-256 of an image in 64 hexadecimal digits. `avatars shared` and `avatars show` print it. The \
+            first 8 or more digits suffice for a stored image.
 
             Example: avatars ignore 3f2a6c1d9e8b7a65
             """
@@ -20,13 +20,13 @@ struct IgnoreCommand: AsyncParsableCommand {
 
     /// A digest without a picture is an error; the command still ignores the others.
     @Argument(
-        help: "SHA-256 digests of pictures. The first 8 or more digits suffice for a stored picture.",
+        help: "SHA-256 digests of images. The first 8 or more digits suffice for a stored image.",
         completion: .storeDigest
     )
     var digests: [String]
 
     /// The images are then due at once.
-    @Flag(help: "Stop ignoring the pictures. The next sync fetches them.")
+    @Flag(help: "Stop ignoring the images. The next sync fetches them.")
     var undo = false
 
     /// Opens the store for reading only, so nothing can change.
@@ -56,7 +56,7 @@ struct IgnoreCommand: AsyncParsableCommand {
         }
         for digest in report.unknown {
             Message.error(
-                "The picture \"\(digest)\" is not ignored. `avatars shared --ignored` lists the ignored pictures."
+                "The image \"\(digest)\" is not ignored. `avatars shared --ignored` lists the ignored images."
             )
         }
         try print(report, named.filter { !report.unknown.contains($0) })
@@ -81,7 +81,7 @@ struct IgnoreCommand: AsyncParsableCommand {
             "files": JSON(report.files),
             "bytes": JSON(report.bytes),
         ])
-        let pictures = Wording.count(named.count, "picture")
+        let pictures = Wording.count(named.count, "image")
         let contacts = Wording.count(report.contacts, "contact")
         let files = "\(Wording.count(report.files, "file")) (\(Wording.size(report.bytes)))"
         let sentence =

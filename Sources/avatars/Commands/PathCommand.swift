@@ -13,8 +13,8 @@ struct PathCommand: MostlySynchronousCommand {
         discussion: """
             Exit code 1 if there is no file. This does not count as an access for eviction.
 
-            With --size, --format, --square or --max-bytes, the file is a rendition: a smaller picture, which the store \
-            makes if necessary and keeps. If the picture cannot be decoded, the path is that of the original. This counts as \
+            With --size, --format, --square or --max-bytes, the file is a rendition: a smaller image, which the store \
+            makes if necessary and keeps. If the image cannot be decoded, the path is that of the original. This counts as \
             an access.
 
             Example: avatars path https://example.com/ada.png

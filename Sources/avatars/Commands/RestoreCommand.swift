@@ -9,16 +9,19 @@ struct RestoreCommand: AsyncParsableCommand {
         abstract: "Restores a backup into a new store.",
         usage: "avatars restore <dir> [<options>]",
         discussion: """
-            The store directory must be empty or not exist yet; a caches folder that the same store left behind is \
-            replaced. Each file of the backup is checked: missing and damaged files are left out and counted. `avatars sync` fetches cached images again; lost documents are named, with \
-            exit code 1. The backup does not change.
+            The folder of the store must be empty or not exist yet. A caches folder that the same store left behind is \
+            replaced.
+
+            The command checks each file of the backup. It leaves missing and damaged files out and counts them. `avatars \
+            sync` fetches cached images again. If documents are lost, the command names them, with exit code 1. The backup \
+            does not change.
 
             Example: avatars restore /mnt/backup/avatars --store ./store
             """
     )
 
     /// The directory that `backup` wrote. The command does not change it.
-    @Argument(help: ArgumentHelp("The directory that holds the backup.", valueName: "dir"), completion: .directory)
+    @Argument(help: ArgumentHelp("The folder that holds the backup.", valueName: "dir"), completion: .directory)
     var directory: String
 
     @OptionGroup var progress: ProgressOptions
@@ -27,7 +30,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     /// - Throws: `ValidationError` if the path is empty.
     func validate() throws {
-        if directory.isEmpty { throw ValidationError("The path of the backup is empty. Name a directory.") }
+        if directory.isEmpty { throw ValidationError("The path of the backup is empty. Name a folder.") }
     }
 
     /// The user who is likely to use the restored store, if root restores it: the owner of its place, else of the backup.
@@ -50,7 +53,7 @@ struct RestoreCommand: AsyncParsableCommand {
             do {
                 return try await AvatarStore.restore(from: source, to: configuration, progress: $0)
             } catch var error as AvatarStoreError where error.code == .noStore {
-                error.message += " Name the directory that `avatars backup` wrote."
+                error.message += " Name the folder that `avatars backup` wrote."
                 throw error
             }
         }

@@ -10,7 +10,7 @@ import ServiceLifecycle
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Serves the pictures over HTTP, and keeps them current.",
+        abstract: "Serves the images over HTTP, and keeps them current.",
         usage: "avatars serve [--listen <address>] [--sync <list> ...] [<options>]",
         discussion: """
             Serves only stored pictures; a request of a client never causes a fetch. Open the address in a browser for a page \
@@ -62,7 +62,7 @@ struct ServeCommand: AsyncParsableCommand {
     var every: Duration?
 
     /// Sets `SyncOptions.prunes`.
-    @Flag(help: "Unlink contacts that the lists omit or give no picture.")
+    @Flag(help: "Unlink contacts that the lists omit or give no image.")
     var prune = false
 
     /// An argument would show the token in the process list.
@@ -81,7 +81,7 @@ struct ServeCommand: AsyncParsableCommand {
     var libravatar = false
 
     @OptionGroup(title: "Sizes") var decoder: DecoderOptions
-    @OptionGroup(title: "Origins") var origin: OriginOptions
+    @OptionGroup(title: "Network") var origin: OriginOptions
     @OptionGroup(title: "Several machines") var shared: SharedTierOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
 

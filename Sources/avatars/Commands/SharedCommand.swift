@@ -5,25 +5,25 @@ import AvatarStore
 struct SharedCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shared",
-        abstract: "Lists pictures that many contacts have from one host.",
+        abstract: "Lists images that many contacts have from one host.",
         usage: """
             avatars shared [--minimum <n>] [--limit <n>] [--after <next>] [<options>]
             avatars shared --ignored [<options>]
             """,
         discussion: """
-            Such a picture is often the default picture that a service sends for contacts without one. Use `avatars ignore` to \
-            ignore it. --ignored lists the ignored pictures instead.
+            Such an image is often the default image that a service sends for contacts without one. Use `avatars ignore` to \
+            ignore it. --ignored lists the ignored images instead.
 
             Example: avatars shared --minimum 100
             """
     )
 
     /// The default is more than a family or a small company.
-    @Option(help: ArgumentHelp("List pictures that at least N contacts have from one host.", valueName: "n"))
+    @Option(help: ArgumentHelp("List images that at least N contacts have from one host.", valueName: "n"))
     var minimum = AvatarStore.usualSharedMinimum
 
     /// The size of the page.
-    @Option(help: ArgumentHelp("List at most N pictures.", valueName: "n"))
+    @Option(help: ArgumentHelp("List at most N images.", valueName: "n"))
     var limit = 100
 
     /// The end of an earlier page; `nil` to begin at the start.
@@ -34,7 +34,7 @@ struct SharedCommand: AsyncParsableCommand {
     var after: String?
 
     /// Lists all ignored pictures instead of a page.
-    @Flag(help: "List the ignored pictures.")
+    @Flag(help: "List the ignored images.")
     var ignored = false
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
@@ -76,8 +76,8 @@ struct SharedCommand: AsyncParsableCommand {
         let text = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined()
         try output.print(json, text: text, quiet: store.quiet, isData: true)
         guard !output.json else { return }
-        if rows.isEmpty { store.note("no host has a picture of at least \(minimum) contacts") }
-        if let next = page.next { store.note("there may be more pictures: continue with --after '\(next)'") }
+        if rows.isEmpty { store.note("no host has an image of at least \(minimum) contacts") }
+        if let next = page.next { store.note("there may be more images: continue with --after '\(next)'") }
     }
 
     /// Prints the ignored pictures.

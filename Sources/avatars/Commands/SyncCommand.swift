@@ -77,7 +77,7 @@ struct SyncCommand: AsyncParsableCommand {
     /// Sets `SyncOptions.prunes`. Needs a list, because without one every contact would be missing.
     @Flag(
         help: ArgumentHelp(
-            "Unlink contacts that the lists omit or give no picture. Skipped if a record is unreadable, the sync ends early or "
+            "Unlink contacts that the lists omit or give no image. Skipped if a record is unreadable, the sync ends early or "
                 + "the lists have no contacts."
         )
     )
@@ -86,7 +86,7 @@ struct SyncCommand: AsyncParsableCommand {
     /// Sets `SyncOptions.emailSources`, in the order of the arguments.
     @Option(
         help: ArgumentHelp(
-            "Ask this service for the pictures of contacts without one, by a digest of their e-mail addresses: libravatar, "
+            "Ask this service for the images of contacts without one, by a digest of their e-mail addresses: libravatar, "
                 + "gravatar, or a server's URL. Repeat the option to try several in order. The service learns that you know "
                 + "the address.",
             valueName: "source"
@@ -100,7 +100,7 @@ struct SyncCommand: AsyncParsableCommand {
     /// Sets `SyncOptions.emailRecheck`, in seconds, up to a year.
     @Option(
         help: ArgumentHelp(
-            "Ask a service again about an address without a picture after this time. Default: 7d.",
+            "Ask a service again about an address without an image after this time. Default: 7d.",
             valueName: "time"
         ),
         transform: TimeSpan.parseSeconds
@@ -131,7 +131,7 @@ struct SyncCommand: AsyncParsableCommand {
     @Flag(name: [.customShort("n"), .long], help: "Send no request and change nothing; print the plan.")
     var dryRun = false
 
-    @OptionGroup(title: "Origins") var origin: OriginOptions
+    @OptionGroup(title: "Network") var origin: OriginOptions
     @OptionGroup(title: "Several machines") var shared: SharedTierOptions
     @OptionGroup var progress: ProgressOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions

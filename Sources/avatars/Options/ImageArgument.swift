@@ -10,7 +10,7 @@ struct ImageArgument: ParsableArguments {
     /// The photo embedded in the contact comes first, then the image at its URL, then that of an e-mail source.
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The picture of this contact.", valueName: "id"),
+        help: ArgumentHelp("The image of this contact.", valueName: "id"),
         completion: .storeContact
     )
     var contact: String?
@@ -50,7 +50,7 @@ struct ImageArgument: ParsableArguments {
         throw AvatarStoreError(
             .noSuchEntry,
             """
-            The store has no picture of the contact "\(contact)". Its list gave none, or a URL that the store refuses \
+            The store has no image of the contact "\(contact)". Its list gave none, or a URL that the store refuses \
             (`avatars sync LIST --dry-run` names these), or it was removed, or the last sync did not fetch it (`avatars doctor` says why). \
             `avatars get --placeholder` writes the initials of the contact.
             """

@@ -5,7 +5,7 @@ import AvatarStore
 /// The options of commands that decode pictures.
 struct DecoderOptions: ParsableArguments {
     /// Without this flag the decoder refuses to work without a sandbox.
-    @Flag(help: "Decode pictures even where the system offers no sandbox.")
+    @Flag(help: "Decode images even where the system offers no sandbox.")
     var decodeWithoutSandbox = false
 
     /// Gives the store a decoder.
@@ -21,7 +21,7 @@ struct RenditionOptions: ParsableArguments {
     /// Rounded up to one of `Rendition.sizes`.
     @Option(
         help: ArgumentHelp(
-            "Scale the picture to at most N pixels on a side, 1 to 4096. Rounded up to 32, 48, 64 ... 512; larger values "
+            "Scale the image to at most N pixels on a side, 1 to 4096. Rounded up to 32, 48, 64 ... 512; larger values "
                 + "give 512.",
             valueName: "n"
         )
@@ -29,11 +29,11 @@ struct RenditionOptions: ParsableArguments {
     var size: Int?
 
     /// Default: `original`.
-    @Option(help: "Convert the picture to this format.")
+    @Option(help: "Convert the image to this format.")
     var format: Rendition.Format?
 
     /// Default: the whole picture.
-    @Flag(help: "Crop the picture to the square in the middle.")
+    @Flag(help: "Crop the image to the square in the middle.")
     var square = false
 
     /// The decoder lowers the quality until the file fits, then the size.

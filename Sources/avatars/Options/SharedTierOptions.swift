@@ -9,8 +9,9 @@ struct SharedTierOptions: ParsableArguments {
     /// Sets `Configuration.sharedTier`.
     @Option(
         help: ArgumentHelp(
-            "Shared tier: an S3 bucket that several machines share. Images come from there before their hosts are asked. Credentials: "
-                + "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or ~/.aws/credentials. Default: $AVATARS_SHARED.",
+            "Shared tier: an S3 bucket that several machines share. Commands look for images there before they ask the "
+                + "hosts. Credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or ~/.aws/credentials. Default: "
+                + "$AVATARS_SHARED.",
             valueName: "s3-url"
         )
     )

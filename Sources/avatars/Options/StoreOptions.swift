@@ -9,7 +9,7 @@ struct StoreOptions: ParsableArguments {
     @Option(
         name: .customLong("store"),
         help: ArgumentHelp(
-            "Store directory. Default: $AVATARS_STORE, else \(StoreOptions.defaultPlaces).",
+            "Folder of the store. Default: $AVATARS_STORE, else \(StoreOptions.defaultPlaces).",
             valueName: "dir"
         ),
         completion: .directory
@@ -34,7 +34,7 @@ struct StoreOptions: ParsableArguments {
 
     /// - Throws: `ValidationError` if `--store` is empty.
     func validate() throws {
-        if directory?.isEmpty == true { throw ValidationError("--store must not be empty. Name a directory.") }
+        if directory?.isEmpty == true { throw ValidationError("--store must not be empty. Name a folder.") }
     }
 
     /// The absolute paths of the store's parts.

@@ -33,13 +33,13 @@ extension AvatarStoreError {
     /// The command or option that helps with this error; `nil` without one.
     var advice: String? {
         switch code {
-        case .noStore: "Create one with `avatars sync`, or name another directory with --store."
+        case .noStore: "Create one with `avatars sync`, or name another folder with --store."
         case .noSuchEntry: "`avatars list` shows the stored keys."
         case .syncIsRunning: "Wait for it with --wait."
-        case .foreignIndex, .unusableRoot: "Choose another directory with --store."
+        case .foreignIndex, .unusableRoot: "Choose another folder with --store."
         case .damagedIndex:
             """
-            With a backup, move the directory of the store away, then run `avatars restore BACKUP`. Without one, \
+            With a backup, move the folder of the store away, then run `avatars restore BACKUP`. Without one, \
             `avatars verify --repair` rebuilds the index from the documents, if these are left.
             """
         case .busy: "Try again in a moment."

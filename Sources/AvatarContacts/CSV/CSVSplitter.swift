@@ -53,8 +53,8 @@ struct CSVSplitter: RecordSplitter {
 
     /// Reads the first row.
     ///
-    /// - Throws: `unreadableList` also if there is none: a file that was cut off at its beginning must not count as a list
-    ///   without contacts.
+    /// - Throws: `unreadableList` if the row breaks a limit, or is missing. An empty file may be the rest of a damaged one, and
+    ///   must not count as a list without contacts.
     private mutating func header() throws(AvatarStoreError) -> CSVColumns {
         while let row = try row(separator: declared) {
             guard !row.isTooLong, row.fieldCount <= CSVColumns.maximumCount else {

@@ -122,7 +122,7 @@ final class HitCache: Sendable {
         var hits: [[Int: Found]] = []
         for lock in locks {
             lock.shard.withLock { shard in
-                if !shard.young.isEmpty { hits += [shard.young, shard.old] }
+                hits += [shard.young, shard.old]
                 shard.forget()
                 shard.walIndex = nil
                 shard.isClosed = true

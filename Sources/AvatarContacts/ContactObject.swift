@@ -18,8 +18,6 @@ struct ContactObject: DecodableWithConfiguration {
     /// Whether the object has a field for images, even if it is empty or null.
     let hasImageField: Bool
 
-    private typealias Fields = ContactFields
-
     /// The fields that may hold the URL of the image. The first one that is present and not null counts.
     private static let imageFields: [ContactField] = [
         .avatarURL, .avatarURLInSnakeCase, .avatar, .photo, .picture, .image,
@@ -34,12 +32,20 @@ struct ContactObject: DecodableWithConfiguration {
     ///   - spellings: The names of fields in another spelling.
     /// - Throws: `RecordFault` if the value is not an object or a field has the wrong type; `DecodingError` if it is not JSON.
     init(from decoder: any Decoder, configuration spellings: [ContactField: String]) throws {
-        let fields: Fields
+        let fields: DecodedFields
         do {
-            fields = Fields(container: try decoder.container(keyedBy: Fields.Key.self), spellings: spellings)
+            let container = try decoder.container(keyedBy: DecodedFields.Key.self)
+            fields = DecodedFields(container: container, spellings: spellings)
         } catch {
             throw RecordFault(reason: "expected an object, found \(try JSONValue(from: decoder).kind)")
         }
+        try self.init(fields)
+    }
+
+    /// Makes a contact of the fields.
+    ///
+    /// - Throws: `RecordFault` if a field has the wrong type; `DecodingError` if its value is not JSON.
+    init(_ fields: some ContactFields) throws {
         var contact = Contact(
             id: try Self.id(in: fields),
             name: try Self.text(.name, in: fields),
@@ -52,9 +58,9 @@ struct ContactObject: DecodableWithConfiguration {
     }
 
     /// The id as text: a number becomes its decimal digits.
-    private static func id(in fields: Fields) throws -> String {
+    private static func id(in fields: some ContactFields) throws -> String {
         let id: String
-        switch try value(.id, in: fields) {
+        switch try fields.value(.id) {
         case .string(let text)?: id = text
         case .number(let number)?: id = try text(of: number)
         case nil: throw RecordFault(reason: "`id` is missing")
@@ -74,7 +80,7 @@ struct ContactObject: DecodableWithConfiguration {
     }
 
     /// The URL of the image, unchecked; `nil` if no field has one or the first one is blank.
-    private static func avatarURL(in fields: Fields) throws -> String? {
+    private static func avatarURL(in fields: some ContactFields) throws -> String? {
         for field in imageFields {
             guard let url = try text(field, in: fields) else { continue }
             return url.allSatisfy(\.isWhitespace) ? nil : url
@@ -83,29 +89,18 @@ struct ContactObject: DecodableWithConfiguration {
     }
 
     /// The e-mail addresses of both fields, trimmed and without duplicates.
-    private static func emails(in fields: Fields) throws -> [String] {
-        let values = try [ContactField.emails, .email].compactMap { try fields.value(of: EmailAddresses.self, in: $0) }
-        return values.flatMap(\.addresses).map(\.trimmed).uniqueTexts
+    private static func emails(in fields: some ContactFields) throws -> [String] {
+        let addresses = try fields.addresses(.emails) + fields.addresses(.email)
+        return addresses.map(\.trimmed).uniqueTexts
     }
 
     /// The string in `field`; `nil` if the field is missing or null.
-    private static func text(_ field: ContactField, in fields: Fields) throws -> String? {
-        switch try value(field, in: fields) {
+    private static func text(_ field: ContactField, in fields: some ContactFields) throws -> String? {
+        switch try fields.value(field) {
         case .string(let text)?: return text
         case nil: return nil
         case let other?:
             throw RecordFault(reason: "`\(fields.name(of: field))` must be a string, not \(other.kind)")
-        }
-    }
-
-    /// The value of `field`; `nil` if the field is missing or null.
-    ///
-    /// Most are strings, which a container decodes in half the time of a value of any type.
-    private static func value(_ field: ContactField, in fields: Fields) throws -> JSONValue? {
-        do {
-            return try fields.value(of: String.self, in: field).map(JSONValue.string)
-        } catch DecodingError.typeMismatch {
-            return try fields.value(of: JSONValue.self, in: field)
         }
     }
 }
@@ -124,7 +119,22 @@ enum ContactField: String, CaseIterable {
 }
 
 /// The fields of one JSON object.
-private struct ContactFields {
+protocol ContactFields {
+    /// The name under which the object has `field`: the usual one, unless only another spelling is there.
+    func name(of field: ContactField) -> String
+
+    /// Whether the object has `field`, in any spelling and with any value.
+    func has(_ field: ContactField) -> Bool
+
+    /// The value of `field`; `nil` if the field is missing or null.
+    func value(_ field: ContactField) throws -> JSONValue?
+
+    /// The e-mail addresses in `field` as the list spells them; see `EmailAddresses`.
+    func addresses(_ field: ContactField) throws -> [String]
+}
+
+/// The fields of any JSON object, read by `JSONDecoder`.
+private struct DecodedFields: ContactFields {
     /// The name of a field, in any spelling.
     struct Key: CodingKey {
         let stringValue: String
@@ -143,19 +153,30 @@ private struct ContactFields {
     /// The names of fields in another spelling.
     let spellings: [ContactField: String]
 
-    /// The name under which the object has `field`: the usual one, unless only another spelling is there.
     func name(of field: ContactField) -> String {
         guard !spellings.isEmpty, let spelling = spellings[field] else { return field.rawValue }
         return container.contains(Key(stringValue: field.rawValue)) ? field.rawValue : spelling
     }
 
-    /// Whether the object has `field`, in any spelling and with any value.
     func has(_ field: ContactField) -> Bool {
         container.contains(Key(stringValue: name(of: field)))
     }
 
+    /// Most values are strings, which a container decodes in half the time of a value of any type.
+    func value(_ field: ContactField) throws -> JSONValue? {
+        do {
+            return try decoded(String.self, field).map(JSONValue.string)
+        } catch DecodingError.typeMismatch {
+            return try decoded(JSONValue.self, field)
+        }
+    }
+
+    func addresses(_ field: ContactField) throws -> [String] {
+        try decoded(EmailAddresses.self, field)?.addresses ?? []
+    }
+
     /// Decodes the value of a field; `nil` if the field is missing or null.
-    func value<Value: Decodable>(of type: Value.Type, in field: ContactField) throws -> Value? {
+    private func decoded<Value: Decodable>(_ type: Value.Type, _ field: ContactField) throws -> Value? {
         try container.decodeIfPresent(type, forKey: Key(stringValue: name(of: field)))
     }
 }

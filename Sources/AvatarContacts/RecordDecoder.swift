@@ -103,14 +103,20 @@ struct RecordDecoder {
 
     /// Decodes the JSON object of one contact.
     private mutating func record(from json: ArraySlice<UInt8>, line: Int) -> ContactRecord {
-        guard !JSONScanner.nestsTooDeep(json) else {
+        let plain = PlainFields(json)
+        guard plain != nil || !JSONScanner.nestsTooDeep(json) else {
             let limit = JSONScanner.maximumNesting
             return .unreadable(line: line, reason: "the record nests deeper than the limit of \(limit) levels")
         }
         do {
-            let unusual = JSONMembers.unusual(in: json)
+            let unusual = plain?.hasUnusualNames == false ? [] : JSONMembers.unusual(in: json)
             let names = unusual.isEmpty ? [:] : spellings.names(in: unusual)
-            let object = try decoder.decode(ContactObject.self, from: Data(json), configuration: names)
+            let object =
+                if let plain, names.isEmpty {
+                    try ContactObject(plain)
+                } else {
+                    try decoder.decode(ContactObject.self, from: Data(json), configuration: names)
+                }
             let contact = object.contact
             if object.hasImageField {
                 imageFields.noteImageField()

@@ -37,7 +37,7 @@ extension AvatarResponder {
         }
         switch fallback {
         case "404":
-            var answer = AvatarResponse.problem(.notFound, "There is no picture for this address.")
+            var answer = AvatarResponse.problem(.notFound, "There is no image for this address.")
             answer.head.headerFields[.cacheControl] = cacheControl
             return answer
         case "blank":

@@ -56,7 +56,7 @@ extension AvatarResponder {
             frame: Self.frame,
             contact: PageContact(contact, pictureSize: 512),
             imagePath: imagePath,
-            reasons: details?.reasons ?? ["No list names a picture for this contact."],
+            reasons: details?.reasons ?? ["No list names an image for this contact."],
             facts: facts.main,
             technicalFacts: facts.technical,
             sharers: try named((sharers ?? []).prefix(Self.mostSharers)),

@@ -40,7 +40,7 @@ extension AvatarResponder {
         guard let contact = try store.contact(id) else {
             return .problem(.notFound, "The store has no contact with this id.")
         }
-        guard kind == "initials" else { return .problem(.notFound, "The contact has no picture.") }
+        guard kind == "initials" else { return .problem(.notFound, "The contact has no image.") }
         return placeholder(of: contact, wish.size ?? 128, request)
     }
 

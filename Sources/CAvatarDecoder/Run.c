@@ -172,7 +172,7 @@ int avatar_decoder_run(int count, char **values) {
     int type;
     socklen_t size = sizeof type;
     if (count == 0 || (!attempt && getsockopt(0, SOL_SOCKET, SO_TYPE, &type, &size) != 0)) {
-        fputs("avatars-decoder makes smaller pictures for programs that use AvatarStore. Do not start it yourself.\n", stderr);
+        fputs("avatars-decoder makes smaller images for programs that use AvatarStore. Do not start it yourself.\n", stderr);
         return 64;
     }
 #ifdef __GLIBC__

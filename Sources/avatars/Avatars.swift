@@ -39,8 +39,9 @@ struct Avatars: ParsableCommand {
             CommandGroup(
                 name: "Store",
                 subcommands: [
-                    ListCommand.self, ShowCommand.self, StatsCommand.self, ChangesCommand.self, RemoveCommand.self,
-                    MoveCommand.self, SharedCommand.self, IgnoreCommand.self, TrimCommand.self, VerifyCommand.self,
+                    ListCommand.self, ShowCommand.self, ContactsCommand.self, StatsCommand.self, ChangesCommand.self,
+                    RemoveCommand.self, MoveCommand.self, SharedCommand.self, IgnoreCommand.self, TrimCommand.self,
+                    VerifyCommand.self,
                     ConfigCommand.self, DoctorCommand.self, MigrateCommand.self, CompactCommand.self,
                     BackupCommand.self, RestoreCommand.self, ExportCommand.self,
                     ImportCommand.self,

@@ -155,7 +155,7 @@ struct PageTests {
             #expect(page.contains("<a href=\"\(ResponderFixture.oddPath)\"><bdi>&quot;Zoë&quot; &amp; Co</bdi></a>"))
             #expect(page.contains("<dt>fetched</dt><dd><time datetime=\""))
             let none = fixture.ask("/contacts/ben").text
-            #expect(none.contains("No list names a picture") && none.contains("alt=\"Initials of Ben &lt;b&gt;"))
+            #expect(none.contains("No list names an image") && none.contains("alt=\"Initials of Ben &lt;b&gt;"))
         }
     }
 

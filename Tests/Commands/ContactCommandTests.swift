@@ -71,6 +71,48 @@ import Testing
         }
     }
 
+    @Test func contactsAreListedWithTheStatesOfTheirImages() async throws {
+        try await withStore { workplace, origin in
+            try workplace.write(
+                "more.json",
+                #"[{"id": "c", "name": "Éva Ben-Ari", "avatarURL": "http://127.0.0.1:1/"}]"#
+            )
+            _ = try await workplace.run("sync", "more.json", "--allow-private-network")
+
+            let all = try await workplace.run("contacts")
+            let without = try await workplace.run("contacts", "--without-image", "--json")
+            let named = try await workplace.run("contacts", "--name", "BEN", "--json")
+            let none = try await workplace.run("contacts", "--name", "carl", "--without-image")
+
+            let lines = all.lines.map { $0.split(separator: " ").map(String.init) }
+            try #require(lines.count == 4)
+            #expect(lines[0] == ["STATE", "CONTACT", "NAME", "KEY"])
+            #expect(lines[1].first == "fresh" && lines[1].last == origin.url("/a.png"))
+            #expect(lines[2] == ["–", "-b/2", "Ben", "–"])
+            #expect(lines[3].first == "failing" && lines[3].last == "http://127.0.0.1:1/")
+            let objects = try without.objects
+            #expect(objects.map { $0.text("id") } == ["-b/2", "c"])
+            #expect(objects.map { $0.text("state") } == [nil, "failing"])
+            #expect(objects.allSatisfy { $0.flag("hasImage") == false })
+            #expect(try named.objects.map { $0.text("id") } == ["-b/2", "c"])
+            #expect(none.status == 0 && none.bytes.isEmpty)
+            #expect(none.messages.contains("no contact matches --name carl --without-image"))
+        }
+    }
+
+    @Test func pagesOfContactsContinue() async throws {
+        try await withStore { workplace, _ in
+            let first = try await workplace.run("contacts", "--limit", "1", "--json").objects
+            let next = try #require(first.last?.text("next"))
+            let second = try await workplace.run("contacts", "--limit", "5", "--after", next, "--json").objects
+            let wrong = try await workplace.run("contacts", "--after", "no place")
+
+            #expect(first.map { $0.text("id") } == ["a-1", nil])
+            #expect(second.map { $0.text("id") } == ["-b/2", nil] && second.last?.isNull("next") == true)
+            #expect(wrong.status == 64 && wrong.messages.contains("is not the end of a page of contacts"))
+        }
+    }
+
     @Test func placeholderStandsInForAPicture() async throws {
         try await withStore { workplace, _ in
             let ben = try await workplace.run("get", "--contact", "-b/2", "--placeholder")

@@ -28,6 +28,7 @@ import Testing
         "save": ["json", "name", "class"],
         "list": ["json", "class", "state", "host", "owner", "contact", "name", "sort", "reverse", "limit", "after"],
         "show": ["json", "contact"],
+        "contacts": ["json", "name", "without-image", "limit", "after"],
         "remove": shared.union(["json", "owner", "contact", "host", "all", "erase", "yes", "dry-run"]),
         "move": ["json", "to", "dry-run"],
         "shared": ["json", "minimum", "limit", "after", "ignored"],
@@ -88,7 +89,7 @@ import Testing
 
     private static let mirrorFields: Set<String> = [
         "written", "bytes", "unchanged", "deleted", "missing", "blocked", "foreign", "originals", "names",
-        "formerNames",
+        "formerNames", "formerRendition",
     ]
     private static let ignoreFields: Set<String> = ["digests", "entries", "contacts", "files", "bytes"]
     private static let digest = String(repeating: "0", count: 64)
@@ -110,6 +111,7 @@ import Testing
                 "reasons",
             ])
         ),
+        (["contacts"], ["id", "name", "key", "state", "hasImage"]),
         (["changes"], ["sequence", "key", "owners", "names", "kind", "digest", "time"]),
         (["move", "URL", "--to", "documents", "--dry-run"], ["moved"]),
         (["move", "URL", "--to", "documents"], ["moved"]),

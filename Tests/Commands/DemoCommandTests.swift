@@ -54,7 +54,7 @@ struct DemoCommandTests {
             #expect(demo.errors == "")
             let path = "\(folder)/kept-gallery/index.html"
             // The output is a file, so no browser is started.
-            #expect(demo.output.hasSuffix("\nThe contacts and their pictures, for a browser: \(path)\n"))
+            #expect(demo.output.hasSuffix("\nThe contacts and their images, for a browser: \(path)\n"))
             let page = try String(contentsOfFile: path, encoding: .utf8)
             #expect(page.contains("1000 contacts, as of "))
         }

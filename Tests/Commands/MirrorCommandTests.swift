@@ -87,7 +87,7 @@ import Testing
             let cleaned = try await workplace.run("export", "out", "--mirror", "--delete-foreign", "--json")
 
             #expect(kept.status == 1)
-            #expect(kept.messages.contains("1 picture left out"), "\(kept.messages)")
+            #expect(kept.messages.contains("1 image left out"), "\(kept.messages)")
             #expect(kept.messages.contains(#"changed since: "u2.png". Move them away"#), "\(kept.messages)")
             #expect(kept.messages.contains(#""notes.txt", "u2.png", "u3.png"; --delete-foreign"#), "\(kept.messages)")
             #expect(try kept.object.number("blocked") == 1 && kept.object.number("foreign") == 3)

@@ -118,7 +118,7 @@ import Testing
             let file = try await workplace.run("export", "me.png")
 
             #expect(full.status == 2 && full.messages.contains("is not empty"))
-            #expect(full.messages.contains("To bring the pictures of a folder up to date, use --mirror."))
+            #expect(full.messages.contains("To bring the images of a folder up to date, use --mirror."))
             #expect(inside.status == 2 && inside.messages.contains("Choose a place outside"))
             #expect(file.status == 2)
             #expect(try workplace.names == ["me.png", "people.ndjson", "store"])

@@ -91,6 +91,24 @@ import Testing
         }
     }
 
+    @Test func mirrorOfRenditionsWarnsBeforeItsFilesBecomeOriginals() async throws {
+        try await withAda { workplace in
+            let mirror = ["export", "out", "--mirror", "--json"]
+            let sized = try await workplace.start(mirror + ["--size", "64"]).end()
+            let same = try await workplace.start(mirror + ["--size", "64"]).end()
+            let preview = try await workplace.start(mirror + ["--dry-run"]).end()
+            let original = try await workplace.start(mirror).end()
+            let again = try await workplace.start(mirror).end()
+
+            #expect(try sized.object.isNull("formerRendition") && same.object.number("unchanged") == 1)
+            #expect(try preview.object.text("formerRendition")?.hasSuffix(" 64 inside") == true, "\(preview.text)")
+            #expect(preview.messages.contains("would become originals") && preview.messages.contains("give --size and"))
+            #expect(original.messages.contains("are now originals"), "\(original.messages)")
+            #expect(try original.object.number("written") == 1 && again.object.isNull("formerRendition"))
+            #expect(!again.messages.contains("originals"))
+        }
+    }
+
     @Test func originalOfAnUndecodablePictureIsUsed_withAWarning() async throws {
         try await withAda { workplace in
             let bmp: [UInt8] =

@@ -19,7 +19,8 @@ import Testing
         ["remove", "name:x", "--erase"], ["remove", "--owner", "3", "--erase"], ["remove", "--host", "h"],
         ["remove", "--all", "--dry-run"], ["trim"], ["trim", "--budget", "0"], ["trim", "--dry-run"], ["compact"],
         ["compact", "--dry-run"], ["move", "name:x", "--to", "documents"],
-        ["move", "name:x", "--to", "documents", "--dry-run"], ["list"], ["show", "name:x"], ["path", "name:x"],
+        ["move", "name:x", "--to", "documents", "--dry-run"], ["list"], ["show", "name:x"], ["contacts"],
+        ["path", "name:x"],
         ["stats"], ["stats", "--format", "prometheus"], ["changes"], ["config"], ["config", "budget"],
         ["config", "budget", "1MB", "--dry-run"], ["migrate", "--status"], ["migrate", "--dry-run"],
         ["shared"], ["shared", "--ignored"], ["ignore", String(repeating: "0", count: 64)],
@@ -66,7 +67,7 @@ import Testing
         if place == "foreign" { try workplace.write("store/notes.txt", "mine") }
         let before = try tree(workplace)
 
-        let run = try await workplace.run("sync", "list.txt", "--dry-run")
+        let run = try await workplace.run("sync", "list.txt", "--dry-run", "--allow-private-network")
 
         #expect(run.status == (place == "foreign" ? 2 : 0), "\(run.messages)")
         #expect(try tree(workplace) == before)

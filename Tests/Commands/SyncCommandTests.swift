@@ -329,8 +329,9 @@ import Testing
             try workplace.write("list.txt", origin.list(5))
             origin.resetCounts()
 
-            let run = try await workplace.run("sync", "list.txt", "--all", "--dry-run", "--json")
-            let table = try await workplace.run("sync", "list.txt", "--dry-run")
+            let allowed = "--allow-private-network"
+            let run = try await workplace.run("sync", "list.txt", "--all", "--dry-run", "--json", allowed)
+            let table = try await workplace.run("sync", "list.txt", "--dry-run", allowed)
 
             #expect(run.status == 0)
             let report = try run.object
@@ -342,6 +343,25 @@ import Testing
             #expect(table.lines.contains { $0.hasPrefix("  to fetch ") && $0.hasSuffix(" 3") })
             #expect(origin.requestCount == 0)
         }
+    }
+
+    @Test(arguments: [false, true])
+    func dryRunNamesAddressesThatTheSyncWouldRefuse(hasStore: Bool) async throws {
+        let workplace = try Workplace()
+        if hasStore { _ = try await workplace.run("config", "budget", "1MB") }
+        // The name is not looked up.
+        try workplace.write("list.txt", "http://127.0.0.1:9/a.png\nhttp://[::1]/b.png\nhttp://host.invalid/c.png\n")
+
+        let run = try await workplace.run("sync", "list.txt", "--dry-run", "--json")
+        let text = try await workplace.run("sync", "list.txt", "--dry-run")
+        let allowed = try await workplace.run("sync", "list.txt", "--dry-run", "--json", "--allow-private-network")
+
+        let report = try run.object
+        #expect(run.status == 1 && report.number("toFetch") == 1 && report.number("failed") == 2)
+        #expect(report.objects("failures")?.map { $0["kind"] as? String } == ["forbiddenAddress", "forbiddenAddress"])
+        #expect(text.messages.contains("has the address 127.0.0.1, which is not allowed"), "\(text.messages)")
+        #expect(text.messages.contains("use --allow-private-network"))
+        #expect(try allowed.status == 0 && allowed.object.number("toFetch") == 3)
     }
 
     // MARK: Origins

@@ -32,7 +32,7 @@ struct ContactsAndChangesExamples {
             var options = SyncOptions()
             options.prunes = true
             let pruned = try await store.sync(contacts: people, options: options)
-            print("\(pruned.unlinked) contacts lost their pictures")
+            print("\(pruned.unlinked) contacts lost their images")
 
             #expect(pruned.unlinked == 1)
             #expect(try store.images(ofContact: "43").isEmpty)
@@ -56,11 +56,15 @@ struct ContactsAndChangesExamples {
 
             var page = try store.contacts(matching: "ad", limit: 50)
             for contact in page.contacts {
-                print(contact.id, contact.name ?? "", contact.state?.rawValue ?? "no picture")
+                print(contact.id, contact.name ?? "", contact.state?.rawValue ?? "no image")
             }
             if let next = page.next { page = try store.contacts(matching: "ad", after: next, limit: 50) }
 
             #expect(page.contacts.count == 11 && page.contacts.last?.id == "159" && page.next == nil)
+
+            let faceless = try store.contacts(StoredContactQuery(isWithoutImage: true))
+
+            #expect(faceless.contacts.count == 61 && faceless.contacts.last?.id == "43")
 
             if let picture = try store.picture(of: "42"), let file = try store.open(picture) {
                 let bytes = try file.bytes(at: 0, count: picture.sizeBytes)

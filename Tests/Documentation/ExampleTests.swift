@@ -20,7 +20,7 @@ struct ExampleTests {
     @Test(arguments: [
         ("GettingStarted", 7), ("EmbeddingInAService", 6), ("StorageClassesAndTheBudget", 4),
         ("FreshnessAndOffline", 5),
-        ("AfterACrash", 3), ("ContactsAndChanges", 9), ("TestingWithAvatarStoreTesting", 3), ("AvatarStore", 1),
+        ("AfterACrash", 3), ("ContactsAndChanges", 10), ("TestingWithAvatarStoreTesting", 3), ("AvatarStore", 1),
         ("OriginClients", 3), ("MovingFromAnotherCache", 1), ("ContactLists", 1),
     ])
     func examplesOfArticlesAreRun(article: String, count: Int) throws {

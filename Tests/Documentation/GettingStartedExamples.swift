@@ -16,7 +16,7 @@ struct GettingStartedExamples {
             ]
             let report = try await store.sync(contacts: people)
 
-            print("\(report.fetched) fetched, \(report.fresh) fresh, \(report.withoutImage) without a picture")
+            print("\(report.fetched) fetched, \(report.fresh) fresh, \(report.withoutImage) without an image")
             for failure in report.failures {
                 print(failure.key ?? "the sync", failure.kind, failure.message)
             }

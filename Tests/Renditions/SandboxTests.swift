@@ -54,6 +54,6 @@ struct SandboxTests {
 
         #expect(process.terminationStatus == 64)
         let text = String(decoding: try messages.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        #expect(text.hasPrefix("avatars-decoder makes smaller pictures"))
+        #expect(text.hasPrefix("avatars-decoder makes smaller images"))
     }
 }

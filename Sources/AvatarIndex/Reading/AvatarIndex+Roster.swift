@@ -3,24 +3,31 @@ import AvatarSQLite
 
 /// The contacts that lists named or that images are linked to, with their names.
 extension AvatarIndex {
-    /// One page of the contacts whose sort name begins with `prefix`, each with the image that it shows, from one snapshot.
+    /// One page of the contacts that `query` selects, each with the image that it shows, from one snapshot.
     ///
-    /// Each page is a range of `contact_by_name`, so it costs the same at the beginning and at the end.
+    /// Each page is a range of `contact_by_name`, so it costs the same at the beginning and at the end. Contacts that
+    /// `namePart` or `isWithoutImage` leave out are read too, but only once in all pages together.
     ///
-    /// - Parameters:
-    ///   - prefix: the beginning of the sort name, as the table spells it; empty for all contacts.
-    ///   - after: the `next` of the page before; `nil` for the first page.
-    ///   - limit: the maximum number of contacts.
-    /// - Throws: `invalidConfiguration` for an `after` that no page returned.
-    package func contacts(withPrefix prefix: String, after: String?, limit: Int) throws -> StoredContactPage {
-        let position = try after.map(ContactPosition.init) ?? ContactPosition(sortName: prefix, contact: "")
+    /// - Parameter query: its texts are as the table spells sort names.
+    /// - Throws: `invalidConfiguration` if the limit is below 1, or for an `after` that no page returned.
+    package func contacts(_ query: StoredContactQuery) throws -> StoredContactPage {
+        guard query.limit > 0 else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "`limit` cannot be \(query.limit): it must be at least 1."
+            )
+        }
+        let position =
+            try query.after.map(ContactPosition.init) ?? ContactPosition(sortName: query.beginning, contact: "")
+        var values: [any Bindable] = [position.sortName, position.contact, query.beginning, query.limit]
+        if let part = query.namePart { values.append(part) }
         return try readers.read { connection in
             try connection.snapshot {
-                let rows = try connection.rows(Self.contactPage, [position.sortName, position.contact, prefix, limit]) {
+                let rows = try connection.rows(Self.contactPage(query), values) {
                     (id: $0.text("contact"), name: $0.optionalText("name"), sortName: $0.text("sort_name"))
                 }
                 let contacts = try rows.map { try Self.contact($0.id, name: $0.name, on: connection) }
-                guard rows.count == limit, let last = rows.last else {
+                guard rows.count == query.limit, let last = rows.last else {
                     return StoredContactPage(contacts: contacts, next: nil)
                 }
                 let next = ContactPosition(sortName: last.sortName, contact: last.id)
@@ -29,12 +36,23 @@ extension AvatarIndex {
         }
     }
 
-    /// The query of a page. Its parameters are the position, the prefix and the limit. No name has the character
-    /// U+10FFFF, so it comes after all names with the prefix.
-    static let contactPage = """
+    /// The query of a page. Its parameters are the position, the beginning, the limit and the part of the name. No name has
+    /// the character U+10FFFF, so it comes after all names with the beginning. The sort name of a contact without a name is
+    /// its id.
+    static func contactPage(_ query: StoredContactQuery) -> String {
+        """
         SELECT contact, name, sort_name FROM contact
-        WHERE (sort_name, contact) > (?, ?) AND sort_name < ? || char(0x10FFFF)
-        ORDER BY sort_name, contact LIMIT ?
+        WHERE (sort_name, contact) > (?1, ?2) AND sort_name < ?3 || char(0x10FFFF)
+        \(query.namePart == nil ? "" : "AND name IS NOT NULL AND instr(sort_name, ?5) > 0")
+        \(query.isWithoutImage ? "AND NOT EXISTS (\(storedImage))" : "")
+        ORDER BY sort_name, contact LIMIT ?4
+        """
+    }
+
+    /// The query of a stored image of the contact in the row of an outer query.
+    private static let storedImage = """
+        SELECT 1 FROM owner JOIN avatar ON avatar.id = owner.avatar_id
+        WHERE owner.contact = contact.contact AND avatar.file_id IS NOT NULL
         """
 
     /// The query of the image that a contact shows, in the order of `imageKeys(of:)`. Its parameter is the contact.

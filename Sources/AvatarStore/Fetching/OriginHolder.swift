@@ -52,6 +52,27 @@ final class OriginHolder: Sendable {
         #endif
     }
 
+    /// Judges URLs as the store's own client does, as far as it can without a look-up: hosts by name or address.
+    ///
+    /// - Returns: a function with the error of a refused URL; it is `nil` for the others, and for a client of the configuration.
+    func judge() -> (AvatarKey) -> OriginError? {
+        #if HTTPOrigin
+        guard configuration.originClient == nil else { return { _ in nil } }
+        let hostGuard = HostGuard(configuration.http)
+        return { url in
+            do {
+                _ = try hostGuard.admitAtOnce(url, along: .direct)
+                return nil
+            } catch {
+                // The guard throws nothing else.
+                return error as? OriginError
+            }
+        }
+        #else
+        return { _ in nil }
+        #endif
+    }
+
     /// Closes the client that this holder made. The one in the configuration stays open.
     ///
     /// - Throws: an error of the client.

@@ -143,11 +143,13 @@ private actor PictureMirror {
     /// - Parameter folder: `nil` in the dry run for a folder that does not exist.
     private func readManifests(of folder: PictureFolder?) throws {
         var former: MirrorOptions.Names?
+        var formerRendition: String?
         if let folder {
             let journal = try PictureManifest.lines(of: folder, named: Self.journal) ?? []
             for line in try (PictureManifest.lines(of: folder) ?? []) + journal {
                 guard let entry = line.entry else { continue }
                 former = entry.names.flatMap(MirrorOptions.Names.init) ?? former
+                formerRendition = entry.rendition
                 // A run that was killed may have noted a file, and left the earlier one in its place.
                 guard PictureFolder.isPlain(entry.file), !isOwn(entry.file, in: folder) else { continue }
                 known[entry.file] = entry
@@ -159,6 +161,7 @@ private actor PictureMirror {
         }
         report.names = options.names ?? former ?? .ids
         report.formerNames = former == report.names ? nil : former
+        report.formerRendition = formerRendition == options.rendition.map { "\($0)" } ? nil : formerRendition
     }
 
     // MARK: The pictures
@@ -171,7 +174,7 @@ private actor PictureMirror {
         }
         var position: String?
         repeat {
-            let page = try index.contacts(withPrefix: "", after: position, limit: 256)
+            let page = try index.contacts(StoredContactQuery(limit: 256, after: position))
             for contact in page.contacts {
                 if let wanted = try wanted(contact) { try await body(wanted) }
             }

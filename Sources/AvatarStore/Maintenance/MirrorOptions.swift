@@ -47,6 +47,9 @@ public struct MirrorReport: Hashable, Sendable {
     /// How they were named until now, if `MirrorOptions.names` asked for another naming; else `nil`. Also `nil` for a mirror of
     /// a version that did not record its naming.
     public var formerNames: MirrorOptions.Names?
+    /// The rendition of its files until now, such as `webp 96 square`, if this mirroring wants originals or another rendition;
+    /// else `nil`.
+    public var formerRendition: String?
     /// The files that were written.
     public var written = 0
     /// The bytes of those files.

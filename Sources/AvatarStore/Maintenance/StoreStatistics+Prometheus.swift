@@ -70,7 +70,7 @@ extension StoreStatistics {
             label: "kind",
             samples: failures.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
         )
-        text.gauge("renditions", help: "Renditions: smaller pictures made of stored images.", renditions)
+        text.gauge("renditions", help: "Renditions: smaller images made of stored images.", renditions)
         text.gauge("rendition_bytes", help: "Bytes of the renditions, which are files in caches.", renditionBytes)
         text.gauge("never_had", help: "Entries that a contact uses and whose image was never fetched.", neverHad)
         if let sharedTier { text.add(sharedTier) }

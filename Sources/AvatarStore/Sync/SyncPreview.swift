@@ -29,7 +29,8 @@ public struct SyncPreview: Sendable {
     public var unlinked = 0
     /// Whether none would be although the options ask for it, see `SyncReport.hasKeptLeavers`.
     public var hasKeptLeavers = false
-    /// Images that cannot be fetched at all.
+    /// Images that cannot be fetched at all, because their URL is not supported or its host has an address that is not
+    /// allowed. A dry run looks up no names.
     public var failed = 0
     /// The failures, the first 1,000.
     public var failures: [SyncReport.Failure] = []
@@ -58,6 +59,8 @@ struct SyncPreviewCounter {
     private let lookup: SyncLookup
     private let intake: ImageIntake
     private let options: SyncOptions
+    /// The error of a URL whose host the client refuses. Names are not looked up.
+    private let refusal: (AvatarKey) -> OriginError?
     /// The hosts and the time when the dry run began. It sends no request, so they stay as they are.
     private let circumstances: SyncCircumstances
     private var planner: SyncPlanner
@@ -72,6 +75,7 @@ struct SyncPreviewCounter {
         parts = fetching.parts
         lookup = SyncLookup(parts)
         self.options = options
+        refusal = fetching.origin.judge()
         let now = parts.clock.now()
         let limits = try parts.limits(mode: options.mode)
         intake = parts.intake(limits)
@@ -117,6 +121,11 @@ struct SyncPreviewCounter {
     }
 
     private mutating func count(_ image: PlannedImage) {
+        if case .request(let target, _) = image.action, let error = refusal(target.requestKey) {
+            return fail(
+                .init(FetchFailure(kind: error.kind, message: error.message), image.key, contact: image.contact)
+            )
+        }
         switch image.action {
         case .keep: preview.fresh += 1
         case .skip(let reason): skip(reason)

@@ -65,9 +65,9 @@ struct ContactPage {
         let isPicture = imagePath != nil
         let image =
             "<img class=\"\(isPicture ? "picture" : "initials")\" src=\"\(HTML.escaped(contact.picturePath))\""
-            + " alt=\"\(isPicture ? "Picture" : "Initials") of \(label)\" width=\"340\" height=\"340\">"
+            + " alt=\"\(isPicture ? "Image" : "Initials") of \(label)\" width=\"340\" height=\"340\">"
         guard let imagePath else { return text += image }
-        text += "<a class=\"large\" href=\"\(HTML.escaped(imagePath))\" title=\"Show the picture alone\">\(image)</a>"
+        text += "<a class=\"large\" href=\"\(HTML.escaped(imagePath))\" title=\"Show the image alone\">\(image)</a>"
     }
 
     private func addReasons(to text: inout String) {
@@ -95,7 +95,7 @@ struct ContactPage {
 
     private func addSharers(to text: inout String) {
         guard !sharers.isEmpty else { return }
-        text += "<section><h2>Others with this picture</h2><ul class=\"chips\">"
+        text += "<section><h2>Others with this image</h2><ul class=\"chips\">"
         for sharer in sharers {
             let label = "<bdi>\(HTML.escaped(sharer.label))</bdi>"
             text += "<li>"

@@ -52,7 +52,7 @@ struct ContactPageWriter {
             frame: paths.frame(now),
             contact: card,
             imagePath: imagePath,
-            reasons: details?.reasons ?? ["No list names a picture for this contact."],
+            reasons: details?.reasons ?? ["No list names an image for this contact."],
             facts: facts.main,
             technicalFacts: facts.technical,
             sharers: try named(sharers.prefix(most)),

@@ -31,7 +31,7 @@ struct PageContact {
         switch state {
         case "fresh", "own": ""
         case let state?: "<span class=\"state \(HTML.escaped(state))\">\(HTML.escaped(state))</span>"
-        case nil: "<span class=\"state\">no picture</span>"
+        case nil: "<span class=\"state\">no image</span>"
         }
     }
 }
@@ -128,7 +128,7 @@ struct GalleryPage {
         } else if isContinued {
             text += "<h2>There are no more contacts</h2>\(home)"
         } else if frame.search == nil {
-            text += "<h2>There are no contacts here</h2><p>No contact has one of the exported pictures.</p>"
+            text += "<h2>There are no contacts here</h2><p>No contact has one of the exported images.</p>"
         } else {
             text += "<h2>The store has no contacts yet</h2>"
             text += "<p>Bring them in from a list: <code>avatars sync people.vcf</code></p>"

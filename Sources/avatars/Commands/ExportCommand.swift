@@ -19,12 +19,12 @@ struct ExportCommand: AsyncParsableCommand {
             With --html, index.html in the folder shows the contacts with their pictures, and a page for each contact \
             explains the state of the picture. The pages need no server. avatars import ignores them.
 
-            With --size, --format, --square or --max-bytes, the files are renditions: smaller pictures that are not stored. \
+            With --size, --format, --square or --max-bytes, the files are renditions: smaller images that are not stored. \
             If a picture cannot be decoded, or no rendition fits --max-bytes, its original is exported.
 
-            With --as-vcard, contacts.vcf has a card with the picture for each contact. Address books import it.
+            With --as-vcard, contacts.vcf has a card with the image for each contact. Address books import it.
 
-            With --mirror, the folder is kept up to date: a later run writes new and changed pictures, and deletes those \
+            With --mirror, the folder is kept up to date: a later run writes new and changed images, and deletes those \
             that the store no longer has. Each contact with a picture has a file under its id, or under \
             its name (--names names); --names keys gives each image a file. The mirror keeps this naming: a later run needs \
             no --names, and one with another --names renames the files. Files that avatars export did not write, and \
@@ -53,12 +53,12 @@ struct ExportCommand: AsyncParsableCommand {
     var html = false
 
     /// One file with all cards.
-    @Flag(name: .customLong("as-vcard"), help: "Also write contacts.vcf: a card with the picture for each contact.")
+    @Flag(name: .customLong("as-vcard"), help: "Also write contacts.vcf: a card with the image for each contact.")
     var asVCard = false
 
     /// Exports a mirror instead of a new folder.
     @Flag(
-        help: "Keep the folder up to date: write new and changed pictures, delete those that the store no longer has."
+        help: "Keep the folder up to date: write new and changed images, delete those that the store no longer has."
     )
     var mirror = false
 
@@ -101,7 +101,7 @@ struct ExportCommand: AsyncParsableCommand {
             throw ValidationError("--html exports originals only. Remove it, or the options for sizes and cards.")
         }
         if mirror, html || asVCard {
-            throw ValidationError("--mirror writes pictures only. Remove it, or --html and --as-vcard.")
+            throw ValidationError("--mirror writes images only. Remove it, or --html and --as-vcard.")
         }
         let onlyOfMirrors = [(names != nil, "--names"), (deleteForeign, "--delete-foreign"), (dryRun, "--dry-run")]
         if !mirror, case let given = onlyOfMirrors.filter(\.0).map(\.1), let last = given.last {
@@ -127,7 +127,7 @@ struct ExportCommand: AsyncParsableCommand {
             } catch var error as AvatarStoreError where error.code == .notEmpty {
                 let omitted = html || asVCard ? ", without pages and cards" : ""
                 error.message +=
-                    " Name a new or empty folder. To bring the pictures of a folder up to date, use --mirror\(omitted)."
+                    " Name a new or empty folder. To bring the images of a folder up to date, use --mirror\(omitted)."
                 throw error
             }
         }
@@ -168,9 +168,15 @@ struct ExportCommand: AsyncParsableCommand {
             }
         }
         warn(missing: report.missing, originals: report.originals)
+        if let former = report.formerRendition, options.rendition == nil {
+            Message.warning(
+                "The files of this mirror were renditions (\(former)), and \(dryRun ? "would become" : "are now") originals. To "
+                    + "keep renditions, give --size and --format each time."
+            )
+        }
         if report.blocked > 0 {
             Message.error(
-                "\(Wording.count(report.blocked, "picture")) left out: \(target) has files with their names that no mirroring "
+                "\(Wording.count(report.blocked, "image")) left out: \(target) has files with their names that no mirroring "
                     + "wrote, or that were changed since: \(Self.list(report.blockedFiles, of: report.blocked)). Move them away, or "
                     + "give --delete-foreign."
             )
@@ -186,6 +192,7 @@ struct ExportCommand: AsyncParsableCommand {
             "deleted": JSON(report.deleted), "missing": JSON(report.missing), "blocked": JSON(report.blocked),
             "foreign": JSON(report.foreign), "originals": JSON(report.originals),
             "names": JSON(report.names.rawValue), "formerNames": JSON(report.formerNames?.rawValue),
+            "formerRendition": JSON(report.formerRendition),
         ]
         if dryRun {
             fields["filesToWrite"] = .array(report.filesToWrite.map { JSON($0) })
@@ -233,7 +240,7 @@ struct ExportCommand: AsyncParsableCommand {
         }
         if originals > 0 {
             Message.warning(
-                "No rendition could be made of \(Wording.count(originals, "picture")); the folder has the "
+                "No rendition could be made of \(Wording.count(originals, "image")); the folder has the "
                     + (originals == 1 ? "original." : "originals.")
             )
         }

@@ -79,20 +79,16 @@ struct ListCommand: AsyncParsableCommand {
         try await store.withStore(.readOnly) { store in
             var query = query
             let pageSize = query.limit
-            var listed = 0
+            var pages = PageOutput(AvatarListItem.table, output)
             repeat {
-                query.limit = min(pageSize, (limit ?? .max) - listed)
-                let page = try page(query, in: store)
-                try print(
-                    page.items,
-                    names: store.names(ofContacts: page.items.flatMap(\.contacts)),
-                    isFirst: listed == 0
-                )
-                listed += page.items.count
+                query.limit = min(pageSize, (limit ?? .max) - pages.count)
+                let page = try PageOutput.page { try store.list(query) }
+                let names = try store.names(ofContacts: page.items.flatMap(\.contacts))
+                try pages.print(page.items, fields: { $0.fields(names) }, row: { $0.row(names) })
                 query.after = page.next
-            } while query.after != nil && listed < limit ?? .max
-            guard listed > 0 else { return try explainEmptiness(of: store) }
-            if limit != nil { try printEnd(next: query.after) }
+            } while query.after != nil && pages.count < limit ?? .max
+            guard pages.count > 0 else { return try explainEmptiness(of: store) }
+            if limit != nil { try pages.printEnd(next: query.after, of: "entries", self.store) }
         }
     }
 
@@ -115,30 +111,6 @@ struct ListCommand: AsyncParsableCommand {
         return query
     }
 
-    /// Reads one page.
-    ///
-    /// - Throws: `ValidationError` if `--after` is not a place that a page printed; `AvatarStoreError`.
-    private func page(_ query: AvatarListQuery, in store: AvatarStore) throws -> AvatarListPage {
-        do {
-            return try store.list(query)
-        } catch let error as AvatarStoreError where error.code == .invalidConfiguration {
-            throw ValidationError(error.message)
-        }
-    }
-
-    /// Prints `items`, below the headings if they are the first ones.
-    private func print(_ items: [AvatarListItem], names: [String: String], isFirst: Bool) throws {
-        guard !items.isEmpty else { return }
-        var text = isFirst && !output.json ? AvatarListItem.table.heading : ""
-        for item in items {
-            text += output.json ? try JSON.object(item.fields(names)).line : AvatarListItem.table.line(item.row(names))
-            guard text.utf8.count > 1 << 16 else { continue }
-            try Console.output.write(text)
-            text = ""
-        }
-        try Console.output.write(text)
-    }
-
     /// Prints a note that names the filters without an entry.
     ///
     /// - Throws: `noSuchEntry` if the contact of `--contact` is unknown; an error of the index.
@@ -153,14 +125,5 @@ struct ListCommand: AsyncParsableCommand {
             name.map { "--name \(ShellWord.quoted($0))" },
         ].compactMap(\.self)
         if !filters.isEmpty, after == nil { self.store.note("no entry matches \(filters.joined(separator: " "))") }
-    }
-
-    /// Prints where the next page starts: a last line with `--json`, else a note.
-    private func printEnd(next: String?) throws {
-        if output.json {
-            try Console.output.write(JSON.object(["next": JSON(next)]).line)
-        } else if let next {
-            store.note("there may be more entries: continue with --after '\(next)'")
-        }
     }
 }

@@ -195,7 +195,7 @@ struct ServeCommand: AsyncParsableCommand {
     private func announce(_ socket: ListeningSocket, _ server: PictureServer, isOpen: Bool) {
         if isOpen, !socket.isLocal {
             Message.warning(
-                "Every machine that can reach \(socket) can see all pictures and names. Protect them with --token-file."
+                "Every machine that can reach \(socket) can see all images and names. Protect them with --token-file."
             )
         }
         guard case .host(let host, _) = socket, let port = server.address?.port else {

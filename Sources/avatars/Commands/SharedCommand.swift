@@ -54,16 +54,10 @@ struct SharedCommand: AsyncParsableCommand {
             if ignored {
                 try print(try store.ignoredPictures())
             } else {
-                try print(try page(of: store))
+                try print(
+                    try PageOutput.page { try store.sharedPictures(minimum: minimum, after: after, limit: limit) }
+                )
             }
-        }
-    }
-
-    private func page(of store: AvatarStore) throws -> SharedPicturePage {
-        do {
-            return try store.sharedPictures(minimum: minimum, after: after, limit: limit)
-        } catch let error as AvatarStoreError where error.code == .invalidConfiguration {
-            throw ValidationError(error.message)
         }
     }
 

@@ -200,7 +200,12 @@ struct SyncCommand: AsyncParsableCommand {
         }
         let summary =
             try await dryRun
-            ? withStoreForPreview { SyncSummary(try await preview(lists, in: $0)) }
+            ? withStoreForPreview { store in
+                SyncSummary(
+                    try await preview(lists, in: store),
+                    allowsPrivateNetwork: origin.allowsPrivateNetwork(in: store)
+                )
+            }
             : store.withStore(.readWrite) { configuration in
                 try origin.apply(to: &configuration)
                 try shared.apply(to: &configuration)
@@ -217,7 +222,9 @@ struct SyncCommand: AsyncParsableCommand {
 
     /// Opens the store for a dry run. One of a list needs no store: a sync would make it.
     private func withStoreForPreview(_ body: (AvatarStore) async throws -> SyncSummary) async throws -> SyncSummary {
-        try await contacts.isEmpty ? store.withStore(.readOnly, body) : store.withStoreOrEmptyOne(body)
+        try await contacts.isEmpty
+            ? store.withStore(.readOnly, configure: origin.apply, body)
+            : store.withStoreOrEmptyOne(configure: origin.apply, body)
     }
 
     /// Plans the sync and sends no request.

@@ -58,7 +58,7 @@ final class DemoPage {
             "stats",
             "list --state fresh --limit 5",
             "show \(url)",
-            "sync \"$AVATARS_STORE/contacts.json\" --dry-run",
+            "sync \"$AVATARS_STORE/contacts.json\" --dry-run --allow-private-network",
         ] {
             line("   \(program) \(command)")
         }
@@ -76,7 +76,7 @@ final class DemoPage {
     /// - Parameter isOpened: whether a browser was started with them.
     func showGallery(_ path: String, isOpened: Bool) {
         line()
-        line(isOpened ? "Opened in your browser: \(path)" : "The contacts and their pictures, for a browser: \(path)")
+        line(isOpened ? "Opened in your browser: \(path)" : "The contacts and their images, for a browser: \(path)")
     }
 
     /// The program's name if a shell finds it by that, else its path as it was called, so that a command can be copied.

@@ -118,8 +118,8 @@ extension Demonstration {
 
     /// Replaces one picture at its URL, and checks when the store serves the new one.
     func showChangedPicture() async throws {
-        page.heading("\(guest.name) has a new picture")
-        page.text("The URL is the same. The store serves the old picture until it revalidates.")
+        page.heading("\(guest.name) has a new image")
+        page.text("The URL is the same. The store serves the old image until it revalidates.")
         let old = try StoredPicture(guestURL, in: store)
         origins.replacePicture(of: guest)
         _ = try await sync()
@@ -160,7 +160,7 @@ extension Demonstration {
     private func readDuringOutage(_ stored: StoredPicture) async throws {
         let read = try await store.avatar(for: guestURL)
         page.check(
-            "\(guest.name)'s picture is served, the same \(Figures.count(stored.bytes.count)) bytes",
+            "\(guest.name)'s image is served, the same \(Figures.count(stored.bytes.count)) bytes",
             read.bytes == stored.bytes,
             otherwise: "\(read.bytes.count) bytes, or different ones"
         )
@@ -220,7 +220,7 @@ extension Demonstration {
             otherwise: "\(lowered.onDisk) and \(small.onDisk) bytes are on disk, of \(small.entries) entries"
         )
         page.check(
-            "\(guest.name)'s picture, used last, is still stored, and so is our document",
+            "\(guest.name)'s image, used last, is still stored, and so is our document",
             try store.storedAvatar(for: guestURL) != nil && store.storedAvatar(for: key)?.bytes == logo,
             otherwise: "one of them is gone"
         )
@@ -280,7 +280,7 @@ extension Demonstration {
         let rows = try [AvatarState.own, .fresh, .failing, .gone, .evicted].flatMap(firstRow)
         page.table(rows, header: ["state", "size", "contact", "key"], rightAligned: [1])
         if let file = try store.details(for: AvatarKey(url: guestURL))?.overview.localFile {
-            page.text("\(guest.name)'s picture is the file \(file).")
+            page.text("\(guest.name)'s image is the file \(file).")
         }
         page.check(
             "\(Figures.count(firstSync.wanted + 1)) entries: one for each image of the list, and our own",

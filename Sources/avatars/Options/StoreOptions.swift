@@ -76,13 +76,17 @@ struct StoreOptions: ParsableArguments {
 
     /// As `withStore(.readOnly)`, for the dry run of a command that may make a store: where no store exists, `body`
     /// gets an empty one in a temporary folder, which is deleted afterwards.
-    func withStoreOrEmptyOne<Result>(_ body: (AvatarStore) async throws -> Result) async throws -> Result {
+    func withStoreOrEmptyOne<Result>(
+        configure: (inout AvatarStore.Configuration) throws -> Void = { _ in },
+        _ body: (AvatarStore) async throws -> Result
+    ) async throws -> Result {
         do {
-            return try await withStore(.readOnly, body)
+            return try await withStore(.readOnly, configure: configure, body)
         } catch let error as AvatarStoreError where error.code == .noStore && hasRoomForAStore {
             let folder = FileManager.default.temporaryDirectory.appending(path: "avatars-dry-run-\(UUID().uuidString)")
             defer { Self.remove(folder) }
             var configuration = configuration(.readWrite)
+            try configure(&configuration)
             configuration.layout = StoreLayout(directory: folder.path(percentEncoded: false))
             return try await Self.run(body, with: try await AvatarStore.open(configuration))
         }

@@ -26,7 +26,7 @@ extension SharedTierReport {
         let unlisted = faultCount - faults.count
         let more = unlisted > 0 ? "… and \(Wording.count(unlisted, "more fault")).\n" : ""
         let found = faultCount == 0 ? "no faults" : "\(Wording.count(faultCount, "fault")), \(repaired) repaired"
-        let checked = "\(Wording.count(urls, "URL")), \(Wording.count(pictures, "picture")), \(sampled) read"
+        let checked = "\(Wording.count(urls, "URL")), \(Wording.count(pictures, "image")), \(sampled) read"
         return "\(listed)\(more)\(checked), \(Wording.count(machines, "machine")): \(found).\n"
     }
 }

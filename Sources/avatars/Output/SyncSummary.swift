@@ -22,7 +22,8 @@ struct SyncSummary {
     }
 
     /// The summary of a dry run. Images to request count as skipped, so that the counts still add up to `wanted`.
-    init(_ preview: SyncPreview) {
+    init(_ preview: SyncPreview, allowsPrivateNetwork: Bool) {
+        self.allowsPrivateNetwork = allowsPrivateNetwork
         report = SyncReport()
         report.contacts = preview.contacts
         report.duplicates = preview.duplicates

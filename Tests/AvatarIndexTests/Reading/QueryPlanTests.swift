@@ -52,8 +52,14 @@ import Testing
             _ = try $0.overview(of: key)
         },
         Case("contacts", "contact_by_name ((sort_name,contact)>(?,?) AND sort_name<?)") {
-            _ = try $0.contacts(withPrefix: "a", after: "1 zzoe", limit: 10)
+            _ = try $0.contacts(StoredContactQuery(beginning: "a", limit: 10, after: "1 zzoe"))
         },
+        Case(
+            "contacts without an image",
+            "contact_by_name ((sort_name,contact)>(?,?) AND sort_name<?)",
+            "owner USING PRIMARY KEY (contact=?)",
+            "avatar USING INTEGER PRIMARY KEY"
+        ) { _ = try $0.contacts(StoredContactQuery(namePart: "a", isWithoutImage: true)) },
         Case("contact", "contact USING PRIMARY KEY (contact=?)", "owner USING PRIMARY KEY (contact=?)", sorts: true) {
             _ = try $0.contact("anna")
         },

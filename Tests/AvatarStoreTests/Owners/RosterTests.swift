@@ -57,6 +57,33 @@ struct RosterTests {
         }
     }
 
+    /// Pages of one contact, so that each page passes contacts that the query leaves out.
+    @Test(arguments: [
+        (nil, true, ["1", "2"]), ("quinn", false, ["4"]), ("A", false, ["1", "2"]), ("love", true, ["2"]),
+        ("E", true, ["2"]), ("b-7", false, []), ("%", false, []),
+    ])
+    func partsOfNamesAndContactsWithoutImages(part: String?, isWithoutImage: Bool, found: [String]) async throws {
+        try await withPeople { fixture, _ in
+            var query = StoredContactQuery(namePart: part, isWithoutImage: isWithoutImage, limit: 1)
+            var ids: [String] = []
+            repeat {
+                let page = try fixture.store.contacts(query)
+                ids += page.contacts.map(\.id)
+                query.after = page.next
+            } while query.after != nil
+            #expect(ids == found)
+        }
+    }
+
+    @Test func contactWhoseImageWasEvictedIsWithoutOne() async throws {
+        try await withPeople { fixture, _ in
+            _ = try await fixture.store.trim(to: 0)
+            let page = try fixture.store.contacts(StoredContactQuery(isWithoutImage: true))
+            #expect(page.contacts.map(\.id) == ["1", "2", "B-7", "3", "4"])
+            #expect(page.contacts.map(\.state) == [nil, nil, .evicted, .evicted, .evicted])
+        }
+    }
+
     @Test(arguments: ["", "x", "5", "-1 ", "99 ada", "ada"])
     func placeThatNoPageReturnedIsRefused(after: String) async throws {
         try await withPeople { fixture, _ in

@@ -1,0 +1,102 @@
+import ArgumentParser
+import AvatarStore
+
+/// `avatars contacts`: lists the contacts, all or page by page.
+struct ContactsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "contacts",
+        abstract: "Lists the contacts and the states of their images.",
+        usage: "avatars contacts [<options>]",
+        discussion: """
+            Lists the contacts that the lists named, in the order of their names. Contacts without a name are in the order \
+            of their ids. With --limit it lists one page, and --after continues after a page.
+
+            --without-image lists contacts without a stored image. A contact without a state has no image in its list. \
+            `avatars show KEY` explains the state of the others.
+
+            Example: avatars contacts --without-image
+            """
+    )
+
+    /// Filters by a part of the name; `nil` for all.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Only contacts whose name contains this text.", valueName: "text")
+    )
+    var name: String?
+
+    /// Filters by the index: a file that was deleted by hand counts as stored.
+    @Flag(help: "Only contacts without a stored image.")
+    var withoutImage = false
+
+    /// The maximum number of contacts; `nil` to list all, page by page.
+    @Option(help: ArgumentHelp("List at most N contacts, then print where the next page starts.", valueName: "n"))
+    var limit: Int?
+
+    /// The end of an earlier page; `nil` to begin at the start.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Continue after a page: the \"next\" that it printed.", valueName: "next")
+    )
+    var after: String?
+
+    @OptionGroup(title: "Everywhere") var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    /// - Throws: `ValidationError` if `--limit` is below 1 or `--name` is empty.
+    func validate() throws {
+        if name?.isEmpty == true { throw ValidationError("--name must not be empty. Give a part of a name.") }
+        if let limit, limit < 1 { throw ValidationError("--limit must be at least 1, not \(limit).") }
+    }
+
+    /// Prints the contacts that the options select; with `--limit`, one page and where the next one starts.
+    ///
+    /// - Throws: `ValidationError` if `--after` is not a place that a page printed; an error of the index.
+    func run() async throws {
+        try await store.withStore(.readOnly) { store in
+            var query = StoredContactQuery(namePart: name, isWithoutImage: withoutImage, after: after)
+            var pages = PageOutput(StoredContact.table, output)
+            repeat {
+                query.limit = min(Self.pageSize, (limit ?? .max) - pages.count)
+                let page = try PageOutput.page { try store.contacts(query) }
+                try pages.print(page.contacts, fields: \.fields, row: \.row)
+                query.after = page.next
+            } while query.after != nil && pages.count < limit ?? .max
+            guard pages.count > 0 else { return explainEmptiness() }
+            if limit != nil { try pages.printEnd(next: query.after, of: "contacts", self.store) }
+        }
+    }
+
+    /// The contacts read in one snapshot.
+    private static let pageSize = 1_000
+
+    /// Prints a note that names the filters without a contact.
+    private func explainEmptiness() {
+        let filters = [
+            name.map { "--name \(ShellWord.quoted($0))" }, withoutImage ? "--without-image" : nil,
+        ].compactMap(\.self)
+        if !filters.isEmpty, after == nil { store.note("no contact matches \(filters.joined(separator: " "))") }
+    }
+}
+
+extension StoredContact {
+    /// The columns of `row`.
+    fileprivate static let table = Table([.left("STATE", 7), .left("CONTACT", 12)], contacts: "NAME")
+
+    /// The cells of the contact in `table`.
+    fileprivate var row: [Table.Cell] {
+        [
+            Table.Cell(state?.rawValue ?? "–", state?.colour), Table.Cell(id), Table.Cell(name ?? "–"),
+            // A list of bare URLs names its contacts by them.
+            Table.Cell(key.map { $0.rawValue == id ? "–" : $0.rawValue } ?? "–"),
+        ]
+    }
+
+    /// The fields as `--json` prints them.
+    fileprivate var fields: [String: JSON] {
+        [
+            "id": JSON(id), "name": JSON(name), "key": JSON(key?.rawValue), "state": JSON(state?.rawValue),
+            "hasImage": JSON(hasFile),
+        ]
+    }
+}

@@ -80,7 +80,7 @@ struct TextSplitter: RecordSplitter {
             if !hasBegun { try requireNoOtherFormat(line) }
             hasBegun = true
             guard !line.isTooLong else {
-                let limit = ByteSize.text(Self.maximumLineBytes)
+                let limit = ByteSize.limit(Self.maximumLineBytes)
                 return .unreadable(line: line.number, reason: "the line is longer than the limit of \(limit)")
             }
             return .url(String(decoding: line.bytes, as: UTF8.self), line: line.number)

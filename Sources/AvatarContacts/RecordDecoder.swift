@@ -30,7 +30,7 @@ enum RawRecord {
 
     /// Makes the record for JSON text over the limit.
     static func tooLarge(line: Int) -> RawRecord {
-        .unreadable(line: line, reason: "the record is larger than the limit of \(ByteSize.text(maximumBytes))")
+        .unreadable(line: line, reason: "the record is larger than the limit of \(ByteSize.limit(maximumBytes))")
     }
 }
 

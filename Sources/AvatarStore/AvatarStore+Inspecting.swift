@@ -165,7 +165,7 @@ extension AvatarStore {
             let now = clock.now()
             if let reason = health.reason(at: now) {
                 let admission = health.admission(at: now)
-                let end = if case .nothing(let until) = admission { " until \(until.iso8601)" } else { "" }
+                let end = if case .nothing(let until) = admission { " until \(until.localText)" } else { "" }
                 reasons.append("Its host, \(host), \(reason)\(end).")
             }
         }

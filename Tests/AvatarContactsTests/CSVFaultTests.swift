@@ -66,7 +66,7 @@ struct CSVFaultTests {
     @Test func tenThousandColumnsAreRefused() throws {
         let header = (0..<10_000).map { "c\($0)" }.joined(separator: ",")
 
-        let limit = "people, line 1: the header row has more than the limit of 1000 columns or 1.0 MB."
+        let limit = "people, line 1: the header row has more than the limit of 1000 columns or 1 MiB."
         #expect(try ContactList.of(header + "\n", as: .csv).fault() == limit)
         #expect(try ContactList.of(String(repeating: "x", count: 2_000_000), as: .csv).fault() == limit)
     }
@@ -96,7 +96,7 @@ struct CSVFaultTests {
         let records = try await list.records()
 
         #expect(records.map(\.id) == ["1", nil, "3"])
-        #expect(records[1] == .unreadable(line: 3, reason: "the record is larger than the limit of 1.0 MB"))
+        #expect(records[1] == .unreadable(line: 3, reason: "the record is larger than the limit of 1 MiB"))
     }
 
     @Test func quoteThatNeverClosesIsBoundedAndCutShort() throws {

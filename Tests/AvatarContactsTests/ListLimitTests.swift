@@ -37,7 +37,7 @@ struct ListLimitTests {
         func tooLarge(_ line: Int) -> ContactRecord {
             .unreadable(
                 line: line,
-                reason: "the record is larger than the limit of 1.0 MB",
+                reason: "the record is larger than the limit of 1 MiB",
                 record: format == .json ? line : nil
             )
         }
@@ -88,7 +88,7 @@ struct ListLimitTests {
         let list = ContactList.of("\(fits)\n\(fits)a\r\nb\n#\(fits)\n", as: .text)
 
         let expected: [ContactRecord] = [
-            .contact(id: fits, fits), .unreadable(line: 2, reason: "the line is longer than the limit of 65.5 kB"),
+            .contact(id: fits, fits), .unreadable(line: 2, reason: "the line is longer than the limit of 64 KiB"),
             .contact(id: "b", "b"),
         ]
         #expect(try list.validate() == 3)

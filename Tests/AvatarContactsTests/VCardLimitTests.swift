@@ -46,18 +46,18 @@ struct VCardLimitTests {
         let folds = String(repeating: "\n " + String(repeating: "A", count: 1000), count: 1100)
 
         #expect(try Self.fault(of: "NOTE:\(mebibyte.dropLast(100))") == nil)
-        #expect(try Self.fault(of: "NOTE:\(mebibyte)") == "the card is larger than the limit of 1.0 MB (line 6)")
-        #expect(try Self.fault(of: mebibyte) == "the card is larger than the limit of 1.0 MB (line 6)")
+        #expect(try Self.fault(of: "NOTE:\(mebibyte)") == "the card is larger than the limit of 1 MiB (line 6)")
+        #expect(try Self.fault(of: mebibyte) == "the card is larger than the limit of 1 MiB (line 6)")
         #expect(
-            try Self.fault(of: "NOTE:\(mebibyte)\(mebibyte)") == "the card is larger than the limit of 1.0 MB (line 6)"
+            try Self.fault(of: "NOTE:\(mebibyte)\(mebibyte)") == "the card is larger than the limit of 1 MiB (line 6)"
         )
         #expect(
             try Self.fault(of: "A:\nPHOTO;ENCODING=b:\(folds)")
-                == "the card is larger than the limit of 1.0 MB (line 7)"
+                == "the card is larger than the limit of 1 MiB (line 7)"
         )
         #expect(
             try Self.fault(of: "FN;QUOTED-PRINTABLE:\(mebibyte)=\n")
-                == "the card is larger than the limit of 1.0 MB (line 6)"
+                == "the card is larger than the limit of 1 MiB (line 6)"
         )
     }
 
@@ -92,7 +92,7 @@ struct VCardLimitTests {
     func skipsCardWithNameAndParametersOver64KiB(property: String) async throws {
         try await Self.expect(
             Self.list(property),
-            skipsCardBecause: "the name and parameters in line 6 are longer than the limit of 65.5 kB"
+            skipsCardBecause: "the name and parameters in line 6 are longer than the limit of 64 KiB"
         )
     }
 

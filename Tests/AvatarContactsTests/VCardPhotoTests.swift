@@ -91,7 +91,7 @@ struct VCardPhotoTests {
         let fault = UnreadableContactImage(
             number: nil,
             line: 4,
-            reason: "`PHOTO` in line 4 is longer than the limit of 65.5 kB"
+            reason: "`PHOTO` in line 4 is longer than the limit of 64 KiB"
         )
 
         #expect(try await Self.image("PHOTO:\(long)") == .unreadable(fault))

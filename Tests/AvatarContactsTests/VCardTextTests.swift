@@ -71,7 +71,7 @@ struct VCardTextTests {
         #expect(try await ContactList.card("UID:1", "FN:\(longest)a").record() == .contact(id: "1"))
         #expect(
             try await ContactList.card("UID:\(longest)a").record()
-                == .unreadable(line: 1, reason: "`UID` in line 3 is longer than the limit of 65.5 kB")
+                == .unreadable(line: 1, reason: "`UID` in line 3 is longer than the limit of 64 KiB")
         )
         #expect(try await ContactList.card("UID:1", "NOTE:\(longest)a").record() == .contact(id: "1"))
     }

@@ -244,7 +244,7 @@ import Testing
         #expect(settings.number("budget") == 256 << 20)
         #expect(settings.isNull("maximumFreshness"))
         #expect(settings.flag("keepUnowned") == true)
-        #expect(table.lines.contains { $0.hasPrefix("budget ") && $0.contains("268.4 MB") })
+        #expect(table.lines.contains { $0.hasPrefix("budget ") && $0.contains("256 MiB") })
         #expect(table.lines.count == settings.names.count + 1)
         #expect(table.lines.allSatisfy { $0.split(separator: "  ", omittingEmptySubsequences: true).count == 4 })
     }

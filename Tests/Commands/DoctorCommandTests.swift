@@ -35,6 +35,16 @@ import Testing
         }
     }
 
+    @Test(arguments: [("Asia/Tokyo", "+0900"), ("UTC", "+0000")])
+    func timesAreInTheTimeZoneOfTheSystem(zone: String, offset: String) async throws {
+        try await withStore { workplace in
+            let run = try await workplace.start(["doctor"], environment: ["TZ": zone]).end()
+            let clock = try #require(run.lines.first { $0.hasPrefix("clock") })
+
+            #expect(clock.firstMatch(of: /shows \d{4}-\d\d-\d\d \d\d:\d\d:\d\d (.*)\./)?.1 == offset[...], "\(clock)")
+        }
+    }
+
     @Test func addressThatTheGuardRefusesIsAProblem() async throws {
         try await withStore { workplace in
             let run = try await workplace.run("doctor", "--json")

@@ -97,7 +97,7 @@ import FoundationNetworking
             let options = ["--libravatar", "--sync", "people.json", "--allow-private-network"]
             let program = try workplace.start(["serve", "--listen", "127.0.0.1:0"] + options)
             let base = try await base(of: program)
-            try await program.says("synced: ")
+            try await program.says("sync complete: ")
             let picture = try await get(base.appending(path: "avatar/\(Self.ada)"))
 
             let off = try await workplace.run("config", "keep-addresses", "false")

@@ -90,7 +90,7 @@ import Testing
 
         let run = try await workplace.run("config", "budget")
 
-        #expect(run.text == "budget  268.4 MB (268435456 bytes)\n")
+        #expect(run.text == "budget  256 MiB (268435456 bytes)\n")
     }
 
     @Test(arguments: [

@@ -22,7 +22,7 @@ extension ReadmeExamples {
             let arguments = steps[0].command.split(separator: " ").map(String.init).dropFirst().dropLast()
             let server = try workplace.start(arguments + ["--listen", "127.0.0.1:0", "--allow-private-network"])
             do {
-                try await server.says("synced")
+                try await server.says("sync complete")
                 let port = try #require(try server.messages.firstMatch(of: /127\.0\.0\.1:([0-9]+)/)?.1)
                 let run = try await workplace.shell(steps[1].command.replacing(":8080", with: ":\(port)"))
 

@@ -1,13 +1,23 @@
+import AvatarCore
+import AvatarStore
 import Foundation
 import Testing
 
-/// Pages give sizes as the program prints them, in powers of ten (MB, not MiB).
+/// Pages give limits as the program prints them: powers of two in KiB and MiB, others in kB and MB.
 struct SizeTests {
-    @Test func pagesUsePowersOfTen() throws {
+    @Test func pagesGiveNoPowerOfTwoInDecimalUnits() throws {
         let articles = try Page.all(in: "Sources/AvatarStore/AvatarStore.docc")
         #expect(articles.count > 5)
+        let wrong = (13..<40).map { ByteSize.text(1 << $0) } + [20, 200].map { ByteSize.text($0 << 20) }
         for page in try [Page("README.md")] + articles {
-            #expect(!page.text.contains(/\d ?[KMGT]iB\b/), "\(page.path)")
+            for size in wrong { #expect(!page.text.contains(size), "\(page.path)") }
         }
+    }
+
+    @Test(arguments: [Setting.budget, .maximumImageBytes])
+    func defaultsAreInTheTableOfSettings(setting: Setting) throws {
+        let page = try Page("Sources/AvatarStore/AvatarStore.docc/SettingsAndTuning.md")
+        let limit = ByteSize.limit(Int(try #require(setting.defaultValue)))
+        #expect(page.text.contains("| `\(setting.name)` | \(limit) |"))
     }
 }

@@ -60,7 +60,7 @@ struct CSVSplitter: RecordSplitter {
             guard !row.isTooLong, row.fieldCount <= CSVColumns.maximumCount else {
                 throw cursor.fault(
                     "the header row has more than the limit of \(CSVColumns.maximumCount) columns or "
-                        + ByteSize.text(RawRecord.maximumBytes),
+                        + ByteSize.limit(RawRecord.maximumBytes),
                     line: row.line
                 )
             }

@@ -5,7 +5,7 @@ struct CardText {
     /// The limit for a text value, in bytes: 64 KiB.
     static let maximumBytes = 65_536
     /// The problem of a text value over the limit, for `CardProperty.fault(_:)`.
-    static let tooLong = "is longer than the limit of \(ByteSize.text(maximumBytes))"
+    static let tooLong = "is longer than the limit of \(ByteSize.limit(maximumBytes))"
 
     /// The version of the card, which decides on folds, escapes and the default charset.
     let version: CardVersion

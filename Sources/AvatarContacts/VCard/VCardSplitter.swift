@@ -76,7 +76,7 @@ struct VCardSplitter: RecordSplitter {
                 card.add(property, isOwn: depth == 1)
                 if property.innerCard == .begins { depth += 1 }
             case .overlongHead(let line):
-                let limit = ByteSize.text(HeadScanner.maximumBytes)
+                let limit = ByteSize.limit(HeadScanner.maximumBytes)
                 card.refuse("the name and parameters in line \(line) are longer than the limit of \(limit)")
             case .noise:
                 break
@@ -88,7 +88,7 @@ struct VCardSplitter: RecordSplitter {
 
     /// The reason for a card over the limit, with the line that exceeds it.
     private func tooLarge(_ part: CardPart) -> String {
-        "the card is larger than the limit of \(ByteSize.text(limits.bytes)) (line \(part.line))"
+        "the card is larger than the limit of \(ByteSize.limit(limits.bytes)) (line \(part.line))"
     }
 }
 

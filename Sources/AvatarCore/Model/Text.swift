@@ -62,16 +62,42 @@ extension StringProtocol where SubSequence == Substring, UTF8View: Bidirectional
 /// Byte counts for display.
 package enum ByteSize {
     /// `bytes` in decimal units with one digit after the point: `822 B`, `12.4 MB`. 1 MB is 1,000,000 bytes.
-    package static func text(_ bytes: Int) -> String {
-        guard bytes >= 1000 else { return "\(bytes) B" }
-        var unit = 1000
-        for name in ["kB", "MB", "GB", "TB", "PB"] {
+    package static func text(_ bytes: Int) -> String { text(bytes, decimal) }
+
+    /// A limit in the units in which it was set: `64 MiB` for a multiple of 1,024 bytes, else `50 MB`.
+    package static func limit(_ bytes: Int) -> String {
+        text(bytes, units(of: bytes)).replacing(".0 ", with: " ")
+    }
+
+    /// `bytes` in the units of `limit(_:)`, for a text with both.
+    package static func text(_ bytes: Int, of limit: Int) -> String { text(bytes, units(of: limit)) }
+
+    private typealias Units = (base: Int, names: [String])
+
+    private static let decimal: Units = (1000, ["kB", "MB", "GB", "TB", "PB", "EB"])
+    private static let binary: Units = (1024, ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
+
+    /// The units in which `limit` was probably set.
+    private static func units(of limit: Int) -> Units {
+        limit > 0 && limit.isMultiple(of: 1024) && !limit.isMultiple(of: 1000) ? binary : decimal
+    }
+
+    private static func text(_ bytes: Int, _ units: Units) -> String {
+        guard bytes >= units.base else { return "\(bytes) B" }
+        var unit = units.base
+        for name in units.names.dropLast() {
             // Rounded to tenths first, so that 999.96 kB becomes 1.0 MB and not 1000.0 kB.
-            let tenths = (bytes / (unit / 100) + 5) / 10
-            if tenths < 10_000 { return "\(tenths / 10).\(tenths % 10) \(name)" }
-            unit *= 1000
+            let tenths = tenths(bytes, unit)
+            if tenths < 10 * units.base { return "\(tenths / 10).\(tenths % 10) \(name)" }
+            unit *= units.base
         }
-        let tenths = (bytes / (unit / 100) + 5) / 10
-        return "\(tenths / 10).\(tenths % 10) EB"
+        let tenths = tenths(bytes, unit)
+        return "\(tenths / 10).\(tenths % 10) \(units.names[units.names.count - 1])"
+    }
+
+    /// The tenths of `unit` in `bytes`, rounded.
+    private static func tenths(_ bytes: Int, _ unit: Int) -> Int {
+        let (whole, rest) = bytes.quotientAndRemainder(dividingBy: unit)
+        return whole * 10 + Int((Double(rest) / Double(unit) * 10).rounded())
     }
 }

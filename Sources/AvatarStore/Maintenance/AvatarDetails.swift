@@ -94,9 +94,9 @@ struct EntryExplanation {
             case (let files, true): "\(files) files were used less recently and would be evicted before it"
             case (let files, false): "At least \(files) files were used less recently and would be evicted before it"
             }
-        let room = ByteSize.text(max(0, budget - used))
+        let room = ByteSize.text(max(0, budget - used), of: budget)
         return
-            "\(order). The caches use \(ByteSize.text(used)) of \(ByteSize.text(budget)), so room is needed after \(room) of "
+            "\(order). The caches use \(ByteSize.text(used, of: budget)) of \(ByteSize.limit(budget)), so room is needed after \(room) of "
             + "new images."
     }
 
@@ -119,7 +119,7 @@ struct EntryExplanation {
             return "Its source has no image for the address; a sync of a list with the address asks again."
         }
         let times = count == 1 ? "once" : "\(count) times in a row"
-        let time = entry.validation.checked.map { " at \($0.iso8601)" } ?? ""
+        let time = entry.validation.checked.map { " at \($0.localText)" } ?? ""
         let cause = host.flatMap(failure.cause).map { ": \($0)\(time)" } ?? ""
         let wait = entry.validation.nextCheck.map { $0.seconds(since: now) } ?? 0
         let due = wait > 0 ? " in \(Self.span(wait))" : ""

@@ -207,7 +207,7 @@ private struct DiskCheck {
                 return Diagnosis(
                     "disk",
                     .problem,
-                    "\(text); the setting `min-free` requires \(ByteSize.text(minimumFree)).",
+                    "\(text); the setting `min-free` requires \(ByteSize.limit(minimumFree)).",
                     "Free some space, or lower `avatars config min-free`."
                 )
             }
@@ -246,7 +246,7 @@ private enum ClockCheck {
             return Diagnosis(
                 "clock",
                 .problem,
-                "The clock shows \(now.iso8601), a time before this program was made.",
+                "The clock shows \(now.localText), a time before this program was made.",
                 advice
             )
         }
@@ -255,11 +255,11 @@ private enum ClockCheck {
             return Diagnosis(
                 "clock",
                 .warning,
-                "The clock shows \(now.iso8601), but the store has recorded \(ahead.iso8601).",
+                "The clock shows \(now.localText), but the store has recorded \(ahead.localText).",
                 advice
             )
         }
-        return Diagnosis("clock", .good, "The clock shows \(now.iso8601).")
+        return Diagnosis("clock", .good, "The clock shows \(now.localText).")
     }
 }
 
@@ -268,12 +268,12 @@ private enum IndexCheck {
     private static let mostLogBytes = 64 << 20
 
     static func finding(_ statistics: StoreStatistics) -> Diagnosis {
-        let text = "The write-ahead log of the index has \(ByteSize.text(statistics.walBytes))"
+        let text = "The write-ahead log of the index has \(ByteSize.text(statistics.walBytes, of: mostLogBytes))"
         guard statistics.walBytes > mostLogBytes else { return Diagnosis("index", .good, text + ".") }
         return Diagnosis(
             "index",
             .warning,
-            "\(text); usually it has at most \(ByteSize.text(mostLogBytes)).",
+            "\(text); usually it has at most \(ByteSize.limit(mostLogBytes)).",
             "A process may read an old snapshot for long. Stop it, then run `avatars compact`."
         )
     }
@@ -289,7 +289,7 @@ private enum HostCheck {
         let advice =
             "Wait, or run `avatars sync --ignore-pauses`, which still keeps a pause that the host asked for (Retry-After)."
         let listed = paused.prefix(mostListed).map { host, until, reason in
-            Diagnosis("hosts", .warning, "\(host) \(reason) until \(until.iso8601).", advice)
+            Diagnosis("hosts", .warning, "\(host) \(reason) until \(until.localText).", advice)
         }
         let others = paused.count - listed.count
         guard others > 0 else { return listed }
@@ -319,7 +319,7 @@ private enum SyncCheck {
                 "syncs",
                 .warning,
                 "The last sync had no room for \(last.overBudget) of \(images). The budget is "
-                    + "\(ByteSize.text(statistics.budgetBytes)), and caches uses \(ByteSize.text(statistics.cachesBytes)).",
+                    + "\(ByteSize.limit(statistics.budgetBytes)), and caches uses \(ByteSize.text(statistics.cachesBytes, of: statistics.budgetBytes)).",
                 "Set a larger budget with `avatars config budget SIZE`, leave a lower `--budget` out of the sync, or shorten the "
                     + "list. Then run the sync again."
             )
@@ -331,7 +331,7 @@ private enum SyncCheck {
         let counts = "\(last.wanted) wanted, \(last.failed) failed, \(last.skipped) waiting"
         let failures = statistics.failures.values.reduce(0, +)
         let text =
-            "The last sync ended at \(last.time.iso8601): \(counts). Images whose last request failed: \(failures)."
+            "The last sync ended at \(last.time.localText): \(counts). Images whose last request failed: \(failures)."
         if now.seconds(since: last.time) > longestPause {
             return Diagnosis("syncs", .warning, text, "Check the timer or the service that runs `avatars sync`.")
         }

@@ -16,9 +16,10 @@ struct SyncCommand: AsyncParsableCommand {
             With --every the command syncs again after each pause, and reads the lists again, until you stop it. It ends if \
             the first sync cannot run; later failures are reported.
 
-            You can stop a sync at any time: images that arrived are stored, and the next sync continues from there. \
-            Exit code 1 if some images failed, 69 if there were images to request but none could be requested or no host \
-            responded, 75 if another sync is running.
+            You can stop a sync at any time: images that arrived are stored, and the next sync continues from there.
+
+            Exit codes: 0 done, 1 some images or records failed, 2 could not run, 64 usage, 69 there were images to request but \
+            none could be requested or no host responded, 75 another sync is running, 130 interrupted, 143 terminated.
 
             Example: avatars sync people.json --json
             Example: avatars sync people.vcf --every 15m

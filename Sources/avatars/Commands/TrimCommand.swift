@@ -43,8 +43,8 @@ struct TrimCommand: AsyncParsableCommand {
                 "budgetBytes": JSON(budgetBytes),
                 "lowWatermarkBytes": JSON(lowWatermark),
             ])
-            let gone = "\(Wording.count(evicted.files, "file")) (\(Wording.size(evicted.bytes)))"
-            let rest = "\(Wording.size(bytes)) of \(Wording.size(budgetBytes))"
+            let gone = "\(Wording.count(evicted.files, "file")) (\(Wording.size(evicted.bytes, of: budgetBytes)))"
+            let rest = "\(Wording.size(bytes, of: budgetBytes)) of \(Wording.limit(budgetBytes))"
             let sentence =
                 dryRun
                 ? "Would evict \(gone); the caches would use \(rest)." : "Evicted \(gone); the caches use \(rest)."

@@ -38,11 +38,11 @@ extension Setting {
         return unit == .boolean ? .boolean(value != 0) : .integer(Int(value))
     }
 
-    /// The value for people, as in `268.4 MB (268435456 bytes)`, `1 day (86400 seconds)` or `true`.
+    /// The value for people, as in `256 MiB (268435456 bytes)`, `1 day (86400 seconds)` or `true`.
     func text(_ value: Int64?) -> String {
         guard let value = value.map(Int.init) else { return "none" }
         switch unit {
-        case .bytes where value >= 1000: return "\(Wording.size(value)) (\(value) bytes)"
+        case .bytes where value >= 1000: return "\(Wording.limit(value)) (\(value) bytes)"
         case .seconds where value >= 60: return "\(Wording.span(seconds: value)) (\(value) seconds)"
         case .boolean: return value != 0 ? "true" : "false"
         case .count: return "\(value)"

@@ -52,13 +52,18 @@ extension StoreStatistics {
         }
         facts.add("last sync", lastSync?.text ?? "never", colour: lastSync.flatMap(\.colour))
         facts.add("files", "\(files)")
-        facts.add("  caches", "\(Wording.size(cachesBytes)) of \(Wording.size(budgetBytes))\(share)")
-        if renditions > 0 { facts.add("  renditions", "\(renditions), \(Wording.size(renditionBytes)) of caches") }
-        facts.add("  documents", Wording.size(documentsBytes))
-        facts.add("  pending", Wording.size(pendingBytes))
-        facts.add("  staging", Wording.size(stagingBytes))
-        facts.add("low watermark", Wording.size(lowWatermarkBytes))
-        facts.add("on disk", "\(Wording.size(allocatedBytes)), with a write-ahead log of \(Wording.size(walBytes))")
+        facts.add("  caches", "\(Wording.size(cachesBytes, of: budgetBytes)) of \(Wording.limit(budgetBytes))\(share)")
+        if renditions > 0 {
+            facts.add("  renditions", "\(renditions), \(Wording.size(renditionBytes, of: budgetBytes)) of caches")
+        }
+        facts.add("  documents", Wording.size(documentsBytes, of: budgetBytes))
+        facts.add("  pending", Wording.size(pendingBytes, of: budgetBytes))
+        facts.add("  staging", Wording.size(stagingBytes, of: budgetBytes))
+        facts.add("low watermark", Wording.size(lowWatermarkBytes, of: budgetBytes))
+        facts.add(
+            "on disk",
+            "\(Wording.size(allocatedBytes, of: budgetBytes)), with a write-ahead log of \(Wording.size(walBytes, of: budgetBytes))"
+        )
         sharedTier?.add(to: &facts)
         facts.add("oldest access", oldestAccess.map { Wording.age(of: $0.date) })
         facts.add("newest access", newestAccess.map { Wording.age(of: $0.date) })

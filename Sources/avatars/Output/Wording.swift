@@ -3,9 +3,14 @@ import Foundation
 
 /// Sizes, times, counts and names as the program prints them for people.
 enum Wording {
-    /// A number of bytes in decimal units, as in `822 B` or `12.4 MB`. Every size that the program prints is in these
-    /// units.
+    /// A number of bytes in decimal units, as in `822 B` or `12.4 MB`.
     static func size(_ bytes: Int) -> String { ByteSize.text(bytes) }
+
+    /// A limit in the units in which it was set, as in `64 MiB` or `50 MB`.
+    static func limit(_ bytes: Int) -> String { ByteSize.limit(bytes) }
+
+    /// A number of bytes in the units of `limit(_:)`, for a line with both.
+    static func size(_ bytes: Int, of limit: Int) -> String { ByteSize.text(bytes, of: limit) }
 
     /// The time from `now` to `date`, as in `3 min ago` or `in 5 h`.
     static func age(of date: Date, now: Date = Date()) -> String {

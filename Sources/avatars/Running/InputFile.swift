@@ -55,7 +55,7 @@ final class InputFile: Sendable {
             if piece.isEmpty { return bytes }
             bytes += piece
             guard bytes.count <= limit else {
-                let message = "\(name) is larger than \(ByteSize.text(limit)), the limit for one image."
+                let message = "\(name) is larger than \(ByteSize.limit(limit)), the limit for one image."
                 throw AvatarStoreError(.imageRefused, message, failure: .tooLarge)
             }
         }

@@ -45,11 +45,8 @@ struct ListSync: Service {
             "\($0.key) is paused until \(Wording.clock($0.value.until.date))"
         }
         let text = "\(report)".replacing("\n", with: "; ")
-        // A sync that did all it could is "synced", any other says its outcome.
-        let complete = "sync \(SyncOutcome.complete.rawValue): "
-        let result = text.hasPrefix(complete) ? "synced: \(text.dropFirst(complete.count))" : text
         let isRefused = report.failures.contains { $0.kind == .forbiddenAddress }
-        return ([result] + paused + (isRefused ? [AvatarStoreError.privateNetworkAdvice] : [])).joined(separator: "; ")
+        return ([text] + paused + (isRefused ? [AvatarStoreError.privateNetworkAdvice] : [])).joined(separator: "; ")
     }
 
     private func syncLists() async throws -> SyncReport {

@@ -71,4 +71,19 @@ import Testing
     func sizes(bytes: Int, text: String) {
         #expect(ByteSize.text(bytes) == text)
     }
+
+    @Test(arguments: [
+        (0, "0 B"), (1000, "1 kB"), (1024, "1 KiB"), (65_536, "64 KiB"), (1_048_576, "1 MiB"), (50_000_000, "50 MB"),
+        (1_610_612_736, "1.5 GiB"), (1_024_000, "1 MB"), (1_234_567, "1.2 MB"), (1 << 62, "4 EiB"),
+    ])
+    func limitsHaveTheUnitsInWhichTheyWereSet(bytes: Int, text: String) {
+        #expect(ByteSize.limit(bytes) == text)
+    }
+
+    @Test func sizesBesideALimitHaveItsUnits() {
+        #expect(ByteSize.text(16_384, of: 64 << 20) == "16.0 KiB" && ByteSize.text(16_384, of: 64_000_000) == "16.4 kB")
+        #expect(
+            ByteSize.text(1_048_524, of: 1 << 20) == "1023.9 KiB" && ByteSize.text(1_048_575, of: 1 << 20) == "1.0 MiB"
+        )
+    }
 }

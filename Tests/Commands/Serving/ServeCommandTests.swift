@@ -80,7 +80,7 @@ import Testing
                 }
 
                 #expect(second.status == 200 && second.body == pictureBytes("/new.png"))
-                try await server.program.says("synced: ")
+                try await server.program.says("sync complete: ")
             }
         }
     }

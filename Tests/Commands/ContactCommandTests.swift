@@ -100,6 +100,22 @@ import Testing
         }
     }
 
+    @Test func nameInPlaceOfAnIDNamesTheIDs() async throws {
+        try await withStore { workplace, _ in
+            try workplace.write("more.json", #"[{"id": "c", "name": "BEN"}, {"id": "d", "name": "Benedict"}]"#)
+            try await workplace.run("sync", "more.json").requireSuccess()
+
+            for command in [["show", "--contact", "ben"], ["remove", "--contact", "ben"], ["list", "--contact", "ben"]] {
+                let run = try await workplace.start(command).end()
+                #expect(run.status == 1)
+                #expect(run.messages.contains(#""Ben" has the id "-b/2", "BEN" has the id "c";"#), "\(run.messages)")
+                #expect(!run.messages.contains("Benedict"))
+            }
+            let beginning = try await workplace.run("path", "--contact", "bene")
+            #expect(beginning.messages.contains(#""Benedict" has the id "d"; `avatars contacts --name bene` searches"#))
+        }
+    }
+
     @Test func pagesOfContactsContinue() async throws {
         try await withStore { workplace, _ in
             let first = try await workplace.run("contacts", "--limit", "1", "--json").objects
@@ -109,7 +125,7 @@ import Testing
 
             #expect(first.map { $0.text("id") } == ["a-1", nil])
             #expect(second.map { $0.text("id") } == ["-b/2", nil] && second.last?.isNull("next") == true)
-            #expect(wrong.status == 64 && wrong.messages.contains("is not the end of a page of contacts"))
+            #expect(wrong.status == 64 && wrong.messages.contains("`after` must be the `next` of a page of contacts"))
         }
     }
 

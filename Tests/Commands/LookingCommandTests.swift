@@ -102,7 +102,7 @@ import Testing
             #expect(try await workplace.run("list", "--name", "").status == 64)
             let advice = try await workplace.run("show", "--contact", "ada")
             #expect(advice.status == 1)
-            #expect(advice.messages.contains("\"Ada Lovelace\" has the id \"2\"; `avatars list --name ada`"))
+            #expect(advice.messages.contains("\"Ada Lovelace\" has the id \"2\"; `avatars contacts --name ada`"))
         }
     }
 

@@ -19,15 +19,18 @@ extension AvatarIndex {
         }
         let position =
             try query.after.map(ContactPosition.init) ?? ContactPosition(sortName: query.beginning, contact: "")
-        var values: [any Bindable] = [position.sortName, position.contact, query.beginning, query.limit]
+        // A contact more than the limit tells that there is another page.
+        let count = min(query.limit, .max - 1) + 1
+        var values: [any Bindable] = [position.sortName, position.contact, query.beginning, count]
         if let part = query.namePart { values.append(part) }
         return try readers.read { connection in
             try connection.snapshot {
                 let rows = try connection.rows(Self.contactPage(query), values) {
                     (id: $0.text("contact"), name: $0.optionalText("name"), sortName: $0.text("sort_name"))
                 }
-                let contacts = try rows.map { try Self.contact($0.id, name: $0.name, on: connection) }
-                guard rows.count == query.limit, let last = rows.last else {
+                let shown = rows.prefix(query.limit)
+                let contacts = try shown.map { try Self.contact($0.id, name: $0.name, on: connection) }
+                guard rows.count > query.limit, let last = shown.last else {
                     return StoredContactPage(contacts: contacts, next: nil)
                 }
                 let next = ContactPosition(sortName: last.sortName, contact: last.id)
@@ -166,7 +169,7 @@ private struct ContactPosition: CustomStringConvertible {
         else {
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "\"\(text.prefix(40))\" is not the end of a page of contacts. Pass the `next` of a page."
+                "`after` must be the `next` of a page of contacts, not \"\(text.prefix(40))\"."
             )
         }
         let end = space + 1 + count

@@ -11,8 +11,8 @@ struct ContactsCommand: AsyncParsableCommand {
             Lists the contacts that the lists named, in the order of their names. Contacts without a name are in the order \
             of their ids. With --limit it lists one page, and --after continues after a page.
 
-            --without-image lists contacts without a stored image. A contact without a state has no image in its list. \
-            `avatars show KEY` explains the state of the others.
+            --without-image lists contacts without a stored image. If a contact has no state, its list gives no image, or no \
+            sync has requested it yet. `avatars show KEY` explains the state of the others.
 
             Example: avatars contacts --without-image
             """

@@ -76,12 +76,14 @@ struct RemoveCommand: AsyncParsableCommand {
         let access: AvatarStore.Configuration.Access = dryRun ? .readOnly : .readWriteExisting
         let (receipt, shared) = try await store.withStore(access, configure: tier.apply) { store in
             let shared = try contactFilter.id.map { try store.keysUsed(by: $0).shared } ?? 0
-            return (try await dryRun ? preview(named.keys, in: store) : remove(named.keys, from: store), shared)
+            let receipt = try await dryRun ? preview(named.keys, in: store) : remove(named.keys, from: store)
+            if let owner = contactFilter.id, receipt.hasUnknownContact {
+                let ids = try AvatarStoreError.idsOfContacts(named: owner, in: store).map { " " + $0 } ?? ""
+                Message.error("The store has no contact \"\(Wording.redacted(owner))\".\(ids)")
+            }
+            return (receipt, shared)
         }
         for key in receipt.unknown { Message.error(AvatarStoreError.unknown(key).message) }
-        if let owner = contactFilter.id, receipt.hasUnknownContact {
-            Message.error("The store has no contact \"\(owner)\".")
-        }
         try print(receipt, shared: shared)
         if let owner = contactFilter.id, erase, !dryRun, !receipt.hasUnknownContact {
             store.note(

@@ -52,15 +52,24 @@ extension AvatarStoreError {
         AvatarStoreError(.noSuchEntry, "The store has no entry \"\(key)\".")
     }
 
-    /// The error `noSuchEntry` for the id of a contact that no list named. It names a contact whose name begins with `id`.
+    /// The error `noSuchEntry` for the id of a contact that no list named. If `id` is a name, it has the ids.
     static func unknownContact(_ id: String, in store: AvatarStore) throws -> AvatarStoreError {
-        let named = try store.contacts(matching: id, limit: 5).contacts.first { $0.name != nil }
-        let advice =
-            named.map { contact in
-                "\"\(contact.name ?? "")\" has the id \"\(Wording.redacted(contact.id))\"; "
-                    + "`avatars list --name \(ShellWord.quoted(Wording.redacted(id)))` searches names."
-            } ?? "`avatars sync` brings contacts in from a list."
+        let advice = try idsOfContacts(named: id, in: store) ?? "`avatars sync` brings contacts in from a list."
         return AvatarStoreError(.noSuchEntry, "The store has no contact \"\(Wording.redacted(id))\". \(advice)")
+    }
+
+    /// A sentence with the ids of the contacts with this name; with those of the contacts whose name begins so, if there are no
+    /// others. `nil` without any.
+    static func idsOfContacts(named name: String, in store: AvatarStore) throws -> String? {
+        let page = try store.contacts(matching: name, limit: 6).contacts.filter { $0.name != nil }
+        let sortName = AvatarStore.sortName(of: name)
+        let exact = page.filter { AvatarStore.sortName(of: $0.name ?? "") == sortName }
+        let found = (exact.isEmpty ? page : exact).prefix(5).map { contact in
+            "\"\(contact.name ?? "")\" has the id \"\(Wording.redacted(contact.id))\""
+        }
+        guard !found.isEmpty else { return nil }
+        return found.joined(separator: ", ") + "; `avatars contacts --name "
+            + "\(ShellWord.quoted(Wording.redacted(name)))` searches names."
     }
 }
 

@@ -42,7 +42,7 @@ struct RosterTests {
             #expect(page.contacts.map(\.state) == [nil, nil, .stale, .stale, .stale])
             #expect(page.contacts.map(\.hasFile) == [false, false, true, true, true])
             #expect(page.contacts[4].key == (try AvatarKey(url: fixture.origin.url("/face.png"))))
-            #expect(try fixture.store.contacts(after: page.next, limit: 5).contacts == [])
+            #expect(page.next == nil)
         }
     }
 

@@ -105,7 +105,9 @@ import Testing
             try workplace.write("more.json", #"[{"id": "c", "name": "BEN"}, {"id": "d", "name": "Benedict"}]"#)
             try await workplace.run("sync", "more.json").requireSuccess()
 
-            for command in [["show", "--contact", "ben"], ["remove", "--contact", "ben"], ["list", "--contact", "ben"]] {
+            for command in [
+                ["show", "--contact", "ben"], ["remove", "--contact", "ben"], ["list", "--contact", "ben"],
+            ] {
                 let run = try await workplace.start(command).end()
                 #expect(run.status == 1)
                 #expect(run.messages.contains(#""Ben" has the id "-b/2", "BEN" has the id "c";"#), "\(run.messages)")

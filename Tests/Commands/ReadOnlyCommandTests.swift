@@ -8,12 +8,14 @@ import Testing
     /// Every read-only command, with each option that changes its path through the code.
     private static func commands(_ url: String) -> [[String]] {
         [
+            ["contacts"], ["contacts", "--without-image"],
             ["list"], ["list", "--json"], ["list", "--limit", "2", "--sort", "size"], ["list", "--owner", url],
             ["show", url], ["show", url, "--json"], ["path", url], ["stats"], ["stats", "--json"],
             ["stats", "--format", "prometheus"], ["changes"], ["changes", "--json"],
             ["verify"], ["verify", "--quick"],
             ["verify", "--repair", "--dry-run"], ["migrate", "--status"], ["migrate", "--dry-run"], ["config"],
-            ["config", "budget"], ["config", "--json"], ["sync", "--dry-run"], ["sync", "list.txt", "--dry-run"],
+            ["config", "budget"], ["config", "--json"], ["sync", "--dry-run"],
+            ["sync", "list.txt", "--dry-run", "--allow-private-network"],
             ["remove", "--all", "--dry-run"], ["remove", url, "--dry-run"], ["remove", "--owner", url, "--dry-run"],
             ["move", url, "--to", "documents", "--dry-run"], ["trim", "--dry-run"],
             ["shared"], ["shared", "--minimum", "2", "--json"], ["shared", "--ignored"],

@@ -184,7 +184,7 @@ import Testing
             #expect(samples.text.contains("avatars_last_sync_images{count=\"overBudget\"} 3\n"))
             #expect(doctor.status == 0)
             let used = Wording.size(try stats.object.number("cachesBytes") ?? 0)
-            let finding = "The last sync had no room for 3 of 5 images. The budget is 10.0 kB, and caches uses \(used)."
+            let finding = "The last sync had no room for 3 of 5 images. The budget is 10 kB, and caches uses \(used)."
             #expect(doctor.text.contains(finding), "\(doctor.text)")
             #expect(doctor.text.contains("`avatars config budget SIZE`"))
 

@@ -156,6 +156,22 @@ package struct SystemCallError: Error, Sendable {
     /// Whether the path is not in its directory: it does not exist, or leads through a symbolic link or out of it.
     var isNotHeld: Bool { isMissing || number == ELOOP || number == EXDEV }
 
+    /// The purpose of the call in words.
+    private var action: String {
+        switch call {
+        case "mkdir": "create the folder"
+        case "rmdir": "delete the folder"
+        case "unlink": "delete"
+        case "fsync", "syncfs": "synchronize"
+        case "stat", "statvfs": "examine"
+        case "truncate", "ftruncate": "shorten"
+        case "flock", "fcntl": "lock"
+        case "chmod": "change the permissions of"
+        case "utimensat": "set the time of"
+        default: call
+        }
+    }
+
     /// The failure as a store's error: `diskFull` (no space, or over the quota), `readOnly` (permission or a read-only
     /// file system) or `storage`.
     package var storeError: AvatarStoreError {
@@ -164,21 +180,21 @@ package struct SystemCallError: Error, Sendable {
         case ENOSPC, EDQUOT:
             return AvatarStoreError(
                 .diskFull,
-                "The disk is full: cannot \(call) \"\(path)\" (\(reason)).",
+                "The disk is full: cannot \(action) \"\(path)\" (\(reason)).",
                 failure: .storage,
                 underlying: self
             )
         case EROFS, EACCES, EPERM:
             return AvatarStoreError(
                 .readOnly,
-                "The system refused to \(call) \"\(path)\" (\(reason)).",
+                "The system refused to \(action) \"\(path)\" (\(reason)).",
                 failure: .storage,
                 underlying: self
             )
         default:
             return AvatarStoreError(
                 .storage,
-                "Cannot \(call) \"\(path)\" (\(reason)).",
+                "Cannot \(action) \"\(path)\" (\(reason)).",
                 failure: .storage,
                 underlying: self
             )

@@ -36,7 +36,8 @@ extension AvatarStoreError {
         case .noStore: "Create one with `avatars sync`, or name another folder with --store."
         case .noSuchEntry: "`avatars list` shows the stored keys."
         case .syncIsRunning: "Wait for it with --wait."
-        case .foreignIndex, .unusableRoot: "Choose another folder with --store."
+        case .foreignIndex: "Choose another folder with --store."
+        case .unusableRoot: "Choose another folder."
         case .damagedIndex:
             """
             With a backup, move the folder of the store away, then run `avatars restore BACKUP`. Without one, \

@@ -92,7 +92,8 @@ struct FailingCallTests {
             default: .storage
             }
         #expect(error?.code == code)
-        #expect(error?.message.contains("\(fault.call.rawValue) \"") == true, "\(error?.message ?? "no error")")
+        let action = fault.call == .unlink ? "delete" : fault.call.rawValue
+        #expect(error?.message.contains("\(action) \"") == true, "\(error?.message ?? "no error")")
         #expect(error?.message.contains(String(cString: strerror(fault.number))) == true)
     }
 }

@@ -48,7 +48,7 @@ struct FailingCallTests {
         ).end()
 
         #expect(run.status == 2)
-        #expect(run.messages.contains("Cannot flock "), "\(run.messages)")
+        #expect(run.messages.contains("Cannot lock "), "\(run.messages)")
         #expect(run.messages.contains("No locks available"), "\(run.messages)")
         let left = try FileManager.default.contentsOfDirectory(atPath: workplace.path("store/staging"))
         #expect(left.filter { $0.hasSuffix(".lock") } == [])

@@ -104,6 +104,20 @@ import Testing
         }
     }
 
+    @Test func syncThatCouldNotRunIsAWarning() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try await workplace.run("config", "min-free", "1000000GB").requireSuccess()
+            try workplace.write("list.txt", origin.list(1))
+            let sync = try await workplace.run("sync", "list.txt", "--allow-private-network")
+
+            let run = try await workplace.run("doctor", "--allow-private-network")
+
+            #expect(sync.status == 2)
+            #expect(run.text.contains("It could not run (exit code 2)."), "\(run.text)")
+        }
+    }
+
     @Test func storeThatCannotBeOpenedIsExitCode2_andNothingIsMade() async throws {
         let workplace = try Workplace()
         let missing = try await workplace.run("doctor", "--json")

@@ -197,6 +197,9 @@ private struct DiskCheck {
         (self.layout, self.statistics, self.minimumFree) = (layout, statistics, minimumFree)
     }
 
+    /// The free bytes below which a disk counts as full: the index alone needs as much for its log.
+    private static let leastFree = 1 << 20
+
     func findings() throws -> [Diagnosis] {
         let unused = max(0, statistics.budgetBytes - statistics.cachesBytes)
         return try StorageClass.allCases.map { storageClass in
@@ -209,6 +212,15 @@ private struct DiskCheck {
                     .problem,
                     "\(text); the setting `min-free` requires \(ByteSize.limit(minimumFree)).",
                     "Free some space, or lower `avatars config min-free`."
+                )
+            }
+            if free < Self.leastFree {
+                return Diagnosis(
+                    "disk",
+                    .problem,
+                    "\(text), so the store cannot write.",
+                    "Free some space on that disk. You may delete files in \"\(layout.root(of: .caches))\"; the next sync fetches "
+                        + "them again."
                 )
             }
             if storageClass == .caches, free < unused {
@@ -334,6 +346,14 @@ private enum SyncCheck {
             "The last sync ended at \(last.time.localText): \(counts). Images whose last request failed: \(failures)."
         if now.seconds(since: last.time) > longestPause {
             return Diagnosis("syncs", .warning, text, "Check the timer or the service that runs `avatars sync`.")
+        }
+        if last.outcome == .failed {
+            return Diagnosis(
+                "syncs",
+                .warning,
+                text + " It could not run (exit code 2).",
+                "Run `avatars sync` again: it says why."
+            )
         }
         guard last.failed == 0, statistics.failures.isEmpty else {
             return Diagnosis(

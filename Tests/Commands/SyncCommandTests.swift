@@ -350,18 +350,23 @@ import Testing
         let workplace = try Workplace()
         if hasStore { _ = try await workplace.run("config", "budget", "1MB") }
         // The name is not looked up.
-        try workplace.write("list.txt", "http://127.0.0.1:9/a.png\nhttp://[::1]/b.png\nhttp://host.invalid/c.png\n")
+        try workplace.write(
+            "list.txt",
+            "http://127.0.0.1:9/a.png\nhttp://[::1]/b.png\nhttp://localhost/d.png\nhttp://host.invalid/c.png\n"
+        )
 
         let run = try await workplace.run("sync", "list.txt", "--dry-run", "--json")
         let text = try await workplace.run("sync", "list.txt", "--dry-run")
         let allowed = try await workplace.run("sync", "list.txt", "--dry-run", "--json", "--allow-private-network")
 
         let report = try run.object
-        #expect(run.status == 1 && report.number("toFetch") == 1 && report.number("failed") == 2)
-        #expect(report.objects("failures")?.map { $0["kind"] as? String } == ["forbiddenAddress", "forbiddenAddress"])
+        #expect(run.status == 1 && report.number("toFetch") == 1 && report.number("failed") == 3)
+        #expect(
+            report.objects("failures")?.map { $0["kind"] as? String } == Array(repeating: "forbiddenAddress", count: 3)
+        )
         #expect(text.messages.contains("has the address 127.0.0.1, which is not allowed"), "\(text.messages)")
         #expect(text.messages.contains("use --allow-private-network"))
-        #expect(try allowed.status == 0 && allowed.object.number("toFetch") == 3)
+        #expect(try allowed.status == 0 && allowed.object.number("toFetch") == 4)
     }
 
     // MARK: Origins

@@ -61,7 +61,7 @@ final class OriginHolder: Sendable {
         let hostGuard = HostGuard(configuration.http)
         return { url in
             do {
-                _ = try hostGuard.admitAtOnce(url, along: .direct)
+                try hostGuard.judgeAtOnce(url)
                 return nil
             } catch {
                 // The guard throws nothing else.

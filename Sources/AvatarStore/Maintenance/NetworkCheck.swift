@@ -57,7 +57,7 @@ struct NetworkCheck {
     private func name(_ host: String) async -> Diagnosis {
         let answer: NameLookup.Answer
         do {
-            answer = try await NameLookup(.system).answer(for: host)
+            answer = try await NameLookup(.system).answer(for: HostName(name: host, port: 0).bareName)
         } catch {
             return Diagnosis("names", .warning, "The look-up of \"\(host)\" was interrupted.")
         }

@@ -120,7 +120,7 @@ struct ByteReader {
     /// Throws an `ImageRejection` of kind `truncated` unless the file holds `count` bytes from `offset` on.
     func require(_ count: Int64, at offset: Int64) throws {
         guard count <= byteCount - offset else {
-            throw truncated("it ends after \(byteCount) bytes, before the end of its picture")
+            throw truncated("it ends after \(byteCount) bytes, before the end of its image")
         }
     }
 
@@ -129,7 +129,7 @@ struct ByteReader {
         ImageRejection(kind: .truncated, message: "The \(formatName) is truncated: \(reason).")
     }
 
-    /// The error for a file that breaks the rules of its format. `reason` is a clause such as "it has no picture data".
+    /// The error for a file that breaks the rules of its format. `reason` is a clause such as "it has no image data".
     func notImage(_ reason: String) -> ImageRejection {
         ImageRejection(kind: .notImage, message: "The \(formatName) is invalid: \(reason).")
     }

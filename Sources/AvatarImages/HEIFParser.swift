@@ -20,7 +20,7 @@ struct HEIFParser: ImageParser {
         guard let meta = boxes.first(where: { $0.name == "meta" }) else {
             let isSequence = boxes.contains { $0.name == "moov" }
             throw isSequence
-                ? reader.notImage("it is a movie without a still picture") : reader.truncated("it has no meta box")
+                ? reader.notImage("it is a movie without a still image") : reader.truncated("it has no meta box")
         }
         let parts = try reader.boxes(in: reader.fullBoxContent(of: meta))
         if let locations = parts.first(where: { $0.name == "iloc" }) {
@@ -94,7 +94,7 @@ struct HEIFParser: ImageParser {
             let size = try size(property)
             if size.pixelCount > largest.pixelCount { largest = size }
         }
-        guard !largest.isEmpty else { throw reader.notImage("it does not state the size of its picture (ispe)") }
+        guard !largest.isEmpty else { throw reader.notImage("it does not state the size of its image (ispe)") }
         return largest
     }
 
@@ -143,16 +143,16 @@ private struct HEIFItemInfo {
             guard let source = try firstSource(of: item, in: &reader) else { return }
             item = source
         }
-        throw reader.notImage("its picture is derived through more than \(Self.maximumDerivations) levels")
+        throw reader.notImage("its image is derived through more than \(Self.maximumDerivations) levels")
     }
 
     /// The error for an item whose coding is `type`.
     private static func rejection(of type: FourCharacterCode) -> ImageRejection {
         let names: [FourCharacterCode: String] = [
-            "unci": "an uncompressed picture", "avc1": "a picture coded as AVC (H.264)", "jpeg": "a JPEG picture",
-            "j2k1": "a JPEG 2000 picture", "vvc1": "a picture coded as VVC (H.266)",
+            "unci": "an uncompressed image", "avc1": "an image coded as AVC (H.264)", "jpeg": "a JPEG image",
+            "j2k1": "a JPEG 2000 image", "vvc1": "an image coded as VVC (H.266)",
         ]
-        let name = names[type] ?? "a picture in another coding"
+        let name = names[type] ?? "an image in another coding"
         return ImageRejection(
             kind: .notImage,
             message: "The HEIF image holds \(name), which hardly any viewer supports; only HEVC and AV1 are accepted."

@@ -34,7 +34,7 @@ struct ICOParser: ImageParser {
     mutating func pixelSize() throws -> PixelSize {
         let count = try reader.uint16(at: 4)
         guard (1...Self.maximumPictures).contains(count) else {
-            throw reader.notImage("it has \(count) pictures; 1 to \(Self.maximumPictures) are accepted")
+            throw reader.notImage("it has \(count) images; 1 to \(Self.maximumPictures) are accepted")
         }
         let directoryEnd = Self.directory + count * Self.entryByteCount
         try reader.require(directoryEnd, at: 0)
@@ -45,12 +45,12 @@ struct ICOParser: ImageParser {
             let picture = try reader.uint32(at: entry + 12)
             guard picture >= directoryEnd, length >= Self.smallestPicture else {
                 throw reader.notImage(
-                    "a picture overlaps the directory or is shorter than \(Self.smallestPicture) bytes"
+                    "an image overlaps the directory or is shorter than \(Self.smallestPicture) bytes"
                 )
             }
             try reader.require(length, at: picture)
             let size = try pictureSize(at: picture, length: length)
-            guard !size.isEmpty else { throw reader.notImage("one of its pictures has no pixels") }
+            guard !size.isEmpty else { throw reader.notImage("one of its images has no pixels") }
             if size.pixelCount > largest.pixelCount { largest = size }
         }
         return largest
@@ -67,7 +67,7 @@ struct ICOParser: ImageParser {
         }
         let header = try reader.uint32(at: offset)
         guard header <= length, Self.bitmapHeaders.contains(header) else {
-            throw reader.notImage("one of its pictures is neither PNG nor BMP")
+            throw reader.notImage("one of its images is neither PNG nor BMP")
         }
         // The height covers both the picture and its mask, which is as high.
         return try PixelSize(width: reader.int32(at: offset + 4), height: abs(reader.int32(at: offset + 8)) / 2)

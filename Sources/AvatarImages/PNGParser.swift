@@ -33,7 +33,7 @@ struct PNGParser: ImageParser {
             hasPicture = hasPicture || (name == "IDAT" && length > 0)
             offset += length + Self.frameByteCount
         }
-        guard hasPicture else { throw reader.notImage("it has no picture data (IDAT)") }
+        guard hasPicture else { throw reader.notImage("it has no image data (IDAT)") }
         return size
     }
 

@@ -42,7 +42,7 @@ struct TIFFParser: ImageParser {
         let offsets = directory.fields[Tag.tileOffsets] ?? directory.fields[Tag.stripOffsets]
         let byteCounts = directory.fields[Tag.tileByteCounts] ?? directory.fields[Tag.stripByteCounts]
         guard let offsets, let byteCounts, offsets.count > 0, offsets.count == byteCounts.count else {
-            throw reader.notImage("its directory does not locate the picture")
+            throw reader.notImage("its directory does not locate the image")
         }
         try requireSegments(at: offsets, byteCounts: byteCounts)
         return try PixelSize(

@@ -36,12 +36,12 @@ struct WebPParser: ImageParser {
         try reader.require(end, at: 0)
         let first = try chunk(at: Self.firstChunk)
         guard first.name == "VP8X" else {
-            guard let size = try pictureSize(first) else { throw reader.notImage("its first chunk is not a picture") }
+            guard let size = try pictureSize(first) else { throw reader.notImage("its first chunk is not an image") }
             return size
         }
         guard first.length >= 10 else { throw reader.notImage("its header chunk (VP8X) is too short") }
         let canvas = try minusOneSize(at: first.content + 4)
-        guard try hasPicture(on: canvas, from: first.end) else { throw reader.notImage("it has no picture data") }
+        guard try hasPicture(on: canvas, from: first.end) else { throw reader.notImage("it has no image data") }
         return canvas
     }
 
@@ -55,7 +55,7 @@ struct WebPParser: ImageParser {
             let chunk = try chunk(at: offset)
             if let size = try pictureSize(chunk) ?? frameSize(chunk) {
                 guard size.width <= canvas.width, size.height <= canvas.height else {
-                    throw reader.notImage("a picture in it is larger than its canvas")
+                    throw reader.notImage("an image in it is larger than its canvas")
                 }
                 hasPicture = true
             }
@@ -93,7 +93,7 @@ struct WebPParser: ImageParser {
         let isPicture =
             try chunk.length >= 10 && reader.uint8(at: chunk.content) & 1 == 0
             && reader.has([0x9D, 0x01, 0x2A], at: chunk.content + 3)
-        guard isPicture else { throw reader.notImage("its lossy picture is not a key frame with a start code") }
+        guard isPicture else { throw reader.notImage("its lossy image is not a key frame with a start code") }
         return try PixelSize(
             width: reader.uint16(at: chunk.content + 6) & 0x3FFF,
             height: reader.uint16(at: chunk.content + 8) & 0x3FFF
@@ -103,7 +103,7 @@ struct WebPParser: ImageParser {
     /// RFC 9649, 3.4: a signature byte, then 14 bits for each side minus one.
     private mutating func losslessSize(_ chunk: Chunk) throws -> PixelSize {
         guard try chunk.length >= 5 && reader.uint8(at: chunk.content) == 0x2F else {
-            throw reader.notImage("its lossless picture has no signature")
+            throw reader.notImage("its lossless image has no signature")
         }
         let sides = try reader.uint32(at: chunk.content + 1)
         return PixelSize(width: (sides & 0x3FFF) + 1, height: (sides >> 14 & 0x3FFF) + 1)

@@ -37,7 +37,7 @@ extension AvatarStore {
     /// One page of the contacts that `query` selects, in the order of `contacts(matching:after:limit:)`.
     ///
     /// `namePart` and `isWithoutImage` read each contact up to the end of the page, so a page with few matches may read all
-    /// of them: 1 to 3 seconds per million.
+    /// of them: up to 2 seconds per million.
     ///
     /// - Throws: `invalidConfiguration` for a limit below 1, or an `after` that no page returned; an error of the index.
     public func contacts(_ query: StoredContactQuery) throws -> StoredContactPage {

@@ -56,6 +56,20 @@ struct FullDiskTests {
         }
     }
 
+    @Test func doctorReportsAFullDiskAsAProblem() async throws {
+        let workplace = try Workplace()
+        let disk = try Mount(memory: "2m", at: workplace.path("disk"))
+        try await workplace.run("config", "budget", "1MB", "--store", "disk/store").requireSuccess()
+        let before = try await workplace.run("doctor", "--store", "disk/store", "--json")
+        try workplace.write("disk/rest", [UInt8](repeating: 1, count: 1_200_000))
+
+        let full = try await workplace.run("doctor", "--store", "disk/store")
+
+        #expect(!before.text.contains("so the store cannot write"), "\(before.text)")
+        #expect(full.status == 1 && full.text.contains("so the store cannot write"), "\(full.text)")
+        withExtendedLifetime(disk) {}
+    }
+
     /// A little room is enough for some of the files that SQLite creates at an opening, but not for the others.
     @Test(arguments: [0, 4, 12, 16, 24, 32, 40, 48])
     func whatIsStoredIsRead_howeverLittleRoomIsLeft(kibibytes: Int) async throws {

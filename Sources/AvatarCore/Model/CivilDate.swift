@@ -49,7 +49,7 @@ struct CivilDate: Hashable, Sendable {
 
 extension Int64 {
     /// The quotient, rounded towards negative infinity.
-    func dividedRoundingDown(by divisor: Int64) -> Int64 {
+    package func dividedRoundingDown(by divisor: Int64) -> Int64 {
         self / divisor - (self % divisor < 0 ? 1 : 0)
     }
 }

@@ -197,7 +197,7 @@ private struct DiskCheck {
         (self.layout, self.statistics, self.minimumFree) = (layout, statistics, minimumFree)
     }
 
-    /// The free bytes below which a disk counts as full: the index alone needs as much for its log.
+    /// The free bytes below which a disk counts as full: 1 MiB.
     private static let leastFree = 1 << 20
 
     func findings() throws -> [Diagnosis] {

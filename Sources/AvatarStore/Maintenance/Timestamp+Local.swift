@@ -9,7 +9,7 @@ import Darwin
 extension Timestamp {
     /// The second in the time zone of the system, with its offset, for texts that people read: `2026-11-26 13:54:20 +0100`.
     var localText: String {
-        var seconds = time_t(milliseconds.flooredSeconds)
+        var seconds = time_t(milliseconds.dividedRoundingDown(by: 1000))
         var parts = tm()
         // It fails only for years that do not fit an `int`.
         guard localtime_r(&seconds, &parts) != nil else { return iso8601 }
@@ -18,9 +18,4 @@ extension Timestamp {
             return length > 0 ? String(decoding: UnsafeRawBufferPointer(buffer).prefix(length), as: UTF8.self) : iso8601
         }
     }
-}
-
-extension Int64 {
-    /// The whole seconds in this number of milliseconds, rounded down also before 1970.
-    fileprivate var flooredSeconds: Int64 { (self - (self % 1000 + 1000) % 1000) / 1000 }
 }

@@ -29,24 +29,14 @@ struct ContactsCommand: AsyncParsableCommand {
     @Flag(help: "Only contacts without a stored image.")
     var withoutImage = false
 
-    /// The maximum number of contacts; `nil` to list all, page by page.
-    @Option(help: ArgumentHelp("List at most N contacts, then print where the next page starts.", valueName: "n"))
-    var limit: Int?
-
-    /// The end of an earlier page; `nil` to begin at the start.
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Continue after a page: the \"next\" that it printed.", valueName: "next")
-    )
-    var after: String?
+    @OptionGroup var paging: PageOptions
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    /// - Throws: `ValidationError` if `--limit` is below 1 or `--name` is empty.
+    /// - Throws: `ValidationError` if `--name` is empty.
     func validate() throws {
         if name?.isEmpty == true { throw ValidationError("--name must not be empty. Give a part of a name.") }
-        if let limit, limit < 1 { throw ValidationError("--limit must be at least 1, not \(limit).") }
     }
 
     /// Prints the contacts that the options select; with `--limit`, one page and where the next one starts.
@@ -54,16 +44,16 @@ struct ContactsCommand: AsyncParsableCommand {
     /// - Throws: `ValidationError` if `--after` is not a place that a page printed; an error of the index.
     func run() async throws {
         try await store.withStore(.readOnly) { store in
-            var query = StoredContactQuery(namePart: name, isWithoutImage: withoutImage, after: after)
+            var query = StoredContactQuery(namePart: name, isWithoutImage: withoutImage, after: paging.after)
             var pages = PageOutput(StoredContact.table, output)
             repeat {
-                query.limit = min(Self.pageSize, (limit ?? .max) - pages.count)
+                query.limit = paging.count(behind: pages.count, in: Self.pageSize)
                 let page = try PageOutput.page { try store.contacts(query) }
                 try pages.print(page.contacts, fields: \.fields, row: \.row)
                 query.after = page.next
-            } while query.after != nil && pages.count < limit ?? .max
+            } while paging.goesOn(behind: pages.count, next: query.after)
             guard pages.count > 0 else { return explainEmptiness() }
-            if limit != nil { try pages.printEnd(next: query.after, of: "contacts", self.store) }
+            if paging.limit != nil { try pages.printEnd(next: query.after, of: "contacts", self.store) }
         }
     }
 
@@ -75,7 +65,7 @@ struct ContactsCommand: AsyncParsableCommand {
         let filters = [
             name.map { "--name \(ShellWord.quoted($0))" }, withoutImage ? "--without-image" : nil,
         ].compactMap(\.self)
-        if !filters.isEmpty, after == nil { store.note("no contact matches \(filters.joined(separator: " "))") }
+        if !filters.isEmpty, paging.after == nil { store.note("no contact matches \(filters.joined(separator: " "))") }
     }
 }
 

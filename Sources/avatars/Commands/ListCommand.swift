@@ -52,24 +52,14 @@ struct ListCommand: AsyncParsableCommand {
     @Flag(help: "Reverse the order.")
     var reverse = false
 
-    /// The maximum number of entries; `nil` to list all, page by page.
-    @Option(help: ArgumentHelp("List at most N entries, then print where the next page starts.", valueName: "n"))
-    var limit: Int?
-
-    /// The end of an earlier page in the same order; `nil` to begin at the start.
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Continue after a page: the \"next\" that it printed.", valueName: "next")
-    )
-    var after: String?
+    @OptionGroup var paging: PageOptions
 
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    /// - Throws: `ValidationError` if `--limit` is below 1 or `--name` is empty.
+    /// - Throws: `ValidationError` if `--name` is empty.
     func validate() throws {
         if name?.isEmpty == true { throw ValidationError("--name must not be empty. Give a part of a name.") }
-        if let limit, limit < 1 { throw ValidationError("--limit must be at least 1, not \(limit).") }
     }
 
     /// Prints the entries that the options select; with `--limit`, one page and where the next one starts.
@@ -81,14 +71,14 @@ struct ListCommand: AsyncParsableCommand {
             let pageSize = query.limit
             var pages = PageOutput(AvatarListItem.table, output)
             repeat {
-                query.limit = min(pageSize, (limit ?? .max) - pages.count)
+                query.limit = paging.count(behind: pages.count, in: pageSize)
                 let page = try PageOutput.page { try store.list(query) }
                 let names = try store.names(ofContacts: page.items.flatMap(\.contacts))
                 try pages.print(page.items, fields: { $0.fields(names) }, row: { $0.row(names) })
                 query.after = page.next
-            } while query.after != nil && pages.count < limit ?? .max
+            } while paging.goesOn(behind: pages.count, next: query.after)
             guard pages.count > 0 else { return try explainEmptiness(of: store) }
-            if limit != nil { try pages.printEnd(next: query.after, of: "entries", self.store) }
+            if paging.limit != nil { try pages.printEnd(next: query.after, of: "entries", self.store) }
         }
     }
 
@@ -107,7 +97,7 @@ struct ListCommand: AsyncParsableCommand {
         query.order = sort
         query.isReversed = reverse
         if sort != .key || name != nil { query.limit = Self.largePage }
-        query.after = after
+        query.after = paging.after
         return query
     }
 
@@ -124,6 +114,8 @@ struct ListCommand: AsyncParsableCommand {
             contactFilter.id.map { "--contact \(ShellWord.quoted(Wording.redacted($0)))" },
             name.map { "--name \(ShellWord.quoted($0))" },
         ].compactMap(\.self)
-        if !filters.isEmpty, after == nil { self.store.note("no entry matches \(filters.joined(separator: " "))") }
+        if !filters.isEmpty, paging.after == nil {
+            self.store.note("no entry matches \(filters.joined(separator: " "))")
+        }
     }
 }

@@ -224,6 +224,39 @@ extension LoopbackOrigin {
             state.connectionCount = 0
         }
     }
+
+    /// Waits until at least `count` requests have arrived.
+    ///
+    /// ```swift
+    /// origin.setResponse(.image(face).held(by: gate), for: "/ada.png")
+    /// async let image = store.avatar(for: origin.url("/ada.png"))
+    /// try await origin.waitForRequests()
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - count: Requests since the start, or since `resetCounts()`. Default: 1.
+    ///   - path: As for `requestCount(for:)`. Default: `nil`, requests for any path.
+    /// - Throws: `CancellationError` if the task is cancelled. There is no other limit, so a test should have one.
+    public func waitForRequests(_ count: Int = 1, for path: String? = nil) async throws {
+        try await waitUntil { (path.map(requestCount(for:)) ?? requestCount) >= count }
+    }
+
+    /// Waits until no connection is open.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled. There is no other limit, so a test should have one.
+    public func waitForNoConnection() async throws {
+        try await waitUntil { openConnections == 0 }
+    }
+}
+
+/// Waits until `condition` holds, and looks once per `interval`: a loop of yields would take a core from all that it waits for.
+///
+/// - Throws: `CancellationError` if the task is cancelled, as at the time limit of a test; the errors of `condition`.
+package func waitUntil(
+    every interval: Duration = .milliseconds(1),
+    _ condition: () async throws -> Bool
+) async throws {
+    while try await !condition() { try await Task.sleep(for: interval) }
 }
 
 /// The reason why a `LoopbackOrigin` could not start.

@@ -145,10 +145,10 @@ struct AvatarLoaderTests {
                 startsAtOnce: true
             )
             weak let weakLoader = alone
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
             alone = nil
             #expect(weakLoader == nil)
-            try await fixture.connectionsClose()
+            try await fixture.origin.waitForNoConnection()
 
             let shared = fixture.origin.url("/shared.png")
             var one: AvatarLoader? = AvatarLoader(url: shared, from: fixture.store, startsAtOnce: true)
@@ -194,13 +194,13 @@ struct AvatarLoaderTests {
         try await StoreFixture.withStore({ $0.connections = 1 }) { fixture in
             fixture.origin.setResponse(.hang, for: "/busy.png")
             let busy = AvatarLoader(url: fixture.origin.url("/busy.png"), from: fixture.store, startsAtOnce: true)
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
             let names = ["first", "second", "third"]
             let loaders = names.enumerated().map { number, name in
                 let url = fixture.serve(Pictures.face(number), at: "/\(name).png")
                 return AvatarLoader(url: url, from: fixture.store, startsAtOnce: true)
             }
-            while fixture.store.slots.waitingCount < 3 { try await turn() }
+            try await waitUntil { fixture.store.slots.waitingCount >= 3 }
             loaders[2].priority = .high
             loaders[0].priority = .background
             #expect(busy.isLoading)

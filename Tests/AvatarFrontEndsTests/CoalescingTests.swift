@@ -37,7 +37,7 @@ struct CoalescingTests {
             }
             await become { remotes.allSatisfy { if case .image = $0.state { true } else { false } } }
             await become { loaders.allSatisfy { $0.image?.bytes == face } }
-            while shown < 20 { try await turn() }
+            try await waitUntil { shown >= 20 }
             await prefetcher.waitUntilDone()
             #expect(fixture.origin.requestCount == 1)
         }
@@ -57,18 +57,18 @@ struct CoalescingTests {
             let fetching = Task { try await wall.fetchImage(from: url) }
             let prefetcher = AvatarPrefetcher(store: store)
             prefetcher.prefetch([url])
-            while store.waiterCount(of: key) < 5 { try await turn() }
-            try await fixture.requestArrives()
+            try await waitUntil { store.waiterCount(of: key) >= 5 }
+            try await fixture.origin.waitForRequests()
 
             prefetcher.cancelAll()
             fetching.cancel()
             loader.cancel()
             target.unbind()
-            while store.waiterCount(of: key) > 1 { try await turn() }
+            try await waitUntil { store.waiterCount(of: key) <= 1 }
             #expect(fixture.origin.openConnections == 1 && remote != nil)
             remote = nil
 
-            try await fixture.connectionsClose()
+            try await fixture.origin.waitForNoConnection()
             #expect(fixture.origin.requestCount == 1)
         }
     }

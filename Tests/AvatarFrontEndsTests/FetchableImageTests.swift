@@ -246,7 +246,7 @@ struct FetchableImageTests {
 
             #expect(arrived == [1, 2, 3, 4, 5], "the first image never arrives and delays no other")
             // Ending the iteration cancels the remaining fetches.
-            while try fixture.store.waiterCount(of: AvatarKey(url: slow)) > 0 { try await turn() }
+            try await waitUntil { try fixture.store.waiterCount(of: AvatarKey(url: slow)) == 0 }
         }
     }
 
@@ -255,12 +255,12 @@ struct FetchableImageTests {
             fixture.origin.setResponse(.hang, for: "/slow.png")
             let slow = fixture.origin.url("/slow.png")
             let task = Task { await wall.fetchBatchImages(using: [slow, slow]) { _ in Issue.record("nothing came") } }
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
 
             task.cancel()
 
             await task.value
-            try await fixture.connectionsClose()
+            try await fixture.origin.waitForNoConnection()
             #expect(fixture.origin.requestCount == 1)
         }
     }
@@ -395,12 +395,12 @@ struct FetchableImageTests {
         try await withWall { fixture, wall in
             fixture.origin.setResponse(.hang, for: "/slow.png")
             let task = wall.fetchImage(from: fixture.origin.url("/slow.png")) { _ in Issue.record("called") }
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
 
             task.cancel()
 
             await task.value
-            try await fixture.connectionsClose()
+            try await fixture.origin.waitForNoConnection()
         }
     }
 }

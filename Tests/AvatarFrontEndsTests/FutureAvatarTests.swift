@@ -17,7 +17,7 @@ private final class Row {
 
     /// Waits until the row was given content `count` times.
     func isTold(_ count: Int) async throws {
-        while shown.count < count { try await turn() }
+        try await waitUntil { shown.count >= count }
     }
 
     private func take(_ content: FutureAvatar.Content) {
@@ -64,7 +64,7 @@ struct FutureAvatarTests {
             }
             try await withThrowingTaskGroup(of: [UInt8].self) { group in
                 for future in futures + futures { group.addTask { try await future.image.bytes } }
-                while fixture.store.waiterCount(of: key, isTransient: !isStored) < futures.count { try await turn() }
+                try await waitUntil { fixture.store.waiterCount(of: key, isTransient: !isStored) >= futures.count }
                 gate.open()
                 for try await bytes in group { #expect(bytes == face) }
             }
@@ -77,7 +77,7 @@ struct FutureAvatarTests {
             fixture.origin.setResponse(.hang, for: "/a.png")
             let avatar = FutureAvatar(url: fixture.origin.url("/a.png"), from: fixture.store)
             let tasks = (0..<2).map { _ in Task { try await avatar.image } }
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
             tasks[0].cancel()
             await #expect(throws: CancellationError.self) { try await tasks[0].value }
             #expect(fixture.origin.openConnections == 1)
@@ -85,7 +85,7 @@ struct FutureAvatarTests {
             tasks[1].cancel()
 
             _ = await tasks[1].result
-            try await fixture.connectionsClose()
+            try await fixture.origin.waitForNoConnection()
             #expect(fixture.origin.requestCount == 1)
         }
     }
@@ -233,7 +233,7 @@ struct FutureAvatarTests {
             let avatar = FutureAvatar(url: url, from: fixture.store, cache: isStored ? .disk : .none)
             let (first, second) = (Row(), Row())
             try first.show(avatar)
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
             try second.show(avatar)
             gate.open()
             try await second.isTold(2)
@@ -262,12 +262,12 @@ struct FutureAvatarTests {
             var row: Row? = Row()
             weak let weakRow = row
             try row?.show(avatar)
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
 
             row = nil
 
             #expect(weakRow == nil)
-            try await fixture.connectionsClose()
+            try await fixture.origin.waitForNoConnection()
             #expect(fixture.origin.requestCount == 1)
         }
     }
@@ -297,7 +297,7 @@ struct FutureAvatarTests {
 
             /// The picture of each target, once all of them have one.
             func pictures() async throws -> [Int: [UInt8]] {
-                while shown.count < targets.count { try await turn() }
+                try await waitUntil { shown.count >= targets.count }
                 return shown
             }
 
@@ -388,7 +388,7 @@ struct FutureAvatarTests {
             for count in 1...20 {
                 // Each model lives only until its future is bound, and gets its store from the binding.
                 try row.show(try JSONDecoder().decode(Person.self, from: json).avatar, in: fixture.store)
-                if count == 1 { try await fixture.requestArrives() }
+                if count == 1 { try await fixture.origin.waitForRequests() }
             }
             gate.open()
             try await row.isTold(21)

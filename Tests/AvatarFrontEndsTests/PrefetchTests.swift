@@ -43,7 +43,7 @@ struct PrefetchTests {
             let prefetcher = AvatarPrefetcher(store: fixture.store, limit: limit)
             // Start it alone, so that it gets the connection.
             prefetcher.prefetch([hang])
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
             prefetcher.prefetch(urls)
             try await body(fixture, prefetcher, hang, urls)
         }
@@ -51,13 +51,13 @@ struct PrefetchTests {
 
     @Test func readOvertakesThePrefetch() async throws {
         try await withBusyPrefetch(limit: 4, ["a", "b", "c"]) { fixture, prefetcher, hang, urls in
-            while fixture.store.slots.waitingCount < 3 { try await turn() }
+            try await waitUntil { fixture.store.slots.waitingCount >= 3 }
             let other = fixture.serve(Pictures.face(9), at: "/other.png")
             // One image that is also in the queue, and one that is not.
             async let wanted = fixture.store.avatar(for: urls[2])
-            while fixture.store.waiterCount(of: try AvatarKey(url: urls[2])) < 2 { try await turn() }
+            try await waitUntil { fixture.store.waiterCount(of: try AvatarKey(url: urls[2])) >= 2 }
             async let unexpected = fixture.store.avatar(for: other)
-            while fixture.store.slots.waitingCount < 4 { try await turn() }
+            try await waitUntil { fixture.store.slots.waitingCount >= 4 }
 
             prefetcher.cancel([hang])
 
@@ -83,7 +83,7 @@ struct PrefetchTests {
         try await withBusyPrefetch(["a", "b"]) { fixture, prefetcher, _, urls in
             prefetcher.cancelAll()
             await prefetcher.waitUntilDone()
-            try await fixture.connectionsClose()
+            try await fixture.origin.waitForNoConnection()
             #expect(fixture.origin.requestCount == 1)
             prefetcher.prefetch(urls)
             await prefetcher.waitUntilDone()
@@ -112,9 +112,9 @@ struct PrefetchTests {
             let url = fixture.origin.url("/a.png")
             let prefetcher = AvatarPrefetcher(store: fixture.store)
             prefetcher.prefetch([url])
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
             let wanted = Task { try await fixture.store.avatar(for: url).bytes }
-            while try fixture.store.waiterCount(of: AvatarKey(url: url)) < 2 { try await turn() }
+            try await waitUntil { try fixture.store.waiterCount(of: AvatarKey(url: url)) >= 2 }
 
             prefetcher.cancelAll()
             gate.open()
@@ -129,9 +129,9 @@ struct PrefetchTests {
             fixture.origin.setResponse(.hang, for: "/hang.png")
             var prefetcher: AvatarPrefetcher? = AvatarPrefetcher(store: fixture.store)
             prefetcher?.prefetch([fixture.origin.url("/hang.png")])
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
             prefetcher = nil
-            try await fixture.connectionsClose()
+            try await fixture.origin.waitForNoConnection()
         }
     }
 }

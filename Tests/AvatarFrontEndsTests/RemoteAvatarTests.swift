@@ -86,10 +86,10 @@ struct RemoteAvatarTests {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.hang, for: "/a.png")
             let avatar = RemoteAvatar(url: fixture.origin.url("/a.png"), from: fixture.store)
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
             #expect(fixture.origin.openConnections == 1)
             avatar.url = nil
-            try await fixture.connectionsClose()
+            try await fixture.origin.waitForNoConnection()
         }
     }
 
@@ -98,10 +98,10 @@ struct RemoteAvatarTests {
             fixture.origin.setResponse(.hang, for: "/a.png")
             var avatar: RemoteAvatar? = RemoteAvatar(url: fixture.origin.url("/a.png"), from: fixture.store)
             weak let weakAvatar = avatar
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
             avatar = nil
             #expect(weakAvatar == nil)
-            try await fixture.connectionsClose()
+            try await fixture.origin.waitForNoConnection()
         }
     }
 
@@ -119,7 +119,7 @@ struct RemoteAvatarTests {
             let others = urls.map { url in Task { try await fixture.store.avatar(for: url).bytes } }
             for (number, url) in urls.enumerated() {
                 avatar.url = url
-                try await fixture.requestArrives(1)
+                try await fixture.origin.waitForRequests()
                 if let bytes = bytes(avatar) { #expect(bytes == Pictures.face(number)) }
             }
             // The responses arrive from the last to the first.

@@ -147,7 +147,7 @@ struct StressTests {
                 if step % 16 == 0 { await Task.yield() }
                 if step % 500 == 0 { wrong += watchers.misplaced }
             }
-            while !rows.allSatisfy(\.settled) { try await turn() }
+            try await waitUntil { rows.allSatisfy(\.settled) }
             await prefetcher.waitUntilDone()
             wrong += await watchers.settle()
             for row in rows { (wrong, told) = (wrong + row.wrong, told + row.told) }

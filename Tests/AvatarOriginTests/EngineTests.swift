@@ -53,7 +53,7 @@ struct EngineTests {
             _ = try await read(client, origin.url("/a.png"))
             #expect(origin.openConnections == 1)
         }
-        while origin.openConnections > 0 { await Task.yield() }
+        try await origin.waitForNoConnection()
         try await origin.stop()
     }
 

@@ -112,7 +112,7 @@ struct HTTPOriginTests {
                 }
                 for await kind in group { #expect(kind == .forbiddenAddress) }
             }
-            while origin.openConnections > 0 { await Task.yield() }
+            try await origin.waitForNoConnection()
             #expect(origin.requestCount == 0)
         }
     }

@@ -49,7 +49,7 @@ struct HostGuardTests {
             case .nio:
                 #expect(kind == .forbiddenAddress)
                 // Only a connection can show it; the origin may hear of that one a moment later.
-                while origin.connectionCount == 0 { await Task.yield() }
+                try await waitUntil { origin.connectionCount != 0 }
             #endif
             }
             #expect(origin.requestCount == 0)

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarOriginRules
+import AvatarStoreTesting
 import Foundation
 import Synchronization
 import Testing
@@ -50,7 +51,7 @@ struct NameLookupTests {
         let names = gate.lookup(waitingFor: { _ in true })
         try await withThrowingTaskGroup(of: NameLookup.Answer.self) { group in
             for _ in 0..<50 { group.addTask { try await names.answer(for: "a.example") } }
-            while gate.asked.isEmpty { await Task.yield() }
+            try await waitUntil { !gate.asked.isEmpty }
             gate.open()
             for try await answer in group { #expect(answer == .addresses("192.0.2.1")) }
         }
@@ -75,7 +76,7 @@ struct NameLookupTests {
         let other = Task { try await names.answer(for: "dead.example") }
         for wait in [true, false] {
             let caller = Task { try await names.answer(for: "dead.example") }
-            if wait { while gate.asked.isEmpty { await Task.yield() } }
+            if wait { try await waitUntil { !gate.asked.isEmpty } }
             caller.cancel()
             await #expect(throws: CancellationError.self) { try await caller.value }
         }
@@ -88,7 +89,7 @@ struct NameLookupTests {
         let names = gate.lookup(waitingFor: { _ in true })
         try await withThrowingTaskGroup(of: NameLookup.Answer.self) { group in
             for number in 0..<200 { group.addTask { try await names.answer(for: "\(number).example") } }
-            while gate.asked.count < 64 { await Task.yield() }
+            try await waitUntil { gate.asked.count >= 64 }
             gate.open()
             for try await answer in group { #expect(answer == .addresses("192.0.2.1")) }
         }

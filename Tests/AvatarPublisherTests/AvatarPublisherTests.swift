@@ -53,12 +53,6 @@ private final class Listener: Subscriber, Sendable {
     func isOver() async { for await _ in over {} }
 }
 
-/// Lets other tasks run. Throws when the time limit of the test is exceeded.
-private func turn() async throws {
-    try Task.checkCancellation()
-    await Task.yield()
-}
-
 private final class Picture {
     var file: URL?
 }
@@ -201,15 +195,15 @@ struct AvatarPublisherTests {
                 AvatarPublisher(url: url, from: fixture.store).receive(subscriber: listener)
                 listener.ask(.max(1))
             }
-            while try fixture.store.waiterCount(of: AvatarKey(url: url)) < 2 { try await turn() }
-            while fixture.origin.requestCount < 1 { try await turn() }
+            try await waitUntil { try fixture.store.waiterCount(of: AvatarKey(url: url)) >= 2 }
+            try await fixture.origin.waitForRequests()
             listeners[0].notes.subscription?.cancel()
-            while try fixture.store.waiterCount(of: AvatarKey(url: url)) > 1 { try await turn() }
+            try await waitUntil { try fixture.store.waiterCount(of: AvatarKey(url: url)) <= 1 }
             #expect(fixture.origin.openConnections == 1)
 
             listeners[1].notes.subscription?.cancel()
 
-            while fixture.origin.openConnections > 0 { try await turn() }
+            try await fixture.origin.waitForNoConnection()
             listeners[1].ask(.max(1))
             #expect(listeners.allSatisfy { $0.notes.completions == 0 && $0.notes.files.isEmpty })
             #expect(fixture.origin.requestCount == 1)
@@ -282,7 +276,7 @@ struct AvatarPublisherTests {
                 if step % 5 == 0 { targets[Int.random(in: targets.indices)] = nil }
                 if step % 16 == 0 { await Task.yield() }
             }
-            while right.withLock({ $0 }) < 500 { try await turn() }
+            try await waitUntil { right.withLock({ $0 }) >= 500 }
             targets = []
             #expect(wrong.withLock { $0 } == 0)
         }
@@ -323,7 +317,7 @@ struct AvatarPublisherTests {
                 await listener.isOver()
                 #expect(listener.notes.files.count == 1)
             }
-            while await MainActor.run(body: { !loaders.allSatisfy { $0.image != nil } }) { try await turn() }
+            try await waitUntil { await MainActor.run { loaders.allSatisfy { $0.image != nil } } }
             withExtendedLifetime(remotes) {}
             #expect(fixture.origin.requestCount == 1)
         }

@@ -18,7 +18,7 @@ struct CancellationTests {
             let result = await task.result
             #expect(throws: CancellationError.self) { try result.get() }
         }
-        #expect(ContinuousClock.now - start < .milliseconds(200))
+        #expect(ContinuousClock.now - start < .seconds(2))
     }
 
     @Test func cancellationEndsAPauseBetweenAttempts() async throws {
@@ -30,7 +30,7 @@ struct CancellationTests {
         let start = ContinuousClock.now
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(ContinuousClock.now - start < .milliseconds(200))
+        #expect(ContinuousClock.now - start < .seconds(2))
     }
 
     @Test func releasedTiersLeakNothing() async throws {

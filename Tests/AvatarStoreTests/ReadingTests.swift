@@ -184,7 +184,7 @@ struct ReadingTests {
 
             let first = Task { try await fixture.store.avatar(for: url) }
             let second = Task { try await fixture.store.avatar(for: url) }
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
             first.cancel()
 
             await #expect(throws: CancellationError.self) { try await first.value }

@@ -83,6 +83,9 @@ actor Campaign {
     }
 
     /// Compares with what must exist and what may exist, and goes on from what does.
+    ///
+    /// The order of uses within one tick is up to the store, and only the end of the round shows it: a file that inherits
+    /// such a time is evicted before another one, or after it. So both orders are right.
     private func judge(
         _ model: inout StoreModel,
         _ script: Series.Script,
@@ -90,6 +93,20 @@ actor Campaign {
         _ inspection: StoreInspection
     ) -> [Finding] {
         let found = StoreModel(inspection.index, book)
+        defer { model = found }
+        let findings = findings(model, script, round, found)
+        guard !findings.isEmpty else { return [] }
+        var other = model
+        other.tellsUsesWithinTicksApart = true
+        return self.findings(other, script, round, found).isEmpty ? [] : findings
+    }
+
+    private func findings(
+        _ model: StoreModel,
+        _ script: Series.Script,
+        _ round: Round,
+        _ found: StoreModel
+    ) -> [Finding] {
         var findings: [Finding] = []
         var possible = [model]
         for command in script.commands where round.begun.contains(command.number) {
@@ -118,7 +135,6 @@ actor Campaign {
             findings += best.map { Finding(.lost, $0) }
             findings.append(Finding(.lost, "in flight was \(doubt?.description ?? "nothing")"))
         }
-        model = found
         return findings
     }
 }

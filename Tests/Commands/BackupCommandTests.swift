@@ -30,10 +30,8 @@ import Testing
 
     /// Waits until the directory contains `sign` or is complete.
     private func begins(_ directory: String, _ sign: String, in workplace: Workplace) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while !workplace.exists(directory + "/" + sign), !workplace.exists(directory + "/index.sqlite") {
-            try #require(ContinuousClock.now < deadline, "\(sign) never came")
-            await Task.yield()
+        try await waitUntil {
+            workplace.exists(directory + "/" + sign) || workplace.exists(directory + "/index.sqlite")
         }
     }
 

@@ -39,10 +39,10 @@ import Testing
     @Test func followPrintsChangesAsTheyHappen_untilItIsStopped() async throws {
         try await withStore { workplace, origin in
             let program = try workplace.start(["changes", "--follow", "--since", "0", "--json"])
-            while try program.lines.count < 2 { await Task.yield() }
+            try await waitUntil { try program.lines.count >= 2 }
             try write(["1": 1, "2": 2, "3": 2, "4": 4], origin, to: workplace)
             _ = try await workplace.run("sync", "people.ndjson", "--allow-private-network")
-            while try program.lines.count < 3 { await Task.yield() }
+            try await waitUntil { try program.lines.count >= 3 }
             program.signal(SIGTERM)
 
             let run = try await program.end()
@@ -57,11 +57,11 @@ import Testing
     func followBeginsFromNow(options: [String]) async throws {
         try await withStore { workplace, origin in
             let program = try workplace.start(["changes", "--follow"] + options)
-            while try program.lines.count < 1 { await Task.yield() }
+            try await waitUntil { try program.lines.count >= 1 }
             // The heading comes after the feed's end was read.
             try write(["1": 1, "2": 2, "3": 2, "4": 4], origin, to: workplace)
             _ = try await workplace.run("sync", "people.ndjson", "--allow-private-network")
-            while try program.lines.count < 2 { await Task.yield() }
+            try await waitUntil { try program.lines.count >= 2 }
             program.signal(SIGTERM)
 
             let run = try await program.end()

@@ -3,6 +3,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Foundation
 import ProgramRunning
+import Synchronization
 import Testing
 
 /// `avatars shared` and `avatars ignore`.
@@ -131,12 +132,9 @@ import Testing
         try await withSilhouettes(count) { workplace, _ in
             var kills = 0
             for round in 0..<8 {
-                let running = try workplace.start(["ignore", Self.digest])
-                let end = Task { try await running.end() }
                 let before = try await ignored(in: workplace)
-                while try await ignored(in: workplace) == before, before < count { await Task.yield() }
-                running.signal(SIGKILL)
-                if try await end.value.status == -SIGKILL { kills += 1 }
+                let status = try await killAfterItsFirstStep(["ignore", Self.digest], in: workplace)
+                if status == -SIGKILL { kills += 1 }
 
                 let taken = try await ignored(in: workplace)
                 #expect(taken > before || before == count, "round \(round)")
@@ -170,7 +168,7 @@ import Testing
                     "sync", "people.ndjson", "--policy", "reload", "--allow-private-network", "--json",
                 ])
                 let end = Task { try await sync.end() }
-                while origin.requestCount < 100 { await Task.yield() }
+                try await origin.waitForRequests(100)
 
                 try await workplace.run("ignore", Self.digest).requireSuccess()
                 let report = try await end.value
@@ -184,11 +182,36 @@ import Testing
     }
 
     private func ignored(in workplace: Workplace) async throws -> Int {
-        var configuration = AvatarStore.Configuration(directory: workplace.path("store"))
-        configuration.access = .readOnly
-        let store = try await AvatarStore.open(configuration)
+        let store = try await openForReading(in: workplace)
         let count = try store.statistics().states[.ignored] ?? 0
         try await store.close()
         return count
+    }
+
+    private func openForReading(in workplace: Workplace) async throws -> AvatarStore {
+        var configuration = AvatarStore.Configuration(directory: workplace.path("store"))
+        configuration.access = .readOnly
+        return try await AvatarStore.open(configuration)
+    }
+
+    /// Runs the program until the number of ignored entries changes, then kills it. Returns its exit status.
+    private func killAfterItsFirstStep(_ arguments: [String], in workplace: Workplace) async throws -> Int32 {
+        let store = try await openForReading(in: workplace)
+        let before = try store.statistics().states[.ignored]
+        let program = try workplace.start(arguments)
+        let hasEnded = Mutex(false)
+        // On a thread of its own, because tasks may wait for longer than the program runs.
+        Thread.detachNewThread {
+            do {
+                while try store.statistics().states[.ignored] == before, !hasEnded.withLock({ $0 }) { usleep(200) }
+            } catch {
+                Issue.record(error)
+            }
+            hasEnded.withLock { if !$0 { program.signal(SIGKILL) } }
+        }
+        let status = try await program.end().status
+        hasEnded.withLock { $0 = true }
+        try await store.close()
+        return status
     }
 }

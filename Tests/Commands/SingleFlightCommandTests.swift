@@ -7,19 +7,12 @@ import Testing
     private static let fetch = ["fetch", "--allow-private-network", "--json", "--verbose"]
     private static let waiting = "waiting for another process"
 
-    private func arrival(_ count: Int = 1, at origin: LoopbackOrigin) async throws {
-        while origin.requestCount < count {
-            try Task.checkCancellation()
-            await Task.yield()
-        }
-    }
-
     @Test func twoProcessesFetchAnImageOnce() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             origin.setResponse(picture("/a").delayed(by: .seconds(2)), for: "/a")
             let first = try workplace.start(Self.fetch + [origin.url("/a")])
-            try await arrival(at: origin)
+            try await origin.waitForRequests()
             let second = try workplace.start(Self.fetch + [origin.url("/a")])
             try await second.says(Self.waiting)
 
@@ -53,7 +46,7 @@ import Testing
             let workplace = try Workplace()
             origin.setResponse(.hang, for: "/a")
             let first = try workplace.start(Self.fetch + [origin.url("/a")])
-            try await arrival(at: origin)
+            try await origin.waitForRequests()
             let second = try workplace.start(Self.fetch + [origin.url("/a")])
             try await second.says(Self.waiting)
             origin.setResponse(picture("/a"), for: "/a")
@@ -75,7 +68,7 @@ import Testing
             let workplace = try Workplace()
             origin.setResponse(picture("/a").delayed(by: .seconds(2)), for: "/a")
             let first = try workplace.start(Self.fetch + [origin.url("/a")])
-            try await arrival(at: origin)
+            try await origin.waitForRequests()
             first.signal(SIGSTOP)
             let second = try workplace.start(Self.fetch + [origin.url("/a")])
             try await second.says(Self.waiting)
@@ -100,8 +93,8 @@ import Testing
                 : picture("/a").delayed(by: .seconds(2))
             origin.setResponse(slow, for: "/a")
             let first = try workplace.start(Self.fetch + [origin.url("/a")])
-            try await arrival(at: origin)
-            while isHalfway && origin.bytesSent == 0 { await Task.yield() }
+            try await origin.waitForRequests()
+            try await waitUntil { !isHalfway || origin.bytesSent > 0 }
             first.signal(SIGSTOP)
             origin.setResponse(picture("/a", version: 2), for: "/a")
 
@@ -127,7 +120,7 @@ import Testing
             let workplace = try Workplace()
             origin.setResponse(.status(503).delayed(by: .seconds(1)), for: "/a")
             let first = try workplace.start(Self.fetch + [origin.url("/a")])
-            try await arrival(at: origin)
+            try await origin.waitForRequests()
             first.signal(SIGSTOP)
             origin.setResponse(picture("/a"), for: "/a")
 
@@ -150,7 +143,7 @@ import Testing
             let sync = ["sync", "list.txt", "--allow-private-network", "--json", "--verbose"]
             let fetch = Self.fetch + [origin.url("/p/7.png")]
             let first = try workplace.start(isSyncFirst ? sync : fetch)
-            while origin.requestCount(for: "/p/7.png") == 0 { await Task.yield() }
+            try await origin.waitForRequests(for: "/p/7.png")
             let second = try workplace.start(isSyncFirst ? fetch : sync)
             try await second.says(Self.waiting)
 

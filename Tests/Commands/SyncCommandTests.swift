@@ -45,9 +45,9 @@ import Testing
             let program = try workplace.start([
                 "sync", "list.txt", "--every", "1s", "--allow-private-network", "--json",
             ])
-            while try program.lines.isEmpty { await Task.yield() }
+            try await waitUntil { try !program.lines.isEmpty }
             try workplace.write("list.txt", origin.url("/1.png") + "\n" + origin.url("/2.png") + "\n")
-            while try !program.lines.contains(where: { $0.contains("\"wanted\":2") }) { await Task.yield() }
+            try await waitUntil { try program.lines.contains(where: { $0.contains("\"wanted\":2") }) }
             // A list that cannot be read is reported, and does not end the command.
             try FileManager.default.removeItem(atPath: workplace.path("list.txt"))
             try await program.says("list.txt")

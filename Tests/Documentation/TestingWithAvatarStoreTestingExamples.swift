@@ -42,7 +42,7 @@ struct TestingWithAvatarStoreTestingExamples {
 
             async let first = fixture.store.avatar(for: url)
             async let second = fixture.store.avatar(for: url)
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
             gate.open()
             let images = try await [first, second]
 

@@ -61,9 +61,8 @@ struct PowerLossTests {
         let sync = try workplace.start([
             "sync", "list.txt", "--store", "disk/store", "--allow-private-network", "--quiet",
         ])
-        while FolderWalk(disk.path + "/store/caches")?.files.count != count {
-            try Task.checkCancellation()
-            await Task.yield()
+        try await waitUntil(every: .milliseconds(5)) {
+            FolderWalk(disk.path + "/store/caches")?.files.count == count
         }
         try disk.stall()
         // The kernel commits its journal once a second, by its own clock.

@@ -30,7 +30,7 @@ struct ServeBehindNginxTests {
         let nginx = try workplace.start(tool: try #require(Nginx.executable), arguments)
         let front = RawConnection.Place.path(workplace.path("nginx.sock"))
         // The socket is there a moment before nginx listens on it; until then a connection is refused.
-        while (try? RawConnection(front)) == nil { await Task.yield() }
+        try await waitUntil { (try? RawConnection(front)) != nil }
         do {
             try await body(front)
         } catch {

@@ -100,18 +100,28 @@ package final class RawConnection: Sendable {
             let count = recv(descriptor, &buffer, limit, 0)
             return (Array(buffer.prefix(max(0, count))), count < 0 ? errno : 0)
         }
-        guard code == 0 || code == ECONNRESET else { throw Failure(call: "recv", code: code) }
+        try Self.check(code)
         return bytes
     }
 
-    /// All bytes up to the end of the connection.
-    package func readToEnd() async throws -> [UInt8] {
-        var all: [UInt8] = []
-        while true {
-            let bytes = try await read()
-            if bytes.isEmpty { return all }
-            all += bytes
+    /// All bytes up to the end of the connection, which is also where the server has reset it.
+    ///
+    /// - Parameter pause: between two reads of at most 64 KiB. They share one thread, so that a machine that is busy with
+    ///   other tests does not make the pauses longer.
+    /// - Throws: `Failure` if nothing comes for 20 seconds.
+    package func readToEnd(pausing pause: Duration = .zero) async throws -> [UInt8] {
+        let (bytes, code) = await Self.blocking { [descriptor] in
+            var all: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 65536)
+            while true {
+                let count = recv(descriptor, &buffer, buffer.count, 0)
+                guard count > 0 else { return (all, count < 0 ? errno : 0) }
+                all += buffer.prefix(count)
+                if pause > .zero { usleep(UInt32(pause / .microseconds(1))) }
+            }
         }
+        try Self.check(code)
+        return bytes
     }
 
     /// The text that has come once it holds `text`, or the connection has ended.
@@ -123,6 +133,10 @@ package final class RawConnection: Sendable {
             let read = String(decoding: all, as: UTF8.self)
             if bytes.isEmpty || read.contains(text) { return read }
         }
+    }
+
+    private static func check(_ code: Int32) throws {
+        guard code == 0 || code == ECONNRESET else { throw Failure(call: "recv", code: code) }
     }
 
     private static func blocking<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {

@@ -1,3 +1,4 @@
+import AvatarStoreTesting
 import Foundation
 
 /// A program that is running.
@@ -46,10 +47,8 @@ package struct RunningProgram: Sendable {
     ///
     /// - Parameter orEnds: whether to stop waiting when the program has ended. Default: no.
     package func says(_ text: String, orEnds: Bool = false) async throws {
-        while try !messages.contains(text) {
-            try Task.checkCancellation()
-            if orEnds, kill(identifier, 0) != 0 { return }
-            await Task.yield()
+        try await waitUntil(every: .milliseconds(5)) {
+            try messages.contains(text) || orEnds && kill(identifier, 0) != 0
         }
     }
 

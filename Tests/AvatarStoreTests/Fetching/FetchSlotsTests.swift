@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarStoreTesting
 import Synchronization
 import Testing
 
@@ -14,12 +15,6 @@ struct FetchSlotsTests {
 
     private func key(_ name: String) throws -> AvatarKey { try AvatarKey(url: "https://example.com/\(name).png") }
 
-    /// Waits until `slots` has this many waiters.
-    private func waits(_ slots: FetchSlots, for count: Int) async throws {
-        for _ in 0..<1000 where slots.waitingCount != count { try await Task.sleep(for: .milliseconds(1)) }
-        try #require(slots.waitingCount == count)
-    }
-
     @Test func theHighestPriorityGoesFirst_andAWaiterCanBeRaised() async throws {
         let slots = FetchSlots(total: 1, perHost: 1)
         let diary = Diary()
@@ -32,12 +27,12 @@ struct FetchSlotsTests {
                     diary.note("a")
                 }
             }
-            while slots.activeCount == 0 { await Task.yield() }
+            try await waitUntil { slots.activeCount != 0 }
             for (number, priority) in [(1, FetchPriority.background), (2, .normal), (3, .background)] {
                 group.addTask {
                     try await slots.withSlot("h", for: keys[number], priority) { diary.note("\(number)") }
                 }
-                try await waits(slots, for: number)
+                try await waitUntil { slots.waitingCount == number }
             }
             slots.setPriority(.high, of: keys[3])
             finish.finish()
@@ -56,9 +51,9 @@ struct FetchSlotsTests {
             group.addTask {
                 try await slots.withSlot("slow", for: keys[0], .high, limit: 1) { for await _ in stream {} }
             }
-            while slots.activeCount == 0 { await Task.yield() }
+            try await waitUntil { slots.activeCount != 0 }
             group.addTask { try await slots.withSlot("slow", for: keys[1], .high, limit: 1) { diary.note("slow") } }
-            try await waits(slots, for: 1)
+            try await waitUntil { slots.waitingCount == 1 }
             try await slots.withSlot("quick", for: keys[2], .background) { diary.note("quick") }
             finish.finish()
             try await group.waitForAll()
@@ -72,7 +67,7 @@ struct FetchSlotsTests {
         let second = try key("second")
         try await slots.withSlot("h", for: first, .normal) {
             let waiting = Task { try await slots.withSlot("h", for: second, .normal) {} }
-            try await waits(slots, for: 1)
+            try await waitUntil { slots.waitingCount == 1 }
             waiting.cancel()
             await #expect(throws: CancellationError.self) { try await waiting.value }
             #expect(slots.waitingCount == 0)

@@ -78,16 +78,12 @@ struct FetchWatchTests {
         try await StoreFixture.withStore({ $0.connections = 1 }) { fixture in
             fixture.origin.setResponse(.hang, for: "/busy.png")
             let busy = Task { try await fixture.store.avatar(for: fixture.origin.url("/busy.png")) }
-            while fixture.origin.requestCount < 1 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
             try await body(fixture) {
                 busy.cancel()
                 _ = await busy.result
             }
         }
-    }
-
-    private func wait(_ store: AvatarStore, for count: Int) async {
-        while store.slots.waitingCount < count { await Task.yield() }
     }
 
     private func get(_ fixture: StoreFixture, _ name: String, _ priority: FetchPriority) -> Task<Void, any Error> {
@@ -100,10 +96,10 @@ struct FetchWatchTests {
     @Test func aReaderRaisesTheQueuedFetchToItsPriority() async throws {
         try await withBusyStore { fixture, letGo in
             let all = [get(fixture, "prefetched", .background), get(fixture, "other", .normal)]
-            await wait(fixture.store, for: 2)
+            try await waitUntil { fixture.store.slots.waitingCount >= 2 }
             let joined = get(fixture, "prefetched", .high)
             let key = try AvatarKey(url: fixture.origin.url("/prefetched.png"))
-            while fixture.store.slots.wish(for: key) != .high { await Task.yield() }
+            try await waitUntil { fixture.store.slots.wish(for: key) == .high }
 
             try await letGo()
 
@@ -115,10 +111,10 @@ struct FetchWatchTests {
     @Test func aCancelledReaderTakesItsPriorityAlong() async throws {
         try await withBusyStore { fixture, letGo in
             let all = [get(fixture, "prefetched", .background), get(fixture, "other", .normal)]
-            await wait(fixture.store, for: 2)
+            try await waitUntil { fixture.store.slots.waitingCount >= 2 }
             let joined = get(fixture, "prefetched", .high)
             let key = try AvatarKey(url: fixture.origin.url("/prefetched.png"))
-            while fixture.store.slots.wish(for: key) != .high { await Task.yield() }
+            try await waitUntil { fixture.store.slots.wish(for: key) == .high }
             joined.cancel()
             _ = await joined.result
 
@@ -136,7 +132,7 @@ struct FetchWatchTests {
             let url = fixture.serve(face, at: "/watched.png")
             let watched = Task { _ = try await fixture.store.avatar(for: url, options: options(watch)) }
             let other = get(fixture, "other", .normal)
-            await wait(fixture.store, for: 2)
+            try await waitUntil { fixture.store.slots.waitingCount >= 2 }
 
             watch.priority = .high
             try await letGo()
@@ -153,7 +149,7 @@ struct FetchWatchTests {
             let url = fixture.origin.url("/a.png")
             let key = try AvatarKey(url: url)
             let first = Task { try await fixture.store.avatar(for: url) }
-            while fixture.origin.requestCount < 1 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
             let hold = fixture.store.holdFetch(of: key)
             #expect(hold != nil)
             first.cancel()
@@ -163,7 +159,7 @@ struct FetchWatchTests {
 
             withExtendedLifetime(hold) {}
             #expect(fixture.origin.requestCount == 1)
-            #expect(fixture.store.holdFetch(of: key) == nil)
+            try await waitUntil { fixture.store.holdFetch(of: key) == nil }
         }
     }
 
@@ -172,7 +168,7 @@ struct FetchWatchTests {
             fixture.origin.setResponse(.hang, for: "/a.png")
             let url = fixture.origin.url("/a.png")
             let first = Task { try await fixture.store.avatar(for: url) }
-            while fixture.origin.requestCount < 1 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
             var hold = fixture.store.holdFetch(of: try AvatarKey(url: url))
             first.cancel()
             _ = await first.result
@@ -181,7 +177,7 @@ struct FetchWatchTests {
             withExtendedLifetime(hold) {}
             hold = nil
 
-            while fixture.origin.openConnections > 0 { await Task.yield() }
+            try await fixture.origin.waitForNoConnection()
         }
     }
 
@@ -220,7 +216,7 @@ struct FetchWatchTests {
                 for _ in 0..<20 {
                     group.addTask { try await fixture.store.avatar(for: url, options: options).bytes }
                 }
-                while fixture.store.waiterCount(of: key, isTransient: true) < 20 { await Task.yield() }
+                try await waitUntil { fixture.store.waiterCount(of: key, isTransient: true) >= 20 }
                 gate.open()
                 for try await bytes in group { #expect(bytes == face) }
             }

@@ -168,7 +168,7 @@ import Testing
                 return Contact(id: "\(number)", avatarURL: fixture.origin.url(path))
             }
             let sync = Task { try await fixture.store.sync(contacts: people) }
-            while fixture.origin.requestCount < 8 { await Task.yield() }
+            try await fixture.origin.waitForRequests(8)
             let other = try await fixture.openAgain()
 
             try await other.ignore(digests: [digest])
@@ -195,7 +195,7 @@ import Testing
             fixture.origin.resetCounts()
             fixture.clock.advance(by: .seconds(1))
             let sync = Task { try await fixture.store.sync() }
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
             let other = try await fixture.openAgain()
 
             try await other.ignore(digests: [digest])

@@ -164,7 +164,7 @@ struct ErasureTests {
             fixture.origin.setResponse(response.held(by: gate), for: "/secret-face.png")
             fixture.clock.advance(by: .seconds(86_400 * 365))
             async let report = store.sync()
-            try await fixture.requestArrives(2)
+            try await fixture.origin.waitForRequests(2)
 
             _ = try await store.remove(contact: "secret-person", erasing: true)
             gate.open()

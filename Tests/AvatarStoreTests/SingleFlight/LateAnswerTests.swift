@@ -22,7 +22,7 @@ struct LateAnswerTests {
         let gate = LoopbackOrigin.Gate()
         fixture.origin.setResponse(late.held(by: gate), for: key)
         let slow = Task { try await fixture.store.avatar(for: url, options: FetchOptions(policy: policy)) }
-        try await fixture.requestArrives(requests + 1)
+        try await fixture.origin.waitForRequests(requests + 1)
         fixture.clock.advance(by: .seconds(60))
         fixture.origin.setResponse(prompt, for: key)
         do {
@@ -122,7 +122,7 @@ struct LateAnswerTests {
             for path in [key, "/b.png"] { fixture.origin.setResponse(slow, for: path) }
             let contacts = [key, "/b.png"].map { Contact(id: $0, avatarURL: fixture.origin.url($0)) }
             let sync = Task { try await fixture.store.sync(contacts: contacts) }
-            try await fixture.requestArrives(2)
+            try await fixture.origin.waitForRequests(2)
             fixture.clock.advance(by: .seconds(60))
             fixture.serve(new, at: key)
             _ = try await second.avatar(for: fixture.origin.url(key), options: .impatient())
@@ -146,7 +146,7 @@ struct LateAnswerTests {
             let gate = LoopbackOrigin.Gate()
             fixture.origin.setResponse(.image(new, etag: "\"2\"").held(by: gate), for: key)
             let sync = Task { try await fixture.store.sync(contacts: [Contact(id: "ada", avatarURL: url)]) }
-            try await fixture.requestArrives(2)
+            try await fixture.origin.waitForRequests(2)
 
             _ = try await second.move(stored.key, to: .documents)
             gate.open()

@@ -24,7 +24,7 @@ struct SyncLeaseTests {
             serveAll(fixture)
             fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(500)), for: "/3.png")
             async let reading = second.avatar(for: fixture.origin.url("/3.png"))
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
 
             let report = try await fixture.store.sync(contacts: contacts(fixture, paths))
 
@@ -41,7 +41,7 @@ struct SyncLeaseTests {
             fixture.origin.setResponse(.status(500).delayed(by: .milliseconds(500)), for: "/3.png")
             let url = fixture.origin.url("/3.png")
             let reading = Task { try await second.avatar(for: url) }
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
 
             let report = try await fixture.store.sync(contacts: contacts(fixture, ["/3.png"]))
 
@@ -58,12 +58,12 @@ struct SyncLeaseTests {
             serveAll(fixture)
             fixture.origin.setResponse(.hang, for: "/0.png")
             let hanging = Task { try await second.avatar(for: fixture.origin.url("/0.png")) }
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
             fixture.serve(face, at: "/0.png")
             let sync = Task { try await fixture.store.sync(contacts: contacts(fixture, paths)) }
 
             for path in paths.dropFirst() {
-                while try fixture.store.storedAvatar(for: fixture.origin.url(path)) == nil { await Task.yield() }
+                try await waitUntil { try fixture.store.storedAvatar(for: fixture.origin.url(path)) != nil }
             }
             #expect(fixture.origin.requestCount(for: "/0.png") == 1)
             hanging.cancel()
@@ -80,7 +80,7 @@ struct SyncLeaseTests {
             serveAll(fixture)
             fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(900)), for: "/4.png")
             let sync = Task { try await fixture.store.sync(contacts: contacts(fixture, paths)) }
-            try await fixture.requestArrives(5)
+            try await fixture.origin.waitForRequests(5)
 
             for path in paths { _ = try await second.avatar(for: fixture.origin.url(path)) }
 
@@ -97,7 +97,7 @@ struct SyncLeaseTests {
             options.connections = 1
             let contacts = contacts(fixture, paths)
             let sync = Task { [options] in try await fixture.store.sync(contacts: contacts, options: options) }
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
 
             _ = try await second.avatar(for: fixture.origin.url("/4.png"))
 
@@ -111,7 +111,7 @@ struct SyncLeaseTests {
         try await withTwoStores { fixture, second in
             fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(500)), for: "/0.png")
             async let reading = second.avatar(for: fixture.origin.url("/0.png"))
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
             var options = SyncOptions()
             options.storage = .documents
 
@@ -128,7 +128,7 @@ struct SyncLeaseTests {
         try await withTwoStores { fixture, second in
             fixture.origin.setResponse(.hang, for: "/0.png")
             let hanging = Task { try await second.avatar(for: fixture.origin.url("/0.png")) }
-            try await fixture.requestArrives()
+            try await fixture.origin.waitForRequests()
             let begun = ContinuousClock.now
             let sync = Task { try await fixture.store.sync(contacts: contacts(fixture, ["/0.png"])) }
 

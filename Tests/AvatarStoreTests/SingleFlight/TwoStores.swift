@@ -15,21 +15,11 @@ func withTwoStores(
     }
 }
 
-extension StoreFixture {
-    /// Waits until the origin has received `count` requests.
-    func requestArrives(_ count: Int = 1) async throws {
-        while origin.requestCount < count {
-            try Task.checkCancellation()
-            await Task.yield()
-        }
-    }
-}
-
 extension FetchOptions {
-    /// Options of a caller that waits only a moment for another process.
-    static func impatient(_ policy: Policy = .cacheFirst) -> FetchOptions {
+    /// Options of a caller that waits only a moment, by default a second, for another process.
+    static func impatient(_ policy: Policy = .cacheFirst, after timeout: Duration = .seconds(1)) -> FetchOptions {
         var options = FetchOptions(policy: policy)
-        options.timeout = .seconds(1)
+        options.timeout = timeout
         return options
     }
 }

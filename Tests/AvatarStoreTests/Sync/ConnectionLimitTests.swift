@@ -21,7 +21,7 @@ struct ConnectionLimitTests {
             let sync = Task { [store = fixture.store] in try await store.sync(contacts: contacts) }
 
             // More than the default of a sync or of the HTTP client was before: each waits for a response.
-            try await fixture.requestArrives(12)
+            try await fixture.origin.waitForRequests(12)
             gate.open()
 
             #expect(try await sync.value.fetched == 12)
@@ -37,10 +37,10 @@ struct ConnectionLimitTests {
             let options = SyncOptions(connectionsPerHost: 2)
             let sync = Task { [store = fixture.store] in try await store.sync(contacts: contacts, options: options) }
 
-            try await fixture.requestArrives(2)
+            try await fixture.origin.waitForRequests(2)
             // Without the limit all six requests are sent before any response, and so before the third arrives.
             first.open()
-            try await fixture.requestArrives(3)
+            try await fixture.origin.waitForRequests(3)
             #expect(fixture.origin.requestCount == 3)
             gate.open()
 

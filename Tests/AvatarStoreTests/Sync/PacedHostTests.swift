@@ -108,7 +108,7 @@ struct PacedHostTests {
             let sync = Task { [store = fixture.store] in
                 try await store.sync(contacts: contacts, options: SyncOptions(connectionsPerHost: 1))
             }
-            try await fixture.requestArrives(1)
+            try await fixture.origin.waitForRequests()
             try await Task.sleep(for: .milliseconds(500))
             sync.cancel()
 

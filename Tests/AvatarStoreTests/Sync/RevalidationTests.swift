@@ -32,7 +32,7 @@ struct RevalidationTests {
             var patient = all
             patient.timeout = .seconds(600)
             let sync = Task { [store = fixture.store, patient] in try await store.sync(options: patient) }
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
 
             sync.cancel()
             let report = try await sync.value
@@ -74,7 +74,7 @@ struct RevalidationTests {
             }
             fixture.origin.resetCounts()
             let sync = Task { [store = fixture.store, all] in try await store.sync(options: all) }
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
 
             try FileManager.default.removeItem(atPath: file)
             gate.open()

@@ -40,7 +40,7 @@ struct SyncInterplayTests {
             fixture.origin.resetCounts()
             let other = try await fixture.openAgain { $0.timeout = .seconds(600) }
             let sync = Task { try await other.sync(contacts: contacts) }
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
 
             try await other.close()
 
@@ -57,7 +57,7 @@ struct SyncInterplayTests {
             let big = SampleImage.png(seed: 3, byteCount: 4000)
             fixture.origin.setResponse(.image(big, etag: nil).delayed(by: .milliseconds(300)), for: "/big.png")
             let reading = Task { try await fixture.store.avatar(for: fixture.origin.url("/big.png")) }
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
 
             try await fixture.store.set(.budget, to: 2000)
 
@@ -95,7 +95,7 @@ struct SyncInterplayTests {
             fixture.origin.setResponse(.image(one, etag: nil).delayed(by: .milliseconds(300)), for: "/a.png")
             let url = fixture.origin.url("/a.png")
             let sync = Task { try await fixture.store.sync(contacts: [Contact(id: "a", avatarURL: url)]) }
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
             let reading = Task { try await fixture.store.avatar(for: url) }
 
             sync.cancel()
@@ -112,7 +112,7 @@ struct SyncInterplayTests {
             fixture.origin.setResponse(response.delayed(by: .milliseconds(200)), for: "/a.png")
             let url = fixture.origin.url("/a.png")
             let sync = Task { try await fixture.store.sync(contacts: [Contact(id: "a", avatarURL: url)]) }
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
 
             let image = try await fixture.store.avatar(for: url)
 

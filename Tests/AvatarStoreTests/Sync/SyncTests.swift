@@ -195,7 +195,7 @@ struct SyncTests {
                     done.withLock { $0 = progress.done }
                 }
             }
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
 
             if !hasTimeLimit { sync.cancel() }
             let report = try await sync.value
@@ -231,7 +231,7 @@ struct SyncTests {
             let contacts = [Contact(id: "a", avatarURL: fixture.origin.url("/slow.png"))]
             let other = try await fixture.openAgain()
             let running = Task { try await fixture.store.sync(contacts: contacts) }
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
 
             for store in [fixture.store, other] {
                 await #expect { try await store.sync(contacts: []) } throws: {
@@ -251,7 +251,7 @@ struct SyncTests {
             fixture.origin.setResponse(.image(bytes, etag: nil).delayed(by: .seconds(1)), for: "/a.png")
             let url = fixture.origin.url("/a.png")
             let reading = Task { try await fixture.store.avatar(for: url) }
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            try await fixture.origin.waitForRequests()
 
             let report = try await fixture.store.sync(contacts: [Contact(id: "a", avatarURL: url)])
 

@@ -32,6 +32,8 @@ struct StoreModel {
     /// Uses that a process has not yet written to the index.
     var touches: [Int: [Int: Int64]] = [:]
     var lastFile = 0
+    /// Whether a use counts that follows another one of the same file within one tick.
+    var tellsUsesWithinTicksApart = false
 
     static let microsecondsPerTick: Int64 = 1_000_000
 
@@ -58,9 +60,8 @@ struct StoreModel {
 
     /// Records a use of a file. The order of uses within one tick is up to the store; once it is known, it counts.
     mutating func use(_ id: Int, at time: Int64) {
-        guard let file = files[id], time / Self.microsecondsPerTick > file.lastAccess / Self.microsecondsPerTick else {
-            return
-        }
+        let unit = tellsUsesWithinTicksApart ? 1 : Self.microsecondsPerTick
+        guard let file = files[id], time / unit > file.lastAccess / unit else { return }
         files[id]?.lastAccess = time
     }
 

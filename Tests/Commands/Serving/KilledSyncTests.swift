@@ -103,7 +103,7 @@ import Testing
                 let requests = origin.requestCount + Int.random(in: 1...Self.contacts, using: &random)
                 let sync = try workplace.start(["sync", "people.ndjson", "--allow-private-network", "--quiet"])
                 let end = Task { try await sync.end() }
-                while origin.requestCount < requests { await Task.yield() }
+                try await origin.waitForRequests(requests)
                 sync.signal(SIGKILL)
                 _ = try await end.value
             }

@@ -21,7 +21,7 @@ import Testing
             try workplace.write("late.json", "[{\"id\": \"late\", \"avatarURL\": \"\(origin.url("/hanging.png"))\"}]")
             let arguments = ["--sync", "late.json", "--every", "1h", "--allow-private-network"]
             let server = try await RunningServer.start(arguments, in: workplace)
-            while origin.requestCount(for: "/hanging.png") == 0 { await Task.yield() }
+            try await origin.waitForRequests(for: "/hanging.png")
 
             let idle = try server.connect()
             #expect(try await idle.ask("/healthz").status == 200)

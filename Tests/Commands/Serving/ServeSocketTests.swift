@@ -145,7 +145,7 @@ import Testing
         let path = workplace.path("passed.sock")
         let command = [Program.executable.path(percentEncoded: false), "serve", "--store", workplace.path("store")]
         let program = try workplace.start(tool: Self.activator, ["-l", path] + command)
-        while !FileManager.default.fileExists(atPath: path) { await Task.yield() }
+        try await waitUntil { FileManager.default.fileExists(atPath: path) }
         // The first connection starts the server.
         let reply = try await RawConnection(.path(path)).ask("/healthz")
         program.signal(SIGTERM)

@@ -174,6 +174,7 @@ let package = Package(
                 "AvatarCore",
                 "AvatarOriginRules",
                 "CAvatarCurl",
+                "CAvatarSystem",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: swiftSettings
@@ -266,7 +267,7 @@ let package = Package(
         // A shared tier in a bucket of an S3-compatible object store. A separate product, because it needs libcurl.
         .target(
             name: "AvatarStoreS3",
-            dependencies: ["AvatarCore", "CAvatarCurl", "AvatarDigest"],
+            dependencies: ["AvatarCore", "CAvatarCurl", "CAvatarSystem", "AvatarDigest"],
             swiftSettings: swiftSettings
         ),
         // Image types for application code: observable objects, decodable values and batches on one store.

@@ -39,10 +39,11 @@ let package = Package(
         ),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CAvatarCurl", dependencies: ["CCurl"], linkerSettings: [.linkedLibrary("curl")]),
+        .target(name: "CAvatarSystem"),
         .target(
             name: "AvatarOrigin",
             dependencies: [
-                "AvatarCore", "AvatarOriginRules", "CAvatarCurl",
+                "AvatarCore", "AvatarOriginRules", "CAvatarCurl", "CAvatarSystem",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: swiftSettings

@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarOriginRules
 import CAvatarCurl
+import CAvatarSystem
 import Synchronization
 
 #if canImport(Glibc)
@@ -227,7 +228,7 @@ final class CurlDriver: Sendable {
     /// Starts a thread with an engine.
     static func thread(_ driver: CurlDriver) -> CInt {
         let context = Unmanaged.passRetained(driver)
-        let error = avatar_curl_thread(
+        let error = avatar_start_thread(
             { context in
                 guard let context else { return }
                 CurlEngine.run(Unmanaged<CurlDriver>.fromOpaque(context).takeRetainedValue())

@@ -1,5 +1,6 @@
 import AvatarCore
 import CAvatarCurl
+import CAvatarSystem
 
 #if canImport(Glibc)
 import Glibc
@@ -34,7 +35,7 @@ final class RequestThread {
     /// Starts a thread for `sender`. Returns 0 or an errno.
     static func start(_ sender: RequestSender) -> CInt {
         let context = Unmanaged.passRetained(sender)
-        let error = avatar_curl_thread(
+        let error = avatar_start_thread(
             { context in
                 guard let context else { return }
                 RequestThread.run(Unmanaged<RequestSender>.fromOpaque(context).takeRetainedValue())

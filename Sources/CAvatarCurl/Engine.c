@@ -1,7 +1,6 @@
 // The engine: libcurl's multi handle, and what belongs to all exchanges.
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -176,36 +175,4 @@ int avatar_end_kind(int code) {
     case 100: return AVATAR_END_MEMORY;
     default: return AVATAR_END_OTHER;
     }
-}
-
-struct start {
-    void (*body)(void *context);
-    void *context;
-};
-
-static void *run(void *argument) {
-    struct start start = *(struct start *)argument;
-    free(argument);
-    start.body(start.context);
-    return NULL;
-}
-
-int avatar_curl_thread(void (*body)(void *context), void *context) {
-    struct start *start = malloc(sizeof *start);
-    if (!start) return ENOMEM;
-    start->body = body;
-    start->context = context;
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    // The new thread inherits the mask. A TLS library may write to a closed socket, and SIGPIPE would end the process.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    pthread_t thread;
-    int error = pthread_create(&thread, &attributes, run, start);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (error) free(start);
-    return error;
 }

@@ -177,7 +177,7 @@ int avatar_start_thread(void (*body)(void *context), void *context) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    // The new thread inherits the signal mask.
+    // The new thread inherits the mask. A TLS library may write to a closed socket, and SIGPIPE would end the process.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);

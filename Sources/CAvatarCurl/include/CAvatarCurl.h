@@ -1,7 +1,7 @@
 // The parts of libcurl that the origin client needs and Swift cannot call: functions with a variable number of arguments, and
 // callbacks. The callbacks collect a response in C, so that Swift is called once per response and not once per line.
 //
-// All functions but `avatar_curl_thread` and `avatar_engine_wake` are for the one thread that owns the engine.
+// All functions but `avatar_engine_wake` are for the one thread that owns the engine.
 #ifndef AVATAR_CAVATARCURL_H
 #define AVATAR_CAVATARCURL_H
 
@@ -242,10 +242,5 @@ enum {
 };
 
 int avatar_end_kind(int code);
-
-// MARK: Threads
-
-// Runs `body` on a new thread, which receives no signals. Returns 0, or an errno.
-int avatar_curl_thread(void (*body)(void *context), void *context);
 
 #endif

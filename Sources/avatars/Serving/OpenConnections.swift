@@ -1,16 +1,32 @@
+import HummingbirdCore
 import NIOCore
 import Synchronization
 
 /// The connections of a server that are open.
 final class OpenConnections: Sendable {
-    private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
+    private struct Connection {
+        let channel: any Channel
+        /// Its messages, once it is set up.
+        var messages: HTTP1Channel.Value?
+    }
+
+    private let connections = Mutex<[ObjectIdentifier: Connection]>([:])
     private let eventStreams = Mutex(0)
 
+    /// Adds a connection until it is closed.
     func add(_ channel: any Channel) {
-        channels.withLock { $0[ObjectIdentifier(channel)] = channel }
+        connections.withLock { $0[ObjectIdentifier(channel)] = Connection(channel: channel) }
         channel.closeFuture.whenComplete { [weak self] _ in
-            self?.channels.withLock { $0[ObjectIdentifier(channel)] = nil }
+            self?.connections.withLock { $0[ObjectIdentifier(channel)] = nil }
         }
+    }
+
+    /// Keeps the messages of an added connection until it is closed.
+    ///
+    /// A listener that closes drops the connections that it has just accepted. SwiftNIO ends the process if messages that
+    /// were not read to their end are dropped before their connection is closed.
+    func keep(_ messages: HTTP1Channel.Value) {
+        connections.withLock { $0[ObjectIdentifier(messages.channel)]?.messages = messages }
     }
 
     /// Waits until fewer than `limit` connections are open. Looks again every 20 milliseconds.
@@ -22,7 +38,7 @@ final class OpenConnections: Sendable {
 
     private var count: Int {
         // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-        @inline(never) get { channels.withLock { $0.count } }
+        @inline(never) get { connections.withLock { $0.count } }
     }
 
     /// Takes one of at most `limit` streams of events. Give it back with `returnEventStream`.
@@ -43,16 +59,20 @@ final class OpenConnections: Sendable {
         eventStreams.withLock { $0 -= 1 }
     }
 
+    private var channels: [any Channel] {
+        connections.withLock { $0.values.map(\.channel) }
+    }
+
     /// Closes the connections that have no response under way, and the others after theirs.
     func finish() {
-        for channel in channels.withLock({ Array($0.values) }) {
+        for channel in channels {
             channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }
     }
 
     /// Closes all connections.
     func close() {
-        for channel in channels.withLock({ Array($0.values) }) {
+        for channel in channels {
             channel.triggerUserOutboundEvent(RequestHandler.CloseNow(), promise: nil)
         }
     }

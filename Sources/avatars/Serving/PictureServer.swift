@@ -56,6 +56,7 @@ struct PictureServer: Service {
                 let pipeline = channel.pipeline.syncOperations
                 let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
                 try pipeline.addHandler(RequestHandler(responder, limits: limits), position: .after(parser))
+                open.keep(connection)
                 return connection
             }
         }
@@ -67,6 +68,8 @@ struct PictureServer: Service {
     /// Answers requests. Returns after a graceful shutdown, when the responses under way are sent or the time for them is
     /// over.
     func run() async throws {
+        // The listener may have accepted connections that it did not hand over before it closed.
+        defer { open.close() }
         try await withGracefulShutdownHandler {
             try await listener.executeThenClose { connections in
                 await withDiscardingTaskGroup { group in

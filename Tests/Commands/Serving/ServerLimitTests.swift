@@ -113,4 +113,22 @@ import Testing
             try await LimitedServer.waitForEventStream(place)
         }
     }
+
+    /// The listener closes while connections come, and drops those that it has just accepted.
+    @Test func connectionsThatComeDuringTheShutdownEndNoProcess() async throws {
+        for _ in 0..<20 {
+            try await LimitedServer.with(ServerLimits()) { place, _ in
+                for _ in 0..<4 {
+                    Thread.detachNewThread {
+                        var latest: RawConnection?
+                        // The listener refuses connections once it is closed.
+                        while let connection = try? RawConnection(place) { latest = connection }
+                        withExtendedLifetime(latest) {}
+                    }
+                }
+                let connection = try RawConnection(place)
+                #expect(try await connection.ask("/healthz").status == 200)
+            }
+        }
+    }
 }

@@ -17,7 +17,7 @@ struct FetchWatchTests {
 
     @Test func progressReportsTheBytesReceived() async throws {
         try await StoreFixture.withStore { fixture in
-            let drip = LoopbackOrigin.Behaviour.drip(byteCount: 5000, interval: .milliseconds(400))
+            let drip = LoopbackOrigin.Behaviour.drip(byteCount: 5000, interval: .milliseconds(1500))
             fixture.origin.setResponse(.image(face).behaving(drip), for: "/a.png")
             let seen = Mutex<[FetchProgress]>([])
             let watch = FetchWatch(priority: .normal) { progress, arrived in

@@ -184,7 +184,14 @@ package struct SystemCallError: Error, Sendable {
                 failure: .storage,
                 underlying: self
             )
-        case EROFS, EACCES, EPERM:
+        case EROFS:
+            return AvatarStoreError(
+                .readOnly,
+                "Cannot \(action) \"\(path)\" (\(reason)). Mount that file system for writing, then try again.",
+                failure: .storage,
+                underlying: self
+            )
+        case EACCES, EPERM:
             return AvatarStoreError(
                 .readOnly,
                 "The system refused to \(action) \"\(path)\" (\(reason)).",

@@ -80,8 +80,8 @@ package final class PictureFolder: Sendable {
     package enum Found {
         /// The bytes of a regular file.
         case file([UInt8])
-        /// A file larger than the limit, with its length in bytes. It was not read.
-        case tooLarge(bytes: Int)
+        /// A file larger than the limit. It was not read.
+        case tooLarge
         /// A folder, a symbolic link, a device or the like.
         case somethingElse
         /// The name does not exist.
@@ -110,7 +110,7 @@ package final class PictureFolder: Sendable {
         guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
             return .somethingElse
         }
-        guard information.st_size <= limit else { return .tooLarge(bytes: Int(information.st_size)) }
+        guard information.st_size <= limit else { return .tooLarge }
         let source = FileSource(descriptor, byteCount: Int(information.st_size), path: path + "/" + name)
         return .file(try Self.bytes(of: source))
     }

@@ -98,7 +98,7 @@ package struct ImageInspector: Sendable {
             throw ImageRejection(
                 kind: .tooManyPixels,
                 message: "The \(name) image has \(size.width) x \(size.height) pixels\(crop);"
-                    + " the limit is \(maximumPixels) pixels."
+                    + " the limit of the setting `max-pixels` is \(maximumPixels)."
             )
         }
         return ImageDescription(format: format, width: Int(size.width), height: Int(size.height))

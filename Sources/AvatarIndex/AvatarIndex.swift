@@ -108,10 +108,12 @@ package final class AvatarIndex: Sendable {
     ///
     /// - Parameter isImmutable: the disk cannot be written; the file is read without locks.
     /// - Throws: `foreignIndex`, `newerIndex` and `damagedIndex`; `olderIndex` if the schema has to be upgraded first;
-    ///   `storage` if there is no index.
+    ///   `noStore` if there is no index, or an empty file, which an opening that failed may leave.
     package static func openReadOnly(path: String, isImmutable: Bool) throws -> AvatarIndex {
         let (index, status) = try rollingBack(path) {
-            _ = try hasContent(path)
+            guard try hasContent(path) else {
+                throw AvatarStoreError(.noStore, "There is no store at \(path).")
+            }
             let index = try AvatarIndex(path: path, writer: nil, isImmutable: isImmutable)
             return (index, try index.readers.read { try SchemaStatus(of: $0) })
         }

@@ -53,7 +53,7 @@ package final class Connection {
         var handle: OpaquePointer?
         let code = sqlite3_open_v2(name, &handle, flags, nil)
         guard code == SQLITE_OK, let handle else {
-            let error = SQLiteError(code, on: handle)
+            let error = SQLiteError(code, on: handle, opening: path)
             // SQLite makes a connection even if it fails to open the file.
             sqlite3_close(handle)
             throw error

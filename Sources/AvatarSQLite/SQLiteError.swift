@@ -8,26 +8,32 @@ package struct SQLiteError: Error, Hashable, CustomStringConvertible {
     package let code: Code
     /// SQLite's own words, or those of this module if SQLite was not asked.
     package let message: String
+    /// The path of the file; `nil` if no connection to a file made the error.
+    package let path: String?
 
     /// An error with a code and a message of the caller's choice.
-    package init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String, path: String? = nil) {
         self.code = code
         self.message = message
+        self.path = path
     }
 
     /// The error of the call that just returned `code`.
     ///
-    /// - Parameter handle: the connection; `nil` after an opening that made none.
-    init(_ code: Int32, on handle: OpaquePointer?) {
+    /// - Parameters:
+    ///   - handle: the connection; `nil` after an opening that made none.
+    ///   - path: the path of the file, if the connection does not know it. Default: `nil`.
+    init(_ code: Int32, on handle: OpaquePointer?, opening path: String? = nil) {
         guard let handle else {
-            self.init(Code(rawValue: code), String(cString: sqlite3_errstr(code)))
+            self.init(Code(rawValue: code), String(cString: sqlite3_errstr(code)), path: path)
             return
         }
         let extended = sqlite3_extended_errcode(handle)
         self.init(
             // The connection may remember the error of another call.
             Code(rawValue: extended & 0xFF == code & 0xFF ? extended : code),
-            String(cString: sqlite3_errmsg(handle))
+            String(cString: sqlite3_errmsg(handle)),
+            path: path ?? sqlite3_db_filename(handle, "main").map { String(cString: $0) }
         )
     }
 

@@ -16,7 +16,7 @@ import Darwin
         (ENOSPC, .diskFull, "The disk is full"),
         (EDQUOT, .diskFull, "The disk is full"),
         (EACCES, .readOnly, "refused"),
-        (EROFS, .readOnly, "refused"),
+        (EROFS, .readOnly, "Mount that file system"),
         (EPERM, .readOnly, "refused"),
         (EIO, .storage, "Cannot"),
     ]

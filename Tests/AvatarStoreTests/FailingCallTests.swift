@@ -166,7 +166,8 @@ private struct Subject {
 
     private func error(_ message: String) -> AvatarStoreError {
         let code: AvatarStoreError.Code =
-            message.hasPrefix("The disk is full") ? .diskFull : message.contains("refused") ? .readOnly : .storage
+            message.hasPrefix("The disk is full")
+            ? .diskFull : message.contains("refused") || message.contains("Mount that") ? .readOnly : .storage
         return AvatarStoreError(code, message)
     }
 

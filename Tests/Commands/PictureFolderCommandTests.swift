@@ -266,6 +266,19 @@ import Testing
         #expect(try await workplace.run("list", "--json").lines.count == 1)
     }
 
+    @Test func refusedFileLeavesItsKeyToAnotherFile() async throws {
+        let workplace = try folder([])
+        try workplace.write("folder/Ada.jpg", "no picture")
+        try workplace.write("folder/Ada.png", SampleImage.identicon(for: "Ada"))
+        try workplace.write("folder/Ada.webp", "no picture either")
+
+        let run = try await workplace.run("import", "folder", "--json")
+
+        #expect(run.status == 1)
+        #expect(try run.object.number("stored") == 1 && run.object.number("failed") == 2)
+        #expect(try await workplace.run("get", "name:Ada").bytes == SampleImage.identicon(for: "Ada"))
+    }
+
     @Test func importRefusesManifestPathsOutsideTheFolder() async throws {
         let workplace = try folder(["Ada.png"])
         try workplace.write("secret.png", SampleImage.identicon(for: "secret"))

@@ -18,7 +18,7 @@ struct ServeBehindNginxTests {
             try FileManager.default.createDirectory(atPath: workplace.path(folder), withIntermediateDirectories: true)
         }
         let site = try String(contentsOfFile: Self.example, encoding: .utf8)
-            .replacing("/var/cache/nginx/avatars", with: workplace.path("cache"))
+            .replacing("/var/cache/nginx-avatars", with: workplace.path("cache"))
             .replacing("unix:/run/avatars.sock", with: "unix:\(workplace.path("server.sock"))")
             .replacing("listen 80;", with: "listen unix:\(workplace.path("nginx.sock"));")
         let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path temporary/\($0);" }

@@ -9,38 +9,38 @@ extension AvatarStoreError {
     ///   - error: the error of SQLite. It becomes the underlying error.
     ///   - action: the action that failed, as the end of a sentence, such as "writing to it".
     init(_ error: SQLiteError, doing action: String) {
+        let index = error.path.map { "index \"\($0)\"" } ?? "index"
         // A full file system has no room for the shared memory of the log either.
         switch error.code == .noRoomForSharedMemory ? .full : error.code.primary {
         case .busy, .locked:
             self.init(
                 .busy,
-                "The index is locked by another process: \(action) waited for too long. Try again when that process is done.",
+                "The \(index) is locked by another process: \(action) waited for too long. Try again when that process is done.",
                 underlying: error
             )
         case .full:
             self.init(
                 .diskFull,
-                "The disk of the index is full: \(action) failed (\(error.message)). Make room and try again.",
+                "The disk of the \(index) is full: \(action) failed.",
                 failure: .storage,
                 underlying: error
             )
         case .corrupt, .notADatabase:
             self.init(
                 .damagedIndex,
-                "The index is damaged: \(action) failed (\(error.message)).",
+                "The \(index) is damaged: \(action) failed (\(error.message)).",
                 underlying: error
             )
         case .readOnly:
             self.init(
                 .readOnly,
-                "The index cannot be written: \(action) failed (\(error.message)). Check the permissions of the file and "
-                    + "of its directory.",
+                "The \(index) cannot be written: \(action) failed (\(error.message)).",
                 underlying: error
             )
         default:
             self.init(
                 .storage,
-                "The index reported an error while \(action): \(error.message).",
+                "The \(index) reported an error while \(action): \(error.message).",
                 failure: .storage,
                 underlying: error
             )

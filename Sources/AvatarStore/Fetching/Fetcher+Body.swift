@@ -187,7 +187,7 @@ extension FetchFailure {
     static func tooLarge(_ name: String, limit: Int) -> FetchFailure {
         FetchFailure(
             kind: .tooLarge,
-            message: "\(name) is larger than \(ByteSize.limit(limit)), the limit for one image."
+            message: "\(name) is larger than \(ByteSize.limit(limit)), the limit of the setting `max-image-bytes`."
         )
     }
 }

@@ -207,13 +207,14 @@ private actor PictureImport {
         if let other = files[picture.key] {
             throw AvatarStoreError(.invalidKey, "\(other) has the same key, \(picture.key).", failure: .badRecord)
         }
-        files[picture.key] = picture.file
         let isChosen = picture.key.isOwnImage && !picture.key.isContactPhoto
         if !isChosen, try parts.index.isIgnored(picture.sha256) {
             throw AvatarStoreError.ignoredPicture(picture.key)
         }
         let present = try parts.index.entry(for: picture.key)
         let image = try intake.inspect(ByteArraySource(picture.bytes))
+        // A file that is refused leaves its key to another one.
+        files[picture.key] = picture.file
         let isStored = present?.file.map(parts.roots.contains) ?? false
         // A stored image of a URL came from its origin, which is worth more than the copy in the folder.
         let isDamaged = try isStored && present?.sha256 == picture.sha256 && present.map(isDamaged) == true
@@ -301,9 +302,9 @@ private struct ImportedPicture {
         case .file(let bytes): return bytes
         case .nothing: throw refusal("the file does not exist.")
         case .somethingElse: throw refusal("it is a folder, a link or something else that is not a file.", .notImage)
-        case .tooLarge(let bytes):
+        case .tooLarge:
             throw refusal(
-                "it has \(bytes) bytes; the limit for one image is \(limit) (avatars config max-image-bytes).",
+                "it is larger than \(ByteSize.limit(limit)), the limit of the setting `max-image-bytes`.",
                 .tooLarge
             )
         }

@@ -44,8 +44,7 @@ struct ImageIntake: Sendable {
         guard bytes.count > limits.maximumImageBytes else { return }
         throw AvatarStoreError(
             .imageRefused,
-            "The image has \(bytes.count) bytes; the limit for one image is \(limits.maximumImageBytes) bytes "
-                + "(`avatars config max-image-bytes`).",
+            "The image is larger than \(ByteSize.limit(limits.maximumImageBytes)), the limit of the setting `max-image-bytes`.",
             failure: .tooLarge
         )
     }

@@ -165,8 +165,9 @@ extension StoreWriter {
             guard free >= limits.minimumFree else {
                 throw AvatarStoreError(
                     .diskFull,
-                    "The disk of \"\(root.path)\" has \(free) bytes free; the setting `min-free` requires "
-                        + "\(limits.minimumFree). Free some space, or lower the setting with `avatars config min-free`.",
+                    "The disk of \"\(root.path)\" has \(ByteSize.text(free)) free; the setting `min-free` requires "
+                        + "\(ByteSize.limit(limits.minimumFree)). Free some space, or lower the setting with "
+                        + "`avatars config min-free`.",
                     failure: .storage
                 )
             }

@@ -58,6 +58,9 @@ struct ConfigCommand: AsyncParsableCommand {
         try await store.withStore(value == nil || dryRun ? .readOnly : .readWrite) { store in
             var evicted: EvictionReport?
             if let setting, value != nil { evicted = try await change(setting, to: newValue, in: store) }
+            if case .number(.lowWatermark, let bytes)? = newValue, bytes > (try store.value(of: .budget) ?? 0) {
+                Message.warning("The low watermark is above the budget, so evictions stop at the budget.")
+            }
             // An eviction is printed even with `--quiet`.
             let isData = value == nil || dryRun || (evicted?.files ?? 0) > 0
             let text = try setting.map { try facts(of: $0, in: store, evicted) } ?? table(of: store)

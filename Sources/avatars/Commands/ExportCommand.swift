@@ -16,19 +16,19 @@ struct ExportCommand: AsyncParsableCommand {
             Without --mirror, the folder must be empty or not exist yet. Its manifest.jsonl names the key, class and contacts of each file, \
             for avatars import. The store does not change.
 
-            With --html, index.html in the folder shows the contacts with their pictures, and a page for each contact \
-            explains the state of the picture. The pages need no server. avatars import ignores them.
+            With --html, index.html in the folder shows the contacts with their images, and a page for each contact \
+            explains the state of the image. The pages need no server. avatars import ignores them.
 
             With --size, --format, --square or --max-bytes, the files are renditions: smaller images that are not stored. \
-            If a picture cannot be decoded, or no rendition fits --max-bytes, its original is exported.
+            If an image cannot be decoded, or no rendition fits --max-bytes, its original is exported.
 
             With --as-vcard, contacts.vcf has a card with the image for each contact. Address books import it.
 
             With --mirror, the folder is kept up to date: a later run writes new and changed images, and deletes those \
-            that the store no longer has. Each contact with a picture has a file under its id, or under \
+            that the store no longer has. Each contact with an image has a file under its id, or under \
             its name (--names names); --names keys gives each image a file. The mirror keeps this naming: a later run needs \
             no --names, and one with another --names renames the files. Files that avatars export did not write, and \
-            files that were changed since, stay, and a picture with the name of such a file is left out. --delete-foreign \
+            files that were changed since, stay, and an image with the name of such a file is left out. --delete-foreign \
             deletes and replaces these files.
 
             Example: avatars export ./pictures --html

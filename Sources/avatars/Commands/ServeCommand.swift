@@ -13,8 +13,8 @@ struct ServeCommand: AsyncParsableCommand {
         abstract: "Serves the images over HTTP, and keeps them current.",
         usage: "avatars serve [--listen <address>] [--sync <list> ...] [<options>]",
         discussion: """
-            Serves only stored pictures; a request of a client never causes a fetch. Open the address in a browser for a page \
-            with all pictures. GET /openapi.json describes the paths for programs.
+            Serves only stored images; a request of a client never causes a fetch. Open the address in a browser for a page \
+            with all images. GET /openapi.json describes the paths for programs.
 
             With --sync, the server syncs the store with these lists now, and again after each pause of --every.
 

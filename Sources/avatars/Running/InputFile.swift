@@ -55,7 +55,8 @@ final class InputFile: Sendable {
             if piece.isEmpty { return bytes }
             bytes += piece
             guard bytes.count <= limit else {
-                let message = "\(name) is larger than \(ByteSize.limit(limit)), the limit for one image."
+                let size = ByteSize.limit(limit)
+                let message = "\(name) is larger than \(size), the limit of the setting `max-image-bytes`."
                 throw AvatarStoreError(.imageRefused, message, failure: .tooLarge)
             }
         }

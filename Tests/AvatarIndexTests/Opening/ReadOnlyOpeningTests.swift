@@ -100,7 +100,7 @@ import Testing
         try withTemporaryDirectory { directory in
             let path = directory + "/index.sqlite"
 
-            #expect(thrownCode { _ = try AvatarIndex.openReadOnly(path: path, isImmutable: false) } == .storage)
+            #expect(thrownCode { _ = try AvatarIndex.openReadOnly(path: path, isImmutable: false) } == .noStore)
 
             let files = try FileManager.default.contentsOfDirectory(atPath: directory)
             #expect(files == [])

@@ -26,4 +26,19 @@ import Testing
         #expect(error.underlying as? SQLiteError == SQLiteError(code, "the reason"))
         #expect((error.failure == .storage) == [.storage, .diskFull].contains(expected))
     }
+
+    @Test func theErrorNamesTheFile() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/index.sqlite"
+            let connection = try Connection(path: path, access: .readWrite)
+            let error = try #require(throws: SQLiteError.self) { try connection.execute("CREATE") }
+            #expect(error.path == path)
+            #expect(AvatarStoreError(error, doing: "writing to it").message.hasPrefix("The index \"\(path)\" reported"))
+
+            let missing = try #require(throws: SQLiteError.self) {
+                _ = try Connection(path: directory + "/no/index.sqlite", access: .readOnly)
+            }
+            #expect(missing.path == directory + "/no/index.sqlite")
+        }
+    }
 }

@@ -219,3 +219,18 @@ take_manual_pages() {
         ' "$page" | sed -e '/^[^.]/s/\([[:alnum:])"][.?]\) \([[:upper:]$]\)/\1\n\2/g' >"$2/${name//./-}.1"
     done
 }
+
+# link_articles FOLDER: replaces the links of DocC (<doc:Name>) in the articles of FOLDER by links to the files beside them, with
+# the titles of the articles.
+link_articles() {
+    local folder="$1" file name title
+    for name in $(grep -hoE '<doc:[A-Za-z]+>' "$folder"/*.md | sort -u | sed -E 's/<doc:(.*)>/\1/'); do
+        file="$folder/$name.md"
+        if [ ! -e "$file" ]; then
+            echo "The link <doc:$name> leads to no article: \"$file\" does not exist." >&2
+            return 1
+        fi
+        title="$(sed -n -E '1s/^# //p' "$file" | sed -E 's/``/`/g; s/[\&#\\]/\\&/g')"
+        sed -i -E "s#<doc:$name>#[$title]($name.md)#g" "$folder"/*.md
+    done
+}

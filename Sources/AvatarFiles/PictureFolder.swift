@@ -327,12 +327,12 @@ package enum PictureName {
 
     /// A name for the image of `key`, such as `Ada.png`. Two keys may get the same name.
     package static func make(for key: AvatarKey, format: ImageFormat) -> String {
-        make(title: title(of: key), format: format)
+        make(title: withoutImageExtension(title(of: key)), format: format)
     }
 
     /// A name that differs for each key, by 48 bits of the key's digest: `Ada-0123456789ab.png`.
     package static func makeDistinct(for key: AvatarKey, format: ImageFormat) -> String {
-        makeDistinct(title: title(of: key), identity: key.rawValue, format: format)
+        makeDistinct(title: withoutImageExtension(title(of: key)), identity: key.rawValue, format: format)
     }
 
     /// A name for a picture with the title `title`, such as `Ada.png`. Two titles may get the same name.
@@ -372,6 +372,16 @@ package enum PictureName {
         if stem.isEmpty { stem = "image" }
         let device = stem.prefix { $0 != "." }.lowercased()
         return devices.contains(device) ? "_" + stem : stem
+    }
+
+    /// `title` without the extension of an image file, such as `p0` for `p0.png`: the format decides about the extension.
+    ///
+    /// Files of a mirror under the ids of contacts keep it, because there the name stands for the id.
+    private static func withoutImageExtension(_ title: String) -> String {
+        guard let dot = title.lastIndex(of: "."), dot > title.startIndex,
+            ImageFormat.fileExtensions.contains(title[title.index(after: dot)...].lowercased())
+        else { return title }
+        return String(title[..<dot])
     }
 
     /// A readable name for the image: its own name, or the last path component of its URL.

@@ -193,6 +193,12 @@ extension StoreLayout {
         return (paths.isEmpty ? [root] : paths).map { "\"\($0)\"" }.joined(separator: " and ")
     }
 
+    /// All folders of the store, to be moved away together: that of the index, and those of roots outside it.
+    package var movablePaths: String {
+        let others = StorageClass.allCases.filter { !root(of: $0).hasPrefix(indexDirectory + "/") }
+        return (["\"\(indexDirectory)\""] + others.map(movablePaths)).joined(separator: " and ")
+    }
+
     /// Whether `folder` holds nothing but `root` and `staging`.
     private func isAlone(_ root: String, _ staging: String, in folder: String) -> Bool {
         do throws(SystemCallError) {

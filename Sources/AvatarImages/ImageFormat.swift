@@ -16,6 +16,9 @@ package struct ImageFormat: RawRepresentable, Hashable, Sendable, CustomStringCo
     /// The usual file name extension without its dot, for example `jpg`; `img` for a format that is not a member below.
     package var fileExtension: String { traits?.fileExtension ?? "img" }
 
+    /// The file name extensions of all formats in lower case, with other usual spellings.
+    package static let fileExtensions = Set(table.values.map(\.fileExtension)).union(["jpeg", "tif", "apng"])
+
     /// The media type.
     package var description: String { rawValue }
 

@@ -114,11 +114,20 @@ public struct Setting: Hashable, Sendable {
     /// - Throws: `invalidConfiguration` if `value` is outside `range`.
     func validate(_ value: Int64) throws(AvatarStoreError) {
         guard range.contains(value) else {
-            let noun = unit == .boolean || unit == .count ? "" : " \(unit.rawValue)"
             throw AvatarStoreError(
                 .invalidConfiguration,
-                "`\(name)` cannot be \(value): it must be between \(range.lowerBound) and \(range.upperBound)\(noun)."
+                "`\(name)` cannot be \(text(value)): it must be between \(text(range.lowerBound)) and "
+                    + "\(text(range.upperBound))."
             )
+        }
+    }
+
+    /// `value` with its unit, for messages.
+    private func text(_ value: Int64) -> String {
+        switch unit {
+        case .bytes where value >= 0: ByteSize.limit(Int(value))
+        case .boolean, .count: "\(value)"
+        case .bytes, .pixels, .seconds: "\(value) \(unit.rawValue)"
         }
     }
 }

@@ -155,7 +155,8 @@ import Testing
     @Test(
         "names are what a person would call the image, and safe everywhere",
         arguments: [
-            ("name:Ada", "Ada.png"), ("name:me.png", "me.png"), ("name:me.jpg", "me.jpg.png"),
+            ("name:Ada", "Ada.png"), ("name:me.png", "me.png"), ("name:me.jpg", "me.png"),
+            ("name:p0.old.JPEG", "p0.old.png"), ("name:notes.txt", "notes.txt.png"), ("name:.webp", "webp.png"),
             ("name:../../etc/passwd", "_.._etc_passwd.png"), ("name:/", "_.png"), ("name:..", "image.png"),
             ("name:.hidden", "hidden.png"), ("name:-rf", "rf.png"), ("name:CON", "_CON.png"),
             ("name:lpt1.x", "_lpt1.x.png"), ("name:a\u{202E}gnp", "a_gnp.png"), ("name:a\nb\u{7F}", "a_b_.png"),

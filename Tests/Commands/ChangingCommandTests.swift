@@ -328,6 +328,30 @@ import Testing
         #expect(try await workplace.run("config", "budget", "--dry-run").status == 64)
     }
 
+    @Test func lowWatermarkAboveTheBudgetWarns_andAPercentageNamesTheAcceptedValues() async throws {
+        let workplace = try Workplace()
+
+        let above = try await workplace.run("config", "low-watermark", "300MiB")
+        let below = try await workplace.run("config", "low-watermark", "200MiB")
+        let share = try await workplace.run("config", "low-watermark", "80%")
+
+        #expect(above.status == 0)
+        #expect(above.messages.contains("low watermark of 300 MiB is above the budget of 256 MiB"), "\(above.messages)")
+        #expect(below.status == 0 && below.messages.isEmpty, "\(below.messages)")
+        #expect(share.status == 64)
+        #expect(
+            share.messages.contains("low-watermark must be a size, such as 200MB, not \"80%\"."),
+            "\(share.messages)"
+        )
+    }
+
+    @Test func refusedSizeNamesTheRangeInUnits() async throws {
+        let run = try await Workplace().run("config", "min-free", "2000TB")
+
+        #expect(run.status == 64)
+        #expect(run.messages.contains("min-free must be a size from 0 B to 1 PiB, such as"), "\(run.messages)")
+    }
+
     @Test(arguments: [
         ["config", "colour"], ["config", "colour", "red"], ["config", "budget", "much"],
         ["config", "max-pixels", "-1"],

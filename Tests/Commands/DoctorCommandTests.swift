@@ -114,6 +114,10 @@ import Testing
             let run = try await workplace.run("doctor", "--allow-private-network")
 
             #expect(sync.status == 2)
+            #expect(
+                sync.messages.contains(/has [0-9.]+ [kMGT]?B free; the setting `min-free` requires 1 PB\./),
+                "\(sync.messages)"
+            )
             #expect(run.text.contains("It could not run (exit code 2)."), "\(run.text)")
         }
     }

@@ -49,6 +49,22 @@ import Testing
         }
     }
 
+    @Test func imageOverTheLimitNamesTheSetting() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(1))
+            try workplace.write("me.png", SampleImage.identicon(for: "me"))
+            try await workplace.run("config", "max-image-bytes", "1kB").requireSuccess()
+
+            let sync = try await workplace.run("sync", "list.txt", "--allow-private-network")
+            let fetch = try await workplace.run("fetch", origin.url("/p/2.png"), "--allow-private-network")
+            let save = try await workplace.run("save", "me.png", "--name", "me")
+
+            let advice = "is larger than 1 kB, the limit of the setting `max-image-bytes`."
+            for run in [sync, fetch, save] { #expect(run.messages.contains(advice), "\(run.messages)") }
+        }
+    }
+
     @Test func imageLargerThanTheBudgetIsNamedByItsURL() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()

@@ -79,6 +79,28 @@ import Testing
         }
     }
 
+    @Test func aLostOrDamagedIndexNamesEachFolderToMoveAway() async throws {
+        try await withHome { workplace in
+            let index = "\(Self.data)/index.sqlite"
+            for suffix in ["", "-wal", "-shm"]
+            where FileManager.default.fileExists(atPath: workplace.path(index + suffix)) {
+                try remove(index + suffix, in: workplace)
+            }
+            let folders = "\"\(workplace.path(Self.data))\" and \"\(workplace.path(Self.caches))\""
+
+            let lost = try await run(["config", "budget", "1GB"], in: workplace)
+            try workplace.write(index, [UInt8](repeating: 7, count: 8192))
+            let damaged = try await run(["doctor", "--allow-private-network"], in: workplace)
+
+            #expect(lost.status == 2)
+            #expect(
+                lost.messages.contains("move \(folders) away, then run `avatars restore BACKUP`"),
+                "\(lost.messages)"
+            )
+            #expect(damaged.text.contains("move \(folders) away, then run `avatars restore BACKUP`"), "\(damaged.text)")
+        }
+    }
+
     @Test func restoreOfAnotherStoreLeavesTheCaches_andNamesThem() async throws {
         try await withHome { workplace in
             try remove(Self.data, in: workplace)

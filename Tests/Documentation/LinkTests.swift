@@ -13,6 +13,37 @@ struct LinkTests {
         for link in links { #expect(isThere(folder + link), "\(link)") }
     }
 
+    /// A release has all articles in one folder, for readers without DocC.
+    @Test func packedArticlesLinkToEachOther() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "articles-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }  // The system clears its folder for temporary files.
+        for article in try Page.all(in: "Sources") where article.path.contains(".docc/") {
+            let name = URL(filePath: article.path).lastPathComponent
+            try article.text.write(to: folder.appending(path: name), atomically: false, encoding: .utf8)
+        }
+
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.currentDirectoryURL = Page.root
+        let script = ". scripts/lib.sh; link_articles \"$1\""
+        process.arguments = ["bash", "-euo", "pipefail", "-c", script, "link_articles", folder.path]
+        try process.run()
+        process.waitUntilExit()
+
+        #expect(process.terminationStatus == 0)
+        var links: Set<String> = []
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+            let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+            #expect(!text.contains("<doc:"), "\(name)")
+            links.formUnion(text.matches(of: /\]\((\w+\.md)\)/).map { String($0.1) })
+        }
+        #expect(links.count > 20)
+        for link in links {
+            #expect(FileManager.default.fileExists(atPath: folder.appending(path: link).path), "\(link)")
+        }
+    }
+
     @Test func theFilesToReadAreThere() throws {
         let rows = try Page("CONTRIBUTING.md").tableRows.filter { Int($0[0]) != nil }
         #expect(rows.count == 8)

@@ -70,6 +70,35 @@ struct FullDiskTests {
         withExtendedLifetime(disk) {}
     }
 
+    @Test(arguments: [["config", "budget", "1MB"], ["trim"]])
+    func aChangeOnAFullDiskNamesTheIndexAndTheRemedy(arguments: [String]) async throws {
+        let workplace = try Workplace()
+        let disk = try Mount(memory: "2m", at: workplace.path("disk"))
+        try await workplace.run("config", "budget", "20MB", "--store", "disk/store").requireSuccess()
+        try disk.fill(leaving: 0)
+
+        let full = try await workplace.start(arguments + ["--store", "disk/store"]).end()
+
+        #expect(full.status == 2)
+        let index = workplace.path("disk/store/index.sqlite")
+        #expect(full.messages.contains("The disk of the index \"\(index)\" is full: "), "\(full.messages)")
+        #expect(full.messages.contains("Free space on that disk"), "\(full.messages)")
+    }
+
+    @Test func aChangeOnAReadOnlyDiskSaysSo_andHowToGoOn() async throws {
+        let workplace = try Workplace()
+        let disk = try Mount(memory: "2m", at: workplace.path("disk"))
+        try await workplace.run("config", "budget", "20MB", "--store", "disk/store").requireSuccess()
+        try disk.setReadOnly(true)
+
+        let refused = try await workplace.run("config", "budget", "1MB", "--store", "disk/store")
+
+        #expect(refused.status == 2)
+        #expect(refused.messages.contains(workplace.path("disk/store")), "\(refused.messages)")
+        #expect(refused.messages.contains("(Read-only file system). Mount that file system for writing, then"))
+        #expect(!refused.messages.contains("user with write access"), "\(refused.messages)")
+    }
+
     /// A little room is enough for some of the files that SQLite creates at an opening, but not for the others.
     @Test(arguments: [0, 4, 12, 16, 24, 32, 40, 48])
     func whatIsStoredIsRead_howeverLittleRoomIsLeft(kibibytes: Int) async throws {

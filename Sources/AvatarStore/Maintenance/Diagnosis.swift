@@ -57,7 +57,8 @@ extension AvatarStore {
             return [missing] + folders + [ClockCheck.finding(configuration.clock.now())]
                 + (await NetworkCheck(configuration, hosts: []).findings())
         } catch {
-            let broken = Diagnosis("store", .problem, "The store cannot be opened: \(error)", Self.remedy(for: error))
+            let remedy = Self.remedy(for: error, configuration.layout)
+            let broken = Diagnosis("store", .problem, "The store cannot be opened: \(error)", remedy)
             return [broken] + FolderCheck(configuration.layout).findings + OwnerCheck.findings(configuration.layout)
                 + (await NetworkCheck(configuration, hosts: []).findings())
         }
@@ -77,12 +78,12 @@ extension AvatarStore {
         return findings + (await NetworkCheck(configuration, hosts: hosts).findings())
     }
 
-    /// The remedy for an index that is lost or damaged; `nil` for other errors, which say it themselves.
-    private static func remedy(for error: any Error) -> String? {
-        guard let error = error as? AvatarStoreError, error.code == .damagedIndex else { return nil }
-        return
-            "With a backup, move the folder of the store away, then run `avatars restore BACKUP`. Without one, "
-            + "`avatars verify --repair` rebuilds the index from the documents, if these are left."
+    /// The remedy for a damaged index; `nil` for other errors, which say it themselves.
+    private static func remedy(for error: any Error, _ layout: StoreLayout) -> String? {
+        guard let error = error as? AvatarStoreError, error.code == .damagedIndex,
+            !error.message.contains("`avatars restore BACKUP`")
+        else { return nil }
+        return layout.damageRemedy
     }
 
     /// The findings about the open store and its machine.

@@ -126,9 +126,15 @@ extension StoreLayout {
         guard !isIndexLost else {
             throw AvatarStoreError(
                 .damagedIndex,
-                "The index \"\(indexPath)\" is lost, but its files exist. Nothing was changed."
+                "The index \"\(indexPath)\" is lost, but its files exist. Nothing was changed. \(damageRemedy)"
             )
         }
+    }
+
+    /// The remedies for an index that is lost or damaged.
+    var damageRemedy: String {
+        "With a backup, move \(movablePaths) away, then run `avatars restore BACKUP`. Without one, "
+            + "`avatars verify --repair` rebuilds the index from the documents, if these are left."
     }
 
     /// - Throws: `busy` if a store is being restored there.

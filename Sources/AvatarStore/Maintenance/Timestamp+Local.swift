@@ -1,4 +1,4 @@
-import AvatarCore
+package import AvatarCore
 
 #if canImport(Glibc)
 import Glibc
@@ -8,7 +8,7 @@ import Darwin
 
 extension Timestamp {
     /// The second in the time zone of the system, with its offset, for texts that people read: `2026-11-26 13:54:20 +0100`.
-    var localText: String {
+    package var localText: String {
         var seconds = time_t(milliseconds.dividedRoundingDown(by: 1000))
         var parts = tm()
         // It fails only for years that do not fit an `int`.

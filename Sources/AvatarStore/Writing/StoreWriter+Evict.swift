@@ -166,8 +166,7 @@ extension StoreWriter {
                 throw AvatarStoreError(
                     .diskFull,
                     "The disk of \"\(root.path)\" has \(ByteSize.text(free)) free; the setting `min-free` requires "
-                        + "\(ByteSize.limit(limits.minimumFree)). Free some space, or lower the setting with "
-                        + "`avatars config min-free`.",
+                        + "\(ByteSize.limit(limits.minimumFree)). Free some space, or lower the setting with `avatars config min-free`.",
                     failure: .storage
                 )
             }

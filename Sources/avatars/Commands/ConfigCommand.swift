@@ -56,11 +56,9 @@ struct ConfigCommand: AsyncParsableCommand {
         let newValue = try setting.flatMap { setting in try resets(setting) ? nil : value.map(setting.parse) }
         if case .text(.trustRootsFile, let path)? = newValue { _ = try CertificateFile.checked(path) }
         try await store.withStore(value == nil || dryRun ? .readOnly : .readWrite) { store in
+            if case .number(.lowWatermark, let bytes)? = newValue { try warn(aboveBudget: Int(bytes), in: store) }
             var evicted: EvictionReport?
             if let setting, value != nil { evicted = try await change(setting, to: newValue, in: store) }
-            if case .number(.lowWatermark, let bytes)? = newValue, bytes > (try store.value(of: .budget) ?? 0) {
-                Message.warning("The low watermark is above the budget, so evictions stop at the budget.")
-            }
             // An eviction is printed even with `--quiet`.
             let isData = value == nil || dryRun || (evicted?.files ?? 0) > 0
             let text = try setting.map { try facts(of: $0, in: store, evicted) } ?? table(of: store)
@@ -89,6 +87,17 @@ struct ConfigCommand: AsyncParsableCommand {
             if !dryRun { try await store.set(setting, to: nil) }
         }
         return EvictionReport()
+    }
+
+    /// Warns that a low watermark of `bytes` has no effect, if it is above the budget. It is kept, because a higher budget
+    /// may follow.
+    private func warn(aboveBudget bytes: Int, in store: AvatarStore) throws {
+        let budget = try Int(store.value(of: .budget) ?? 0)
+        guard bytes > budget else { return }
+        Message.warning(
+            "The low watermark of \(Wording.limit(bytes)) is above the budget of \(Wording.limit(budget)), so evictions stop "
+                + "at the budget. Choose a lower one, or raise the budget with `avatars config budget`."
+        )
     }
 
     /// The setting that the argument names; `nil` without one.

@@ -40,8 +40,8 @@ extension AvatarStoreError {
         case .unusableRoot: "Choose another folder."
         case .damagedIndex:
             """
-            With a backup, move the folder of the store away, then run `avatars restore BACKUP`. Without one, \
-            `avatars verify --repair` rebuilds the index from the documents, if these are left.
+            With a backup, move the folders of the store away (`avatars doctor` names them), then run \
+            `avatars restore BACKUP`. Without one, `avatars verify --repair` rebuilds the index from the documents, if these are left.
             """
         case .busy: "Try again in a moment."
         case .diskFull: "Free space on that disk; you may delete files in the store's caches directory."

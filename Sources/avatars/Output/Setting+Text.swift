@@ -7,6 +7,11 @@ extension Setting {
     ///
     /// - Throws: `ValidationError` if the value is malformed or out of range, or if a budget below 1 MiB has no unit.
     func parse(_ text: String) throws -> Int64 {
+        if self == .lowWatermark, text.hasSuffix("%") {
+            throw ValidationError(
+                "\(name) must be a size, such as 200MB, not \"\(text)\". The value default means 90 % of the budget."
+            )
+        }
         let value: Int64? =
             switch (unit, text) {
             case (.bytes, _): Int64(try ByteAmount.parse(text))
@@ -57,7 +62,9 @@ extension Setting {
         case .count: "a whole number from \(range.lowerBound) to \(range.upperBound)"
         case .seconds:
             "\(range.lowerBound) to \(range.upperBound) seconds, with or without a unit such as 90s, 15m, 6h or 7d"
-        default: "\(range.lowerBound) to \(range.upperBound) \(unit.rawValue)"
+        case .bytes:
+            "a size from \(Wording.limit(Int(range.lowerBound))) to \(Wording.limit(Int(range.upperBound))), such as 64MB or 2GiB"
+        case .pixels: "\(range.lowerBound) to \(range.upperBound) pixels"
         }
     }
 }

@@ -31,7 +31,7 @@ extension SkippedImages {
     /// The lines of the summary that say why images wait: the reasons with their counts, then the paused hosts.
     ///
     /// If there is one reason it has no count, and if that is a paused host, the line names the host:
-    /// `host example.com:443 is paused until 21:03 (retry now with --ignore-pauses or --policy reload)`.
+    /// `host example.com:443 is paused until 2026-11-24 21:03:07 +0100 (retry now with …)`.
     ///
     /// - Parameter ignoresPauses: whether the sync ignored the pauses from before it, so that advising it would be useless.
     func waitingLines(ignoresPauses: Bool) -> [String] {
@@ -53,7 +53,7 @@ extension SkippedImages {
     private func pauseLines(ignoresPauses: Bool) -> [String] {
         var lines = byImages.prefix(Self.hostsForPeople).map { name, host in
             let cause = host.isRetryAfter ? ", as its Retry-After asks" : ""
-            return "host \(name) is paused until \(Wording.clock(host.until.date))\(cause)"
+            return "host \(name) is paused until \(host.until.localText)\(cause)"
         }
         let rest = pausedHosts.count - lines.count
         if rest > 0 { lines.append("… and \(Wording.count(rest, "more host"))") }

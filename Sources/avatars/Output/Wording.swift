@@ -20,15 +20,6 @@ enum Wording {
         return seconds > 0 ? "\(span) ago" : "in \(span)"
     }
 
-    /// The time of day in the calendar's time zone, as in `21:03`; on another day than `now` with the date, as in
-    /// `2026-11-24 21:03`.
-    static func clock(_ date: Date, now: Date = Date(), in calendar: Calendar = .current) -> String {
-        let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute], from: date)
-        let time = String(format: "%02d:%02d", parts.hour ?? 0, parts.minute ?? 0)
-        if calendar.isDate(date, inSameDayAs: now) { return time }
-        return String(format: "%04d-%02d-%02d ", parts.year ?? 0, parts.month ?? 0, parts.day ?? 0) + time
-    }
-
     /// A duration in its largest whole unit, as in `45 s`, `3 min`, `5 h` or `12 days`.
     static func span(seconds: Int) -> String {
         switch seconds {

@@ -42,7 +42,7 @@ struct ListSync: Service {
     /// The result of a sync in one line, with the hosts that get no request now.
     private static func line(_ report: SyncReport) -> String {
         let paused = report.skippedBy.pausedHosts.sorted { $0.key < $1.key }.prefix(3).map {
-            "\($0.key) is paused until \(Wording.clock($0.value.until.date))"
+            "\($0.key) is paused until \($0.value.until.localText)"
         }
         let text = "\(report)".replacing("\n", with: "; ")
         let isRefused = report.failures.contains { $0.kind == .forbiddenAddress }

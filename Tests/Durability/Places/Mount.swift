@@ -38,6 +38,11 @@ final class Mount: Sendable {
         try Self.run("/usr/bin/mount", ["-o", "remount,size=\(size)", path])
     }
 
+    /// Makes the file system read-only, or writable again.
+    func setReadOnly(_ isReadOnly: Bool) throws {
+        try Self.run("/usr/bin/mount", ["-o", "remount,\(isReadOnly ? "ro" : "rw")", path])
+    }
+
     /// Fills the file system but for `room` bytes.
     func fill(leaving room: Int) throws {
         let filler = open(path + "/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)

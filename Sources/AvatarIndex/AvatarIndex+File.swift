@@ -98,9 +98,12 @@ extension AvatarIndex {
             // Even reading takes shared memory beside it, which SQLite only says it cannot open.
             let folder = (path as NSString).deletingLastPathComponent
             guard access(folder, W_OK) != 0 else { throw error }
+            let reason = errno
+            let remedy = reason == EROFS ? " Mount that file system for writing, then try again." : ""
             throw AvatarStoreError(
                 .readOnly,
-                "The directory \"\(folder)\" cannot be written, and SQLite needs shared memory in it. Check its permissions.",
+                "SQLite needs shared memory in the folder \"\(folder)\", which cannot be written "
+                    + "(\(String(cString: strerror(reason)))).\(remedy)",
                 underlying: error
             )
         }

@@ -26,7 +26,7 @@ struct FullDiskTests {
 
             #expect(full.status == 2, "\(full.text)\(full.messages)")
             #expect(
-                full.messages.contains("No space left on device") || full.messages.contains("disk is full"),
+                full.messages.contains("No space left on device") || full.messages.contains("is full: "),
                 "\(full.messages)"
             )
             try await workplace.expectConsistent(store: "disk/store")

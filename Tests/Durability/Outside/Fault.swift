@@ -47,7 +47,7 @@ struct Fault: CustomStringConvertible {
             "disk I/O error", "database or disk is full", "unable to open database file", "readonly database",
         ]
         switch error {
-        case .noSpace: return ["No space left on device"] + database
+        case .noSpace: return ["No space left on device", "is full: "] + database
         case .inputOutput: return ["Input/output error"] + database
         case .noAccess: return ["Permission denied"] + database
         }

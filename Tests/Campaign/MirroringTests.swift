@@ -13,8 +13,11 @@ struct MirroringTests {
             defer { removeFolder(directory) }
             let seed = TestMode.seed + UInt64(number)
             let mirroring = Mirroring(directory, origin.url(""), seed: seed)
-            try await mirroring.run(rounds: TestMode.isThorough ? 20 : 6)
-            print("mirroring: \(await mirroring.kills) kills; seed \(seed)")
+            let rounds = TestMode.isThorough ? 20 : 6
+            try await mirroring.run(rounds: rounds)
+            let kills = await mirroring.kills
+            #expect(kills >= rounds, "seed \(seed)")
+            print("mirroring: \(kills) kills; seed \(seed)")
         }
         try await origin.stop()
     }

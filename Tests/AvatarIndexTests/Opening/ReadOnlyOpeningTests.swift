@@ -107,6 +107,19 @@ import Testing
         }
     }
 
+    /// An opening that failed, as on a full disk, may leave one.
+    @Test func anEmptyIndexIsNoStore() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/index.sqlite"
+            #expect(FileManager.default.createFile(atPath: path, contents: nil))
+
+            #expect(thrownCode { _ = try AvatarIndex.openReadOnly(path: path, isImmutable: false) } == .noStore)
+
+            let files = try FileManager.default.contentsOfDirectory(atPath: directory)
+            #expect(files == ["index.sqlite"])
+        }
+    }
+
     @Test(arguments: ["with space", "50%41", "what?mode=memory", "a#b", "Zoë"])
     func thePathIsTakenLiterally(name: String) throws {
         try withTemporaryDirectory { directory in

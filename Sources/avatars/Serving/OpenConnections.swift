@@ -10,23 +10,37 @@ final class OpenConnections: Sendable {
         var messages: HTTP1Channel.Value?
     }
 
-    private let connections = Mutex<[ObjectIdentifier: Connection]>([:])
+    private struct State {
+        var connections: [ObjectIdentifier: Connection] = [:]
+        /// Whether all connections were closed, so that a later one is closed too.
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
     private let eventStreams = Mutex(0)
 
     /// Adds a connection until it is closed.
     func add(_ channel: any Channel) {
-        connections.withLock { $0[ObjectIdentifier(channel)] = Connection(channel: channel) }
-        channel.closeFuture.whenComplete { [weak self] _ in
-            self?.connections.withLock { $0[ObjectIdentifier(channel)] = nil }
-        }
+        state.withLock { $0.connections[ObjectIdentifier(channel)] = Connection(channel: channel) }
+        // Keeps this object alive: a connection may outlive the server that accepted it, and needs its messages.
+        channel.closeFuture.whenComplete { _ in self.remove(channel) }
     }
 
-    /// Keeps the messages of an added connection until it is closed.
+    private func remove(_ channel: any Channel) {
+        // What it holds is freed outside the lock.
+        _ = state.withLock { $0.connections.removeValue(forKey: ObjectIdentifier(channel)) }
+    }
+
+    /// Keeps the messages of an added connection until it is closed, and closes it if all others are.
     ///
     /// A listener that closes drops the connections that it has just accepted. SwiftNIO ends the process if messages that
     /// were not read to their end are dropped before their connection is closed.
     func keep(_ messages: HTTP1Channel.Value) {
-        connections.withLock { $0[ObjectIdentifier(messages.channel)]?.messages = messages }
+        let isLate = state.withLock { state in
+            state.connections[ObjectIdentifier(messages.channel)]?.messages = messages
+            return state.isClosed
+        }
+        if isLate { messages.channel.close(promise: nil) }
     }
 
     /// Waits until fewer than `limit` connections are open. Looks again every 20 milliseconds.
@@ -38,7 +52,7 @@ final class OpenConnections: Sendable {
 
     private var count: Int {
         // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-        @inline(never) get { connections.withLock { $0.count } }
+        @inline(never) get { state.withLock { $0.connections.count } }
     }
 
     /// Takes one of at most `limit` streams of events. Give it back with `returnEventStream`.
@@ -60,7 +74,7 @@ final class OpenConnections: Sendable {
     }
 
     private var channels: [any Channel] {
-        connections.withLock { $0.values.map(\.channel) }
+        state.withLock { $0.connections.values.map(\.channel) }
     }
 
     /// Closes the connections that have no response under way, and the others after theirs.
@@ -70,8 +84,9 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// Closes all connections.
+    /// Closes all connections, and those that come later.
     func close() {
+        state.withLock { $0.isClosed = true }
         for channel in channels {
             channel.triggerUserOutboundEvent(RequestHandler.CloseNow(), promise: nil)
         }

@@ -43,6 +43,7 @@ enum LimitedServer {
             let stream = try RawConnection(place)
             await stream.send("GET /changes HTTP/1.1\r\nHost: t\r\nAccept: text/event-stream\r\n\r\n")
             if try await stream.read(until: "\r\n\r\n").contains(" 200 ") { return }
+            try await Task.sleep(for: .milliseconds(100))
         }
     }
 }

@@ -117,7 +117,9 @@ import Testing
     /// The listener closes while connections come, and drops those that it has just accepted.
     @Test func connectionsThatComeDuringTheShutdownEndNoProcess() async throws {
         for _ in 0..<20 {
-            try await LimitedServer.with(ServerLimits()) { place, _ in
+            var limits = ServerLimits()
+            limits.shutdownTime = .milliseconds(1)
+            try await LimitedServer.with(limits) { place, _ in
                 for _ in 0..<4 {
                     Thread.detachNewThread {
                         var latest: RawConnection?

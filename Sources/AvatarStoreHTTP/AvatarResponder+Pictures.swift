@@ -179,7 +179,7 @@ extension AvatarResponder {
     }
 }
 
-/// The requested size and format.
+/// The requested size, shape and format.
 private struct RenditionWish {
     /// An invalid parameter.
     struct Fault: Error {
@@ -194,7 +194,7 @@ private struct RenditionWish {
     /// The requested rendition; `nil` for the original.
     let rendition: Rendition?
 
-    /// Parses the parameters `size` and `format`. A format alone means the largest size.
+    /// Parses the parameters `size`, `format` and `square`. Without a size, the other two mean the largest one.
     static func parse(_ query: [String: String]) -> Result<RenditionWish, Fault> {
         let size = query["size"].map { Int($0) ?? 0 }
         if let size, !sizes.contains(size) {
@@ -205,14 +205,30 @@ private struct RenditionWish {
             let text = query["format"]?.prefix(40) ?? ""
             return .failure(Fault(reason: "`format` must be original, jpeg, png or webp, not \"\(text)\"."))
         }
-        guard size != nil || format != .original else { return .success(RenditionWish(size: nil, rendition: nil)) }
-        let rendition = Rendition(size: size ?? sizes.upperBound, format: format)
+        guard let fit = fit(square: query["square"] ?? "0") else {
+            let text = query["square"]?.prefix(40) ?? ""
+            return .failure(Fault(reason: "`square` must be 1 or 0, not \"\(text)\"."))
+        }
+        guard size != nil || format != .original || fit == .square else {
+            return .success(RenditionWish(size: nil, rendition: nil))
+        }
+        let rendition = Rendition(size: size ?? sizes.upperBound, format: format, fit: fit)
         return .success(RenditionWish(size: size, rendition: rendition))
+    }
+
+    /// The shape that a value of the parameter `square` means; `nil` if it has no meaning.
+    private static func fit(square: String) -> Rendition.Fit? {
+        switch square {
+        case "1", "true": .square
+        case "0", "false": .inside
+        default: nil
+        }
     }
 
     /// The query that requests the rendition; empty without one.
     var query: String {
         guard let rendition else { return "" }
-        return "?size=\(rendition.size)" + (rendition.format == .original ? "" : "&format=\(rendition.format.rawValue)")
+        let format = rendition.format == .original ? "" : "&format=\(rendition.format.rawValue)"
+        return "?size=\(rendition.size)" + format + (rendition.fit == .square ? "&square=1" : "")
     }
 }

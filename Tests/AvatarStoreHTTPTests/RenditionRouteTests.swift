@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-/// `?size=` and `?format=`: renditions, which the first request makes.
+/// `?size=`, `?format=` and `?square=`: renditions, which the first request makes.
 @Suite struct RenditionRouteTests {
     private let face = SampleImage.png(seed: 1, byteCount: 40_000)
     private let other = SampleImage.png(seed: 2, byteCount: 30_000)
@@ -62,6 +62,23 @@ import Testing
         }
     }
 
+    /// Without a size, the path has the largest one, and the picture at most the original's.
+    @Test(arguments: [("size=40&square=1", 48, 48), ("square=true", 512, 128)])
+    func squareIsARenditionOfItsOwn(query: String, named: Int, size: Int) async throws {
+        try await withServer(CountingMaker()) { fixture, responder in
+            let digest = try #require(try fixture.store.picture(of: "ada")?.sha256)
+
+            let square = Answer(await responder.respond(to: request("/contacts/ada/picture?\(query)")))
+
+            #expect(square.bytes == CountingMaker.bytes(size, .square))
+            let location = "/images/\(digest).png?size=\(named)&square=1"
+            #expect(square.fields[.contentLocation] == location)
+            #expect(Answer(await responder.respond(to: request(location))).bytes == square.bytes)
+            let whole = Answer(await responder.respond(to: request("/contacts/ada/picture?size=\(size)&square=0")))
+            #expect(whole.bytes == CountingMaker.bytes(size))
+        }
+    }
+
     @Test func replacedPictureHasANewRendition() async throws {
         let maker = CountingMaker()
         try await withServer(maker) { fixture, responder in
@@ -100,7 +117,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["size=0", "size=4097", "size=x", "size=", "format=gif", "format=", "size=32&format=JPEG"])
+    @Test(arguments: ["size=0", "size=4097", "size=x", "size=", "format=gif", "format=", "size=32&format=JPEG", "square=2", "square="])
     func invalidParameterIsRefused(query: String) async throws {
         try await withServer(CountingMaker()) { _, responder in
             let answer = Answer(await responder.respond(to: request("/contacts/ada/picture?\(query)")))
@@ -109,7 +126,7 @@ import Testing
     }
 }
 
-/// Makes PNG files whose length depends on the size.
+/// Makes PNG files whose length depends on the size and the shape.
 private final class CountingMaker: RenditionMaker {
     var version: Int { 1 }
     var count: Int { made.withLock { $0 } }
@@ -120,13 +137,15 @@ private final class CountingMaker: RenditionMaker {
         self.fails = fails
     }
 
-    static func bytes(_ size: Int) -> [UInt8] { SampleImage.png(seed: UInt64(size), byteCount: 500 + size) }
+    static func bytes(_ size: Int, _ fit: Rendition.Fit = .inside) -> [UInt8] {
+        SampleImage.png(seed: UInt64(size), byteCount: (fit == .square ? 1500 : 500) + size)
+    }
 
     func make(_ rendition: Rendition, from descriptor: Int32) async throws -> MadeRendition {
         made.withLock { $0 += 1 }
         if fails { throw RenditionError.cannotDecode("It is not decoded.") }
         return MadeRendition(
-            bytes: Self.bytes(rendition.size),
+            bytes: Self.bytes(rendition.size, rendition.fit),
             mediaType: "image/png",
             width: rendition.size,
             height: rendition.size,

@@ -117,7 +117,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["size=0", "size=4097", "size=x", "size=", "format=gif", "format=", "size=32&format=JPEG", "square=2", "square="])
+    @Test(arguments: [
+        "size=0", "size=4097", "size=x", "size=", "format=gif", "format=", "size=32&format=JPEG", "square=2", "square=",
+    ])
     func invalidParameterIsRefused(query: String) async throws {
         try await withServer(CountingMaker()) { _, responder in
             let answer = Answer(await responder.respond(to: request("/contacts/ada/picture?\(query)")))

@@ -81,6 +81,23 @@ import Testing
         }
     }
 
+    @Test func configNamesTheVariablesThatOverrideSettings() async throws {
+        let workplace = try Workplace()
+        let environment = ["AVATARS_CONNECTIONS": "8", "AVATARS_USER_AGENT": "ours", "AVATARS_PER_HOST": ""]
+        try await workplace.run("migrate").requireSuccess()
+
+        let all = try await workplace.run("config", environment: environment)
+        let one = try await workplace.run("config", "connections", "16", environment: environment)
+        let other = try await workplace.run("config", "budget", environment: environment)
+        let quiet = try await workplace.run("config", "--quiet", environment: environment)
+
+        let overrides = "Environment variables override settings: AVATARS_CONNECTIONS=8, AVATARS_USER_AGENT=ours."
+        #expect(all.messages.contains(overrides))
+        #expect(one.text.contains("16"))
+        #expect(one.messages.contains("The environment variable AVATARS_CONNECTIONS=8 overrides the setting."))
+        #expect(other.messages.isEmpty && quiet.messages.isEmpty)
+    }
+
     @Test func settingOfACertificateFileIsAbsoluteAndChecked() async throws {
         let workplace = try Workplace()
         try workplace.write("ca.pem", "text")

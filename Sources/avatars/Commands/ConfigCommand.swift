@@ -64,6 +64,19 @@ struct ConfigCommand: AsyncParsableCommand {
             let text = try setting.map { try facts(of: $0, in: store, evicted) } ?? table(of: store)
             try output.print(try json(of: store, evicted), text: text, quiet: self.store.quiet, isData: isData)
         }
+        noteOverrides(of: setting.map { [$0] } ?? KeptSetting.all)
+    }
+
+    /// Names the environment variables that commands use in place of `settings`.
+    private func noteOverrides(of settings: [KeptSetting]) {
+        let overrides = settings.compactMap { EnvironmentDefaults.override(ofSetting: $0.name) }
+        guard !overrides.isEmpty else { return }
+        let names = overrides.joined(separator: ", ")
+        store.note(
+            settings.count == 1
+                ? "The environment variable \(names) overrides the setting."
+                : "Environment variables override settings: \(names)."
+        )
     }
 
     /// Changes `setting` in `store`, or with `--dry-run` only predicts the eviction.

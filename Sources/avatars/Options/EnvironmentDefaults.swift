@@ -22,6 +22,13 @@ enum EnvironmentDefaults {
         userAgent.name, shared.name, caFile.name,
     ]
 
+    /// The variable that overrides the setting of the store with this name, as `NAME=VALUE`; `nil` if there is none.
+    static func override(ofSetting setting: String) -> String? {
+        let name = "AVATARS_" + setting.uppercased().replacing("-", with: "_")
+        let value = ProcessInfo.processInfo.environment[name] ?? ""
+        return names.contains(name) && !value.isEmpty ? "\(name)=\(value)" : nil
+    }
+
     private static func number(_ text: String, from least: Int) -> Int? {
         Int(text).flatMap { $0 >= least ? $0 : nil }
     }

@@ -25,12 +25,14 @@ struct TrimmingRows {
     /// Evicts half of stores of three sizes: the time per file in the slowest, against that in the fastest.
     func halves(in disk: Place) throws -> [Figure] {
         var times: [Double] = []
+        var unlinks: [Double] = []
         for count in [10_000, 100_000, 1_000_000] {
             var result = Rounds()
             for round in 0..<(count < 100_000 ? 3 : 1) {
                 try half(of: count, bytes: Shelf.bytes, in: disk, round, into: &result)
             }
             times.append(median(result.ours) / 1000)
+            unlinks.append(median(result.theirs) / 1000)
         }
         return [
             Figure(
@@ -38,7 +40,10 @@ struct TrimmingRows {
                 against: "the fastest of the three",
                 ratio: (times.max() ?? 0) / (times.min() ?? 1),
                 limit: .atMost(1.5),
-                medians: ["us of 10,000": times[0], "of 100,000": times[1], "of 1,000,000": times[2]]
+                medians: [
+                    "us of 10,000": times[0], "of 100,000": times[1], "of 1,000,000": times[2],
+                    "unlink us of 10,000": unlinks[0], "unlink of 100,000": unlinks[1], "unlink of 1,000,000": unlinks[2],
+                ]
             )
         ]
     }

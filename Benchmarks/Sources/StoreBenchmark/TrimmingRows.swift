@@ -42,7 +42,8 @@ struct TrimmingRows {
                 limit: .atMost(1.5),
                 medians: [
                     "us of 10,000": times[0], "of 100,000": times[1], "of 1,000,000": times[2],
-                    "unlink us of 10,000": unlinks[0], "unlink of 100,000": unlinks[1], "unlink of 1,000,000": unlinks[2],
+                    "unlink us of 10,000": unlinks[0], "unlink of 100,000": unlinks[1],
+                    "unlink of 1,000,000": unlinks[2],
                 ]
             )
         ]

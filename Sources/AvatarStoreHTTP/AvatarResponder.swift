@@ -77,6 +77,8 @@ public struct AvatarResponder: Sendable {
             var last = self
             do {
                 _ = try await store.makeRendition(rendition, of: picture)
+            } catch is CancellationError {
+                // The client has gone. The next request tries again.
             } catch {
                 // The response has the original, and the next request tries again.
                 configuration.logger.warning("rendition not made", metadata: ["error": "\(error)"])

@@ -75,7 +75,7 @@ struct PictureServer: Service {
                 await withDiscardingTaskGroup { group in
                     do {
                         for try await connection in connections {
-                            group.addTask { await http.handle(value: connection, logger: logger) }
+                            group.addTask { await handle(connection) }
                             await open.waitForRoom(below: limits.connections)
                         }
                     } catch {
@@ -90,6 +90,16 @@ struct PictureServer: Service {
                 try? await Task.sleep(for: limits.shutdownTime)  // Cancelled or not, what is left is closed.
                 open.close()
             }
+        }
+    }
+
+    /// Handles the requests of a connection. Its closing cancels a response that waits for a change.
+    private func handle(_ connection: HTTP1Channel.Value) async {
+        await withTaskGroup { group in
+            group.addTask { await http.handle(value: connection, logger: logger) }
+            group.addTask { try? await connection.channel.closeFuture.get() }  // It never fails.
+            await group.next()
+            group.cancelAll()
         }
     }
 }
@@ -114,6 +124,7 @@ private struct Connection: Sendable {
         case .events:
             guard open.takeEventStream(atMost: limits.eventStreams) else { return try await refuseEvents(writer) }
             defer { open.returnEventStream() }
+            channel.triggerUserOutboundEvent(RequestHandler.StreamBegins(), promise: nil)
             try await sendPieces(response, writer)
         }
     }

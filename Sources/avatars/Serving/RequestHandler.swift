@@ -45,6 +45,10 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var active = NIODeadline.now()
     /// Closes the connection when no request arrives.
     private var idleCheck: Scheduled<Void>?
+    /// Whether the client sends nothing more.
+    private var isInputClosed = false
+    /// Whether the response under way is a stream of events.
+    private var isStreaming = false
 
     init(_ responder: AvatarResponder, limits: ServerLimits) {
         self.responder = responder
@@ -173,6 +177,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Ends a response, and the connection if it was the last.
     private func end(_ context: ChannelHandlerContext, _ trailers: HTTPHeaders?, _ promise: EventLoopPromise<Void>?) {
         let request = pending.popFirst()
+        isStreaming = false
         let sent = promise ?? context.eventLoop.makePromise()
         active = .now()
         // The encoder does not know the method, and would end chunks that a response to HEAD does not have.
@@ -236,17 +241,37 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Closes the connection at once, whatever waits to be sent.
     struct CloseNow: Sendable {}
 
+    /// Tells that the response under way is a stream of events. It ends when the client closes its side, because otherwise
+    /// only a failed write would show that the client has gone.
+    struct StreamBegins: Sendable {}
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case is ChannelShouldQuiesceEvent: quiesce(context)
+        case ChannelEvent.inputClosed:
+            isInputClosed = true
+            if isStreaming { context.close(promise: nil) }
+            context.fireUserInboundEventTriggered(event)
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
     /// At a shutdown: closes a connection without a response under way, and another one after its response. Hummingbird's
     /// handler, which comes next, would close it before the last bytes are sent.
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
+    private func quiesce(_ context: ChannelHandlerContext) {
         isEnding = true
         if pending.isEmpty, refusal == nil { close(context: context, mode: .all, promise: nil) }
     }
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
-        guard event is CloseNow else { return context.triggerUserOutboundEvent(event, promise: promise) }
-        context.close(promise: promise)
+        switch event {
+        case is CloseNow: context.close(promise: promise)
+        case is StreamBegins:
+            isStreaming = true
+            promise?.succeed()
+            if isInputClosed { context.close(promise: nil) }
+        default: context.triggerUserOutboundEvent(event, promise: promise)
+        }
     }
 
     /// Closes once the last response is sent: its bytes may still wait in the channel.

@@ -37,12 +37,17 @@ enum LimitedServer {
         }
     }
 
-    /// Waits until the server has a free stream of events.
-    static func waitForEventStream(_ place: RawConnection.Place) async throws {
+    /// Waits until the server has a free stream of events. Asks again 100 milliseconds after each refusal.
+    ///
+    /// - Returns: the number of refusals.
+    @discardableResult
+    static func waitForEventStream(_ place: RawConnection.Place) async throws -> Int {
+        var refusals = 0
         while true {
             let stream = try RawConnection(place)
             await stream.send("GET /changes HTTP/1.1\r\nHost: t\r\nAccept: text/event-stream\r\n\r\n")
-            if try await stream.read(until: "\r\n\r\n").contains(" 200 ") { return }
+            if try await stream.read(until: "\r\n\r\n").contains(" 200 ") { return refusals }
+            refusals += 1
             try await Task.sleep(for: .milliseconds(100))
         }
     }
